@@ -1,0 +1,52 @@
+# make demo | make test | make check: each installs what it needs into .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+ifdef UV
+install = uv pip install --quiet --python $(BIN)/python
+make_venv = uv venv --quiet --python $(PYTHON) $(VENV)
+else
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+make_venv = $(PYTHON) -m venv $(VENV)
+endif
+
+.PHONY: demo test check bench bless clean
+
+demo: $(VENV)/.installed-core
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+check: $(VENV)/.installed-check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/run.py
+
+# After reading a theorem page together with its code: make bless ID=GDP-FILTER
+bless: $(VENV)/.installed-core
+	$(BIN)/python docs/bless.py $(ID)
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(BIN)/python:
+	$(make_venv)
+
+$(VENV)/.installed-core: $(BIN)/python pyproject.toml
+	$(install) -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed-core
+	$(install) -e ".[test]"
+	@touch $@
+
+$(VENV)/.installed-check: $(VENV)/.installed-core
+	$(install) -e ".[test,check]"
+	@touch $@

@@ -1,0 +1,75 @@
+"""The tree of errors.  The first level says who must act and what it cost.
+
+    CuratorError
+    |-- InvalidRequest   whoever wrote it: fix the question or the study file; free of charge   exit 2
+    |-- BudgetRefused    analyst: nothing left for this price; free of charge                   exit 3
+    |-- Forbidden        owner: this may not be asked here; free of charge                      exit 3
+    |-- EngineFailed     operator: the charge stands, see log entry ``reference``               exit 4
+    `-- LedgerCorrupt    operator: stop; nothing is answered until this is understood           exit 5
+
+Messages are made of public facts only: names from the study file, numbers that the asker sent, amounts in
+the ledger.  Nothing that was read from the data may reach a message, a cause or a traceback.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class CuratorError(Exception):
+    """Root of every error that adyton raises on purpose."""
+
+    kind: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, **facts: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
+
+    def to_json(self) -> dict[str, object]:
+        return {"error": {"kind": self.kind, "message": self.message, **self.facts}}
+
+
+class InvalidRequest(CuratorError):
+    """The request itself is wrong; decided from public facts alone, so it costs nothing."""
+
+    kind = "invalid_request"
+    status = 422
+    exit_code = 2
+
+
+class BudgetRefused(CuratorError):
+    """The charge does not fit into what is left; nothing was read and nothing was spent."""
+
+    kind = "budget_refused"
+    status = 409
+    exit_code = 3
+
+
+class Forbidden(CuratorError):
+    """The owner does not allow this; nothing was read and nothing was spent."""
+
+    kind = "forbidden"
+    status = 403
+    exit_code = 3
+
+
+class EngineFailed(CuratorError):
+    """The charge stands, the answer was lost.  Details go to the operator's log, not to the analyst."""
+
+    kind = "engine_failed"
+    status = 502
+    exit_code = 4
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(f"the engine failed; the charge stands (reference {reference})", reference=reference)
+
+
+class LedgerCorrupt(CuratorError):
+    """The record of what was spent cannot be trusted; no question is answered until this is understood."""
+
+    kind = "ledger_corrupt"
+    status = 503
+    exit_code = 5

@@ -1,0 +1,80 @@
+"""Integers and rationals, rounded away from danger.
+
+What is charged is rounded up, what is allowed is rounded down, and the function's name says which.
+Amounts of privacy are integers counted in units of 10**-18, so a ledger is an exact sum of integers.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+
+UNITS_PER_ONE = 10**18
+_LONGEST_NUMBER = 60  # characters; keeps "1e999999999" from filling the memory
+_LARGEST_EXPONENT = 40
+
+Number = int | float | str | Decimal | Fraction
+
+
+def rational(value: object, what: str) -> Fraction:
+    """The exact value of a number that a person wrote; a float counts as the decimal it prints as."""
+    match value:
+        case bool():
+            raise InvalidRequest(f"{what} must be a number, not {value}")
+        case int() | Fraction():
+            return Fraction(value)
+        case Decimal() | float() | str():
+            return _from_text(str(value), what)
+        case _:
+            raise InvalidRequest(f"{what} must be a number, not a {type(value).__name__}")
+
+
+def _from_text(text: str, what: str) -> Fraction:
+    shown = text if len(text) <= _LONGEST_NUMBER else text[:_LONGEST_NUMBER] + "..."
+    _, _, exponent = text.lower().partition("e")
+    try:
+        sensible = len(text) <= _LONGEST_NUMBER and (not exponent or abs(int(exponent)) <= _LARGEST_EXPONENT)
+        number = Fraction(text) if sensible else None
+    except (ValueError, ZeroDivisionError):
+        number = None
+    if number is None:
+        raise InvalidRequest(f"{what} must be a finite number of sensible size, not {shown!r}")
+    return number
+
+
+def positive(value: object, what: str) -> Fraction:
+    number = rational(value, what)
+    if number <= 0:
+        raise InvalidRequest(f"{what} must be above 0, not {value}")
+    return number
+
+
+def units_up(amount: Fraction) -> int:
+    """The least whole number of units that is not below ``amount``: for what is charged."""
+    return math.ceil(amount * UNITS_PER_ONE)
+
+
+def units_down(amount: Fraction) -> int:
+    """The greatest whole number of units that is not above ``amount``: for what is allowed."""
+    return math.floor(amount * UNITS_PER_ONE)
+
+
+def decimal_text(units: int) -> str:
+    """Units as the decimal number that they are, with every digit: 1500000000000000000 -> '1.5'."""
+    sign = "-" if units < 0 else ""
+    whole, part = divmod(abs(units), UNITS_PER_ONE)
+    return sign + f"{whole}.{part:018d}".rstrip("0").rstrip(".")
+
+
+def float_up(value: Fraction) -> float:
+    """The least float that is not below ``value``."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def float_down(value: Fraction) -> float:
+    """The greatest float that is not above ``value``."""
+    return -float_up(-value)
