@@ -1,0 +1,1 @@
+"""adyton: question data you may not see."""

@@ -1,0 +1,178 @@
+"""What everyone may know about a table: its name, its columns, their kinds and their public bounds.
+
+The value of a column *is* its clipped value on its grain.  So every number that a question can touch is a
+whole multiple of a public grain between public bounds, and the private side needs integers only.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fractions import Fraction
+from math import gcd
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+
+# Whole numbers up to here are exact in every engine, also where a value passes through a double.
+LARGEST_COLUMN_VALUE = 2**53
+# No intermediate result may pass this, so 64-bit arithmetic cannot overflow, and neither can the sum of
+# fewer than 2**64 such values in 128 bits.
+LARGEST_VALUE = 2**62
+
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The whole multiples of ``grain`` from ``low * grain`` to ``high * grain``."""
+
+    grain: Fraction
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
+            raise InvalidRequest(
+                "an expression can become too large for exact arithmetic: use a coarser grain or tighter bounds"
+            )
+
+    def scaled(self, factor: int) -> Lattice:
+        """The same numbers on a grain that is ``factor`` times finer."""
+        return Lattice(self.grain / factor, self.low * factor, self.high * factor)
+
+
+def common_grain(left: Fraction, right: Fraction) -> Fraction:
+    """The coarsest grain of which both are whole multiples."""
+    return Fraction(
+        gcd(left.numerator * right.denominator, right.numerator * left.denominator),
+        left.denominator * right.denominator,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerColumn:
+    """Whole numbers, clipped to ``low..high``."""
+
+    name: str
+    low: int
+    high: int
+    kind: ClassVar[str] = "integer"
+
+    def __post_init__(self) -> None:
+        _check_bounds(self.name, self.low, self.high)
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice(Fraction(1), self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class RealColumn:
+    """Numbers, clipped to ``low..high`` and rounded to the nearest multiple of ``grain``."""
+
+    name: str
+    low: Fraction
+    high: Fraction
+    grain: Fraction
+    kind: ClassVar[str] = "real"
+
+    def __post_init__(self) -> None:
+        if self.grain <= 0:
+            raise InvalidRequest(f"columns.{self.name}.grain must be above 0")
+        for name in ("low", "high"):
+            if (getattr(self, name) / self.grain).denominator != 1:
+                raise InvalidRequest(f"columns.{self.name}.{name} must be a whole multiple of the grain")
+        _check_bounds(self.name, self.low / self.grain, self.high / self.grain)
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice(self.grain, int(self.low / self.grain), int(self.high / self.grain))
+
+
+@dataclass(frozen=True, slots=True)
+class DateColumn:
+    """Calendar days, clipped to ``low..high``."""
+
+    name: str
+    low: datetime.date
+    high: datetime.date
+    kind: ClassVar[str] = "date"
+
+    def __post_init__(self) -> None:
+        _check_bounds(self.name, day_number(self.low), day_number(self.high))
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice(Fraction(1), day_number(self.low), day_number(self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryColumn:
+    """One of the declared ``values``, all texts or all whole numbers; any other value counts as missing."""
+
+    name: str
+    values: tuple[str, ...] | tuple[int, ...]
+    kind: ClassVar[str] = "category"
+
+    def __post_init__(self) -> None:
+        where = f"columns.{self.name}.values"
+        if not self.values:
+            raise InvalidRequest(f"{where} must list at least one value")
+        if len({type(v) for v in self.values}) > 1 or type(self.values[0]) not in (str, int):
+            raise InvalidRequest(f"{where} must be all texts or all whole numbers")
+        if len(set(self.values)) < len(self.values):
+            raise InvalidRequest(f"{where} lists a value twice")
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanColumn:
+    """True or false."""
+
+    name: str
+    kind: ClassVar[str] = "boolean"
+
+
+Column = IntegerColumn | RealColumn | DateColumn | CategoryColumn | BooleanColumn
+
+
+def day_number(day: datetime.date) -> int:
+    return (day - _EPOCH).days
+
+
+def day_of(number: int) -> datetime.date:
+    return _EPOCH + datetime.timedelta(days=number)
+
+
+def _check_bounds(name: str, low: int | Fraction, high: int | Fraction) -> None:
+    if not low < high:
+        raise InvalidRequest(f"columns.{name}: low must be below high")
+    if max(abs(low), abs(high)) > LARGEST_COLUMN_VALUE:
+        raise InvalidRequest(f"columns.{name}: the bounds span more than 2**53 grains; use a coarser grain")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that may be questioned.  ``rows`` is public: exact under ``replace``, else a round guess."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int | None = None
+    _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_name = {column.name.casefold(): column for column in self.columns}
+        if len(by_name) < len(self.columns):
+            raise InvalidRequest("two columns have the same name (capital letters do not count)")
+        object.__setattr__(self, "_by_name", by_name)
+
+    def column(self, name: str) -> Column:
+        """The column called ``name``; capital letters do not count, as in SQL."""
+        found = self._by_name.get(name.casefold())
+        if found is None:
+            close = get_close_matches(name.casefold(), self._by_name, n=1)
+            hint = f"; did you mean {self._by_name[close[0]].name!r}?" if close else ""
+            known = ", ".join(column.name for column in self.columns)
+            raise InvalidRequest(f"table {self.name!r} has no column {name!r}{hint} Columns: {known}")
+        return found
