@@ -26,7 +26,7 @@ class PrivacyUnit:
 
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:
-            raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {self.neighbours!r}")
+            raise InvalidRequest(f"neighbours must be 'replace' or 'add-or-remove', not {self.neighbours!r}")
         if self.rows < 1:
             raise InvalidRequest(f"a unit has at least 1 row, not {self.rows}")
         if self.rows > 1:

@@ -302,9 +302,7 @@ class Question:
                     f"GROUP BY needs a category or boolean column; {column.name!r} is {column.kind}"
                 )
         if self.cells > MOST_CELLS:
-            raise InvalidRequest(
-                f"the groups have {self.cells} cells; at most {MOST_CELLS} are answered at once"
-            )
+            raise InvalidRequest(f"the groups have {self.cells} cells; at most {MOST_CELLS} are answered")
 
     @property
     def cells(self) -> int:
@@ -320,7 +318,7 @@ def group_values(column: GroupColumn) -> tuple[str, ...] | tuple[int, ...] | tup
     return (False, True) if isinstance(column, BooleanColumn) else column.values
 
 
-# Checks ------------------------------------------------------------------------------------------------------
+# Checks -------------------------------------------------------------------------------------------------
 
 
 def number(node: Number) -> Number:
