@@ -35,7 +35,7 @@ class Lattice:
     def __post_init__(self) -> None:
         if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
             raise InvalidRequest(
-                "an expression can become too large for exact arithmetic: use a coarser grain or tighter bounds"
+                "an expression can become too large for exact arithmetic: use a coarser grain"
             )
 
     def scaled(self, factor: int) -> Lattice:
@@ -148,7 +148,7 @@ def day_of(number: int) -> datetime.date:
 def _check_bounds(name: str, low: int | Fraction, high: int | Fraction) -> None:
     if not low < high:
         raise InvalidRequest(f"columns.{name}: low must be below high")
-    if max(abs(low), abs(high)) > LARGEST_COLUMN_VALUE:
+    if not -LARGEST_COLUMN_VALUE <= low < high <= LARGEST_COLUMN_VALUE:
         raise InvalidRequest(f"columns.{name}: the bounds span more than 2**53 grains; use a coarser grain")
 
 
