@@ -17,9 +17,9 @@ from adyton.errors import InvalidRequest
 
 # Whole numbers up to here are exact in every engine, also where a value passes through a double.
 LARGEST_COLUMN_VALUE = 2**53
-# No intermediate result may pass this, so 64-bit arithmetic cannot overflow, and neither can the sum of
-# fewer than 2**64 such values in 128 bits.
-LARGEST_VALUE = 2**62
+# No intermediate result may pass this, so 64-bit arithmetic cannot overflow, not even on twice the value, and
+# neither can the sum of fewer than 2**64 such values in 128 bits.
+LARGEST_VALUE = 2**61
 
 _EPOCH = datetime.date(1970, 1, 1)
 

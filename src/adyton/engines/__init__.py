@@ -1,0 +1,1 @@
+"""Engines return exact integers to the curator, and to nobody else."""

@@ -1,0 +1,194 @@
+"""DuckDB, embedded: the default engine.
+
+The source is read once, into a table of clipped integers that lives in memory; then the database is locked:
+no files, no network, no extensions, no settings.  What is asked later can only touch that table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from adyton.engines.base import Exact
+from adyton.engines.duckdb_sql import loaded_value, quoted, select, text_literal
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.query.nodes import group_values
+from adyton.schema import Table
+from adyton.sensitivity import Reading
+
+_LOCKED = (
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET allow_community_extensions = false",
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+
+
+class DuckDBEngine:
+    """Answers from a Parquet or CSV file, or from a pandas, polars or Arrow table."""
+
+    def __init__(self, table: Table, unit: PrivacyUnit, source: Path | Any) -> None:
+        self._table, self._unit, self._source = table, unit, source
+        self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._connection: Any = None
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                return
+            connection = _connect()
+            try:
+                self._load(connection)
+                self._check_size(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+
+    def exact(self, readings: Sequence[Reading]) -> Exact:
+        with self._lock:
+            rows = self._connection.execute(select(readings, self._places, "units")).fetchall()
+        return _arranged(rows, readings)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _load(self, connection: Any) -> None:
+        with _source(connection, self._source) as (origin, types):
+            names = _matched(types, self._table, self._unit)
+            values = [
+                f"{loaded_value(column, quoted(names[column.name]))} AS {self._places[column.name]}"
+                for column in self._table.columns
+            ]
+            bounded = f"SELECT {', '.join(values) or '1 AS nothing'} FROM {origin}"
+            if self._unit.person is not None:
+                bounded += _one_row_per_person(quoted(names[self._unit.person]), list(self._places.values()))
+            _execute(connection, f"CREATE TABLE units AS {bounded}", self._source)
+        for statement in _LOCKED:
+            connection.execute(statement)
+
+    def _check_size(self, connection: Any) -> None:
+        """Only under ``replace``, where the size is public and the same for all neighbours."""
+        if self._unit.neighbours != "replace":
+            return
+        (found,) = connection.execute("SELECT count(*) FROM units").fetchone()
+        if found != self._table.rows:
+            raise InvalidRequest(
+                f"the study says table.rows = {self._table.rows}, but the data holds {found} "
+                f"{'persons' if self._unit.person else 'rows'}: correct the study file"
+            )
+
+
+def describe(source: Path | Any) -> dict[str, str]:
+    """Column names and types of a source; no value is read (every CSV column is text)."""
+    with contextlib.closing(_connect()) as connection, _source(connection, source) as (_, types):
+        return dict(types)
+
+
+def count_rows(source: Path | Any) -> int:
+    """The number of rows: for owners who declare it public."""
+    with contextlib.closing(_connect()) as connection, _source(connection, source) as (origin, _):
+        return int(connection.execute(f"SELECT count(*) FROM {origin}").fetchone()[0])
+
+
+def public_profile(source: Path | Any, column: str, most_values: int) -> tuple[Any, Any, list[Any] | None]:
+    """Least, greatest and, if they are few, all values of a column, where the owner says it is public."""
+    name = quoted(column)
+    with contextlib.closing(_connect()) as connection, _source(connection, source) as (origin, _):
+        low, high = connection.execute(f"SELECT min({name}), max({name}) FROM {origin}").fetchone()
+        listed = connection.execute(
+            f"SELECT DISTINCT {name} FROM {origin} WHERE {name} IS NOT NULL "
+            f"ORDER BY 1 LIMIT {most_values + 1}"
+        ).fetchall()
+    return low, high, [v for (v,) in listed] if len(listed) <= most_values else None
+
+
+def _connect() -> Any:
+    import duckdb  # 0.1 s: only who reads data pays for it
+
+    return duckdb.connect(":memory:")
+
+
+@contextlib.contextmanager
+def _source(connection: Any, source: Path | Any) -> Any:
+    """What to write after FROM, and the types of its columns."""
+    if isinstance(source, Path):
+        origin = _file_scan(source)
+    else:
+        connection.register("given", source)
+        origin = "given"
+    described = _execute(connection, f"DESCRIBE SELECT * FROM {origin}", source)
+    yield origin, {name: kind for name, kind, *_ in described}
+    if not isinstance(source, Path):
+        connection.unregister("given")
+
+
+def _file_scan(path: Path) -> str:
+    if not path.is_file():
+        raise InvalidRequest(f"the data file {path.name!r} does not exist; table.source says where it is")
+    literal = text_literal(str(path))
+    match path.suffix.lower():
+        case ".parquet" | ".pq":
+            return f"read_parquet({literal})"
+        case ".csv" | ".tsv" | ".txt":
+            # All text: types guessed from values would depend on the data.  A bad line is a missing row.
+            return f"read_csv({literal}, all_varchar = true, header = true, ignore_errors = true)"
+        case other:
+            raise InvalidRequest(f"data files end in .parquet or .csv, not {other!r}")
+
+
+def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
+    """Loading errors may quote values, so only the kind of source is named."""
+    import duckdb
+
+    name = repr(source.name) if isinstance(source, Path) else f"the given {type(source).__name__}"
+    try:
+        return connection.execute(statement).fetchall()
+    except duckdb.Error:
+        raise InvalidRequest(f"{name} cannot be read as a table with the declared columns") from None
+
+
+def _matched(types: dict[str, str], table: Table, unit: PrivacyUnit) -> dict[str, str]:
+    """The source's spelling of each declared name."""
+    spelled = {name.casefold(): name for name in types}
+    wanted = [column.name for column in table.columns] + ([unit.person] if unit.person is not None else [])
+    for name in wanted:
+        if name.casefold() not in spelled:
+            known = ", ".join(types)
+            raise InvalidRequest(f"the data has no column {name!r}; it has: {known}")
+    return {name: name if name in types else spelled[name.casefold()] for name in wanted}
+
+
+def _one_row_per_person(person: str, places: list[str]) -> str:
+    """Keeps one row of each person, chosen by that person's rows alone, and no row without a person."""
+    order = f"hash({', '.join(places)})" if places else "1"
+    return (
+        f" WHERE {person} IS NOT NULL QUALIFY row_number() OVER (PARTITION BY {person} ORDER BY {order}) = 1"
+    )
+
+
+def _arranged(rows: list[tuple[Any, ...]], readings: Sequence[Reading]) -> Exact:
+    """Every declared cell, in the declared order, whether it occurs in the data or not."""
+    sizes = [len(group_values(column)) for column in readings[0].by]
+    cells = 1
+    for size in sizes:
+        cells *= size
+    exact: Exact = [[[0] * cells for _ in reading.coordinates] for reading in readings]
+    columns = [column for reading in exact for column in reading]
+    for row in rows:
+        cell = 0
+        for size, code in zip(sizes, row, strict=False):
+            cell = cell * size + code
+        for column, value in zip(columns, row[len(sizes) :], strict=True):
+            column[cell] = int(value)
+    return exact

@@ -1,0 +1,86 @@
+"""A mechanism is three short functions (cost, release, error), and its docstring is a claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+from adyton.errors import InvalidRequest
+from adyton.noise import Bits
+from adyton.noise.refine import Integers
+from adyton.privacy import Cost
+from adyton.sensitivity import Sensitivity
+
+Columns = list[list[int]]  # one list of cells for each coordinate
+Scales = tuple[Fraction, ...]
+
+
+class Mechanism(Protocol):
+    """Noise on integer vectors: every cell of coordinate i gets independent noise of scale ``scales[i]``."""
+
+    name: ClassVar[str]
+    theorems: ClassVar[tuple[str, ...]]
+    scales: Scales
+
+    def cost(self, sensitivity: Sensitivity) -> Cost:
+        """What privacy pays: the diameter."""
+        ...
+
+    def radius(self, sensitivity: Sensitivity) -> Cost:
+        """What validity pays: the radius."""
+        ...
+
+    def release(self, exact: Columns, bits: Bits) -> Columns: ...
+
+    def error(self, weights: Sequence[float], confidence: float) -> float:
+        """Half-width that the weighted sum of one cell's noises stays within, with this probability."""
+        ...
+
+
+def with_noise(
+    exact: Columns, scales: Scales, draw: Callable[[float, int, Bits], Integers], bits: Bits
+) -> Columns:
+    """Plain integer addition: nothing can be lost in it, however large the sum."""
+    return [
+        [
+            value + noise
+            for value, noise in zip(column, draw(float(scale), len(column), bits).tolist(), strict=True)
+        ]
+        for column, scale in zip(exact, scales, strict=True)
+    ]
+
+
+def loudest_within(
+    scales_of: Callable[[float], Scales], affordable: Callable[[Scales], bool], near: float
+) -> Scales:
+    """The scales for the least multiplier at or just above ``near`` that is affordable.
+
+    ``near`` comes from floating point; ``affordable`` decides in exact arithmetic.
+    """
+    multiplier = near
+    for _ in range(64):
+        scales = scales_of(multiplier)
+        if affordable(scales):
+            return scales
+        multiplier = math.nextafter(multiplier * (1 + 2**-50), math.inf)
+    raise InvalidRequest("no noise scale can be represented for this price")
+
+
+def relative_scales(sensitivity: Sensitivity) -> list[Scales]:
+    """How the noise of several coordinates may be proportioned; the cheapest for its error is chosen.
+
+    A centred sum and a count: equal shares, or more noise on the sum.  The second is better where one unit
+    can move the sum from end to end but the count by one only: then the count comes for free.
+    """
+    reach = tuple(Fraction(max(abs(low), abs(high))) for low, high in sensitivity.boxes)
+    if len(reach) == 1:
+        return [(Fraction(1),)]
+    square_root_of_3 = Fraction(19601, 11317)  # a shade above: then the sum alone decides what is paid
+    return [reach, (reach[0] * square_root_of_3, *reach[1:])]
+
+
+def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:
+    """The weights of the noises in the error of a ratio times its denominator, at the ratio of worst error."""
+    return (1.0, *(float(sensitivity.boxes[0][1]) for _ in sensitivity.boxes[1:]))

@@ -1,0 +1,109 @@
+"""Gaussian noise, rounded to the integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from scipy.special import ndtri
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.base import (
+    Columns,
+    Scales,
+    loudest_within,
+    relative_scales,
+    weights_of_worst_mean,
+    with_noise,
+)
+from adyton.noise import Bits, rounded_gaussian
+from adyton.privacy import GaussianCost
+from adyton.sensitivity import Sensitivity
+
+_OUTWARD = 1 + 1e-12  # more than the error of ndtri and of a few multiplications
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianNoise:
+    """Adds round(sigma * N) to each integer, N standard normal; ``scales`` are the sigmas.
+
+    Claim:    mu-GDP with mu**2 = the squared L2 diameter measured in sigmas, for the neighbours that the
+              sensitivity was computed for.
+    Assumes:  the exact values are integers (then rounding is post-processing of the real Gaussian mechanism),
+              and the words of ``bits`` are uniform and independent of everything the analyst has seen.
+    Source:   Dong, Roth, Su 2022, Theorem 2.7 and post-processing.  Theorem: ROUNDED-GAUSSIAN-IS-GDP.
+    """
+
+    scales: Scales
+    name: ClassVar[str] = "rounded Gaussian"
+    theorems: ClassVar[tuple[str, ...]] = ("L2-SENSITIVITY", "ROUNDED-GAUSSIAN-IS-GDP")
+
+    def cost(self, sensitivity: Sensitivity) -> GaussianCost:
+        return GaussianCost(sensitivity.l2_diameter_squared(self.scales))
+
+    def radius(self, sensitivity: Sensitivity) -> GaussianCost:
+        return GaussianCost(sensitivity.l2_radius_squared(self.scales))
+
+    def release(self, exact: Columns, bits: Bits) -> Columns:
+        return with_noise(exact, self.scales, rounded_gaussian.draw, bits)
+
+    def error(self, weights: Sequence[float], confidence: float) -> float:
+        """One coordinate: its own quantile.  Several: a weighted sum of normals, plus half a step of rounding
+        for each.  Theorem: NOISE-INTERVAL.
+        """
+        if len(self.scales) == 1:
+            return abs(weights[0]) * rounded_gaussian.coverage_radius(float(self.scales[0]), confidence)
+        sigma = math.hypot(*(w * float(s) for w, s in zip(weights, self.scales, strict=True)))
+        return (float(-ndtri((1 - confidence) / 2)) * sigma + sum(map(abs, weights)) / 2) * _OUTWARD
+
+    @classmethod
+    def for_cost(cls, sensitivity: Sensitivity, mu_squared: Fraction) -> GaussianNoise:
+        """The least noise whose mu**2 is at most ``mu_squared``."""
+        relative = _best(sensitivity)
+        near = math.sqrt(sensitivity.l2_diameter_squared(relative) / mu_squared)
+        return cls(
+            loudest_within(
+                lambda t: _times(relative, t),
+                lambda scales: sensitivity.l2_diameter_squared(scales) <= mu_squared,
+                near,
+            )
+        )
+
+    @classmethod
+    def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GaussianNoise:
+        """The most noise whose worst error stays within ``half_width`` (in steps of the exact integer)."""
+        z = float(-ndtri((1 - confidence) / 2)) * _OUTWARD
+        if len(sensitivity.boxes) == 1:
+            return cls((Fraction((math.floor(half_width) + 0.5) / z),))
+        relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
+        room = half_width / _OUTWARD - sum(weights) / 2
+        if room <= 0:
+            raise InvalidRequest("within is finer than the grain of the data allows")
+        return cls(_times(relative, room / (z * _spread(relative, weights))))
+
+    @classmethod
+    def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GaussianNoise:
+        """Noise of this standard deviation, at the worst ratio where there are two coordinates."""
+        relative = _best(sensitivity)
+        return cls(_times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
+
+
+def _best(sensitivity: Sensitivity) -> Scales:
+    """The proportions with the least error at a given cost."""
+    weights = weights_of_worst_mean(sensitivity)
+    return min(
+        relative_scales(sensitivity),
+        key=lambda r: float(sensitivity.l2_diameter_squared(r)) * _spread(r, weights) ** 2,
+    )
+
+
+def _spread(scales: Scales, weights: Sequence[float]) -> float:
+    return math.hypot(*(w * float(s) for w, s in zip(weights, scales, strict=True)))
+
+
+def _times(relative: Scales, multiplier: float) -> Scales:
+    """Scales that are floats exactly, because the samplers take floats."""
+    return tuple(Fraction(math.nextafter(float(r) * multiplier, math.inf)) for r in relative)

@@ -1,0 +1,104 @@
+"""Two-sided geometric noise: the Laplace mechanism of the integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.base import (
+    Columns,
+    Scales,
+    loudest_within,
+    relative_scales,
+    weights_of_worst_mean,
+    with_noise,
+)
+from adyton.noise import Bits, two_sided_geometric
+from adyton.privacy import PureCost
+from adyton.sensitivity import Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricNoise:
+    """Adds Z to each integer, P(Z = z) proportional to exp(-|z| / scale).
+
+    Claim:    epsilon-DP with epsilon = the L1 diameter measured in scales, for the neighbours that the
+              sensitivity was computed for.
+    Assumes:  the exact values are integers, and the words of ``bits`` are uniform and independent of
+              everything the analyst has seen.
+    Source:   Ghosh, Roughgarden, Sundararajan 2009; cf. Dwork, Roth 2014, Theorem 3.6.
+    Theorem: GEOMETRIC-IS-PURE-DP.
+    """
+
+    scales: Scales
+    name: ClassVar[str] = "two-sided geometric"
+    theorems: ClassVar[tuple[str, ...]] = ("L1-SENSITIVITY", "GEOMETRIC-IS-PURE-DP")
+
+    def cost(self, sensitivity: Sensitivity) -> PureCost:
+        return PureCost(sensitivity.l1_diameter(self.scales))
+
+    def radius(self, sensitivity: Sensitivity) -> PureCost:
+        return PureCost(sensitivity.l1_radius(self.scales))
+
+    def release(self, exact: Columns, bits: Bits) -> Columns:
+        return with_noise(exact, self.scales, two_sided_geometric.draw, bits)
+
+    def error(self, weights: Sequence[float], confidence: float) -> float:
+        """Each coordinate within its own quantile, all of them at once.  Theorem: NOISE-INTERVAL."""
+        each = 1 - (1 - confidence) / len(self.scales)
+        return sum(
+            abs(w) * two_sided_geometric.coverage_radius(float(s), each)
+            for w, s in zip(weights, self.scales, strict=True)
+        )
+
+    @classmethod
+    def for_cost(cls, sensitivity: Sensitivity, epsilon: Fraction) -> GeometricNoise:
+        """The least noise whose epsilon is at most ``epsilon``."""
+        relative = _best(sensitivity)
+        return cls(
+            loudest_within(
+                lambda t: _times(relative, t),
+                lambda scales: sensitivity.l1_diameter(scales) <= epsilon,
+                float(sensitivity.l1_diameter(relative) / epsilon),
+            )
+        )
+
+    @classmethod
+    def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GeometricNoise:
+        """The most noise, to nine digits, whose worst error stays within ``half_width``."""
+        relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
+        quiet, loud = 1e-3, max(1.0, half_width)
+        if cls(_times(relative, quiet / float(max(relative)))).error(weights, confidence) > half_width:
+            raise InvalidRequest("within is finer than the grain of the data allows")
+        while loud / quiet > 1 + 1e-9:
+            middle = (quiet * loud) ** 0.5
+            fits = (
+                cls(_times(relative, middle / float(max(relative)))).error(weights, confidence) <= half_width
+            )
+            quiet, loud = (middle, loud) if fits else (quiet, middle)
+        return cls(_times(relative, quiet / float(max(relative))))
+
+    @classmethod
+    def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GeometricNoise:
+        """Noise of this scale, shared out at the worst ratio where there are two coordinates."""
+        relative = _best(sensitivity)
+        return cls(_times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
+
+
+def _best(sensitivity: Sensitivity) -> Scales:
+    weights = weights_of_worst_mean(sensitivity)
+    return min(
+        relative_scales(sensitivity), key=lambda r: float(sensitivity.l1_diameter(r)) * _spread(r, weights)
+    )
+
+
+def _spread(scales: Scales, weights: Sequence[float]) -> float:
+    return sum(w * float(s) for w, s in zip(weights, scales, strict=True))
+
+
+def _times(relative: Scales, multiplier: float) -> Scales:
+    """Scales that are floats exactly, because the samplers take floats."""
+    return tuple(Fraction(float(r) * multiplier) for r in relative)

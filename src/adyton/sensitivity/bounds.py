@@ -1,0 +1,102 @@
+"""How far one unit can move the integers that a measure reads.
+
+A unit adds to the vector of one cell either nothing or a point of a box, and nothing to the other cells:
+
+    C = {0}  united with  {e_cell (x) v : v in box, cell = 1..cells}
+
+Privacy pays the *diameter*: the largest distance between the vectors of two neighbouring tables.
+Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbours.
+Distances are measured in noise: coordinate i is divided by ``scales[i]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.privacy import Neighbours
+
+Scales = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """L1 and L2 distances, exact, for one row a unit."""
+
+    boxes: tuple[tuple[int, int], ...]
+    cells: int
+    neighbours: Neighbours
+
+    def l1_diameter(self, scales: Scales) -> Fraction:
+        """Theorem: L1-SENSITIVITY."""
+        farthest = sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
+        if self.neighbours == "add-or-remove":
+            return farthest
+        within_cell = sum((_length(b) / s for b, s in self._with(scales)), Fraction(0))
+        across_cells = 2 * farthest if self.cells > 1 else farthest  # out of one cell and into another
+        return max(within_cell, across_cells)
+
+    def l2_diameter_squared(self, scales: Scales) -> Fraction:
+        """Theorem: L2-SENSITIVITY."""
+        farthest = sum(((_farthest(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
+        if self.neighbours == "add-or-remove":
+            return farthest
+        within_cell = sum(((_length(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
+        across_cells = 2 * farthest if self.cells > 1 else farthest
+        return max(within_cell, across_cells)
+
+    def l1_radius(self, scales: Scales) -> Fraction:
+        """Distance from the middle of the hull of C (one cell) or from 0 (several).  Theorem: L1-RADIUS."""
+        if self.cells == 1:
+            return sum((Fraction(_hull(b)) / 2 / s for b, s in self._with(scales)), Fraction(0))
+        return sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
+
+    def l2_radius_squared(self, scales: Scales) -> Fraction:
+        """Squared radius of a ball around C.  Any centre gives a valid one; the better of two is taken:
+        the centre that suits units that contribute, and the same centre pulled towards those that do not.
+
+        Theorem: L2-RADIUS.
+        """
+        centre = tuple(_least_squares_centre(b, self.cells) for b in self.boxes)
+        pulled = tuple(self._pull(centre, scales) * c for c in centre)
+        return min(self._reach_squared(centre, scales), self._reach_squared(pulled, scales))
+
+    def _pull(self, centre: tuple[Fraction, ...], scales: Scales) -> Fraction:
+        """The share of the way from 0 to ``centre`` at which 0 is as far away as the farthest corner."""
+        square = product = Fraction(0)
+        for (box, scale), c in zip(self._with(scales), centre, strict=True):
+            corner = max(box, key=abs)
+            square += Fraction(corner, 1) ** 2 / scale**2
+            product += corner * c / scale**2
+        return min(Fraction(1), square / (2 * product)) if product > 0 else Fraction(1)
+
+    def _reach_squared(self, centre: tuple[Fraction, ...], scales: Scales) -> Fraction:
+        """The largest squared distance from ``centre``, the same in every cell, to a point of C."""
+        inside = zero = Fraction(0)
+        for (box, scale), c in zip(self._with(scales), centre, strict=True):
+            inside += (max((v - c) ** 2 for v in box) + (self.cells - 1) * c**2) / scale**2
+            zero += self.cells * c**2 / scale**2
+        return max(inside, zero)
+
+    def _with(self, scales: Scales) -> list[tuple[tuple[int, int], Fraction]]:
+        return list(zip(self.boxes, scales, strict=True))
+
+
+def _farthest(box: tuple[int, int]) -> Fraction:
+    return Fraction(max(abs(box[0]), abs(box[1])))
+
+
+def _length(box: tuple[int, int]) -> Fraction:
+    return Fraction(box[1] - box[0])
+
+
+def _hull(box: tuple[int, int]) -> int:
+    """Length of the shortest interval that holds the box and 0."""
+    return max(box[1], 0) - min(box[0], 0)
+
+
+def _least_squares_centre(box: tuple[int, int], cells: int) -> Fraction:
+    """The c that minimises max((low-c)^2, (high-c)^2) + (cells-1) c^2: a corner's share, or the middle."""
+    low, high = box
+    candidates = (Fraction(low, cells), Fraction(high, cells), Fraction(low + high, 2))
+    return min(candidates, key=lambda c: max((low - c) ** 2, (high - c) ** 2) + (cells - 1) * c**2)

@@ -1,0 +1,204 @@
+"""Both neighbour relations against brute force on small tables, and radii against smallest balls."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adyton.privacy import PrivacyUnit
+from adyton.query.nodes import Count, Mean, Measure, Proportion, Question, Sum, ValueOf
+from adyton.query.nodes import IsTrue
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.sensitivity import Sensitivity, readings_of
+
+bounds = st.integers(-2, 2)
+boxes = st.tuples(bounds, bounds).map(lambda b: (min(b), max(b)))
+ONE = Fraction(1)
+
+
+def _points(sensitivity: Sensitivity) -> list[np.ndarray]:
+    """Everything one unit can add, by enumeration: nothing, or a point of the box in one cell."""
+    width = len(sensitivity.boxes)
+    points = [np.zeros((sensitivity.cells, width), dtype=int)]
+    for cell in range(sensitivity.cells):
+        for v in itertools.product(*(range(low, high + 1) for low, high in sensitivity.boxes)):
+            point = np.zeros((sensitivity.cells, width), dtype=int)
+            point[cell] = v
+            points.append(point)
+    return points
+
+
+def _moves(sensitivity: Sensitivity) -> list[np.ndarray]:
+    points = _points(sensitivity)
+    if sensitivity.neighbours == "add-or-remove":
+        return points
+    return [a - b for a, b in itertools.combinations(points, 2)] + [points[0]]
+
+
+def _l1(move: np.ndarray, scales: tuple[Fraction, ...]) -> Fraction:
+    return sum((abs(int(v)) / s for row in move for v, s in zip(row, scales, strict=True)), Fraction(0))
+
+
+def _l2(move: np.ndarray, scales: tuple[Fraction, ...]) -> Fraction:
+    return sum(((int(v) / s) ** 2 for row in move for v, s in zip(row, scales, strict=True)), Fraction(0))
+
+
+sensitivities = st.builds(
+    Sensitivity,
+    boxes=st.lists(boxes, min_size=1, max_size=2).map(tuple),
+    cells=st.integers(1, 3),
+    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+)
+scale_pairs = st.tuples(*[st.fractions(Fraction(1, 3), 5)] * 2)
+
+
+@given(sensitivity=sensitivities, pair=scale_pairs)
+def test_theorem_L1_SENSITIVITY_equals_brute_force(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
+) -> None:
+    scales = pair[: len(sensitivity.boxes)]
+    assert sensitivity.l1_diameter(scales) == max(_l1(m, scales) for m in _moves(sensitivity))
+
+
+@given(sensitivity=sensitivities, pair=scale_pairs)
+def test_theorem_L2_SENSITIVITY_equals_brute_force(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
+) -> None:
+    scales = pair[: len(sensitivity.boxes)]
+    assert sensitivity.l2_diameter_squared(scales) == max(_l2(m, scales) for m in _moves(sensitivity))
+
+
+def _smallest_ball_squared(points: np.ndarray) -> float:
+    """Badoiu-Clarkson: step towards the farthest point; converges from above within 1/sqrt(steps)."""
+    centre = points.mean(axis=0)
+    for step in range(1, 3000):
+        farthest = points[((points - centre) ** 2).sum(axis=1).argmax()]
+        centre = centre + (farthest - centre) / (step + 1)
+    return float(((points - centre) ** 2).sum(axis=1).max())
+
+
+def _scaled_points(sensitivity: Sensitivity, scales: tuple[Fraction, ...]) -> np.ndarray:
+    divisor = np.array([float(s) for s in scales])
+    return np.array([(p / divisor).ravel() for p in _points(sensitivity)])
+
+
+@given(sensitivity=sensitivities, pair=scale_pairs)
+def test_theorem_L2_RADIUS_some_ball_of_this_radius_holds_every_unit(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
+) -> None:
+    """A radius below that of the smallest ball would make every population interval too narrow."""
+    scales = pair[: len(sensitivity.boxes)]
+    points = _scaled_points(sensitivity, scales)
+    half_diameter_squared = max(
+        float(((a - b) ** 2).sum()) / 4 for a, b in itertools.combinations_with_replacement(points, 2)
+    )
+    radius_squared = float(sensitivity.l2_radius_squared(scales))
+    assert radius_squared >= half_diameter_squared * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("boxes", "cells"),
+    [
+        (((1, 1),), 1),
+        (((1, 1),), 2),
+        (((1, 1),), 5),
+        (((0, 4),), 1),
+        (((2, 4),), 1),
+        (((-3, 3), (1, 1)), 1),
+        (((-1, 1), (1, 1)), 1),
+        (((-3, 3), (1, 1)), 3),
+        (((-4, -1),), 1),
+    ],
+)
+def test_theorem_L2_RADIUS_is_the_smallest_ball_for_the_questions_we_ask(
+    boxes: tuple[tuple[int, int], ...], cells: int
+) -> None:
+    sensitivity = Sensitivity(boxes, cells, "replace")
+    scales = (ONE,) * len(boxes)
+    smallest = _smallest_ball_squared(_scaled_points(sensitivity, scales))
+    radius_squared = float(sensitivity.l2_radius_squared(scales))
+    assert radius_squared >= smallest * 0.995  # the search stops within half a per cent
+    assert radius_squared <= smallest * 1.005
+
+
+@given(sensitivity=sensitivities, pair=scale_pairs)
+def test_theorem_L1_RADIUS_some_point_is_this_near_to_every_unit(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
+) -> None:
+    scales = pair[: len(sensitivity.boxes)]
+    centre = [Fraction(0)] * len(scales)
+    if sensitivity.cells == 1:
+        centre = [Fraction(min(low, 0) + max(high, 0), 2) for low, high in sensitivity.boxes]
+    reach = max(
+        sum((abs(int(v) - c) / s for row in p for v, c, s in zip(row, centre, scales, strict=True)), Fraction(0))
+        for p in _points(sensitivity)
+    )
+    assert sensitivity.l1_radius(scales) >= reach
+
+
+@given(sensitivity=sensitivities, pair=scale_pairs, factor=st.fractions(1, 4))
+def test_law_more_noise_never_costs_more(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction], factor: Fraction
+) -> None:
+    scales = pair[: len(sensitivity.boxes)]
+    louder = tuple(s * factor for s in scales)
+    for distance in ("l1_diameter", "l2_diameter_squared", "l1_radius", "l2_radius_squared"):
+        assert getattr(sensitivity, distance)(louder) <= getattr(sensitivity, distance)(scales)
+
+
+# The same, from the question to whole tables ---------------------------------------------------------------
+
+AGE = IntegerColumn("age", -1, 2)
+SMOKER = BooleanColumn("smoker")
+REGION = CategoryColumn("region", ("a", "b"))
+PEOPLE = Table("people", (AGE, SMOKER, REGION), rows=2)
+ROWS = [
+    {"age": age, "smoker": smoker, "region": region}
+    for age in (-1, 0, 2, None)
+    for smoker in (False, True, None)
+    for region in ("a", "b", None)
+]
+MEASURES: list[Measure] = [Count(), Count(IsTrue(SMOKER)), Sum(ValueOf(AGE)), Mean(ValueOf(AGE)), Proportion(IsTrue(SMOKER))]
+
+
+def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]) -> list[int]:
+    """What the engine would read, by a plain loop."""
+    from strategies import evaluate_condition, evaluate_number
+
+    (reading,) = readings_of(question, unit)
+    keys = list(itertools.product(*(c.values if isinstance(c, CategoryColumn) else (False, True) for c in reading.by)))
+    sums = {key: [0] * len(reading.coordinates) for key in keys}
+    for row in rows:
+        key = tuple(row[c.name] for c in reading.by)
+        values = [None if c.value is None else evaluate_number(c.value, row) for c in reading.coordinates]
+        absent = any(c.value is not None and v is None for c, v in zip(reading.coordinates, values, strict=True))
+        if key not in sums or absent or evaluate_condition(reading.where, row) is not True:
+            continue
+        for i, (c, v) in enumerate(zip(reading.coordinates, values, strict=True)):
+            sums[key][i] += 1 if v is None else c.times * v - c.minus
+    return [x for key in keys for x in sums[key]]
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("by", [(), (REGION,), (SMOKER, REGION)])
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
+def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighbouring_tables(
+    measure: Measure, by: tuple[BooleanColumn | CategoryColumn, ...], neighbours: str
+) -> None:
+    question = Question(PEOPLE, (("value", measure),), by=by)
+    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    (reading,) = readings_of(question, unit)
+    scales = (ONE,) * len(reading.coordinates)
+    base = [{"age": 2, "smoker": True, "region": "a"}]
+    if neighbours == "replace":
+        pairs = [(base + [r1], base + [r2]) for r1 in ROWS for r2 in ROWS]
+    else:
+        pairs = [(base, base + [r]) for r in ROWS]
+    moves = [np.subtract(_vector(question, unit, x), _vector(question, unit, y)) for x, y in pairs]
+    assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
+    assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
