@@ -1,0 +1,102 @@
+"""What a durable charge costs: in a new ledger, after 20,000 receipts, and beside a bare INSERT."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from adyton.ledger import Header, Order, SqliteLedger
+
+HISTORY = 20_000
+WARM = 500  # charges after which SQLite's log has its usual size
+ROUNDS = 300
+
+ORDER = Order("SELECT count(*) FROM people", '{"mechanism":"gaussian","scale":"100"}', 10**12, 10**12)
+COLUMNS = "question TEXT, detail TEXT, amount TEXT, radius TEXT, previous TEXT, digest TEXT"
+
+
+def medians(actions: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """In turns, so that a noisy moment of the machine meets all of them."""
+    times: dict[str, list[float]] = {name: [] for name in actions}
+    for _ in range(ROUNDS):
+        for name, action in actions.items():
+            start = time.perf_counter()
+            action()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def filled(path: Path, receipts: int) -> SqliteLedger:
+    ledger = SqliteLedger.create(path, Header.fresh("00" * 32, "gdp", 10**18))
+    connection = ledger._connection
+    assert connection is not None
+    connection.execute("PRAGMA synchronous = OFF")  # for the filling only
+    for _ in range(receipts):
+        ledger.charge(ORDER)
+    connection.execute("PRAGMA synchronous = FULL")
+    return ledger
+
+
+def bare_table(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"CREATE TABLE charges (number INTEGER PRIMARY KEY, {COLUMNS})")
+    connection.execute("PRAGMA synchronous = OFF")
+    for _ in range(WARM):
+        bare_insert(connection)
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def bare_insert(connection: sqlite3.Connection) -> None:
+    row = (ORDER.question, ORDER.detail, str(ORDER.amount), str(ORDER.radius), "0" * 64, "0" * 64)
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO charges VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
+    connection.execute("COMMIT")
+
+
+def measure(folder: Path) -> dict[str, float]:
+    with (
+        closing(filled(folder / "new.ledger", WARM)) as new,
+        closing(filled(folder / "old.ledger", HISTORY)) as old,
+        closing(bare_table(folder / "bare.db")) as bare,
+    ):
+        return medians(
+            {
+                "new": lambda: new.charge(ORDER),
+                "old": lambda: old.charge(ORDER),
+                "bare": lambda: bare_insert(bare),
+            }
+        )
+
+
+def row(name: str, ours: float, reference: float, against: str) -> dict[str, object]:
+    return {
+        "name": name,
+        "ours": round(ours * 1e6, 1),
+        "reference": round(reference * 1e6, 1),
+        "ratio": round(ours / reference, 2),
+        "unit": "µs, median",
+        "against": against,
+    }
+
+
+def run() -> list[dict[str, object]]:
+    with tempfile.TemporaryDirectory() as folder:
+        times = measure(Path(folder))
+    new, old, bare = times["new"], times["old"], times["bare"]
+    return [
+        row("durable charge, new ledger", new, bare, "bare SQLite INSERT, same durability"),
+        row(f"durable charge, {HISTORY:,} receipts", old, bare, "bare SQLite INSERT, same durability"),
+        row("growth of a charge with history", old, new, "the same charge on a new ledger"),
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2, ensure_ascii=False))

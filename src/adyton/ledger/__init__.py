@@ -1,0 +1,16 @@
+"""What was spent: an append-only chain of receipts, and the one place that says no."""
+
+from adyton.ledger.base import Charged, Header, Ledger, Order, Receipt, Verification
+from adyton.ledger.memory import MemoryLedger
+from adyton.ledger.sqlite import SqliteLedger
+
+__all__ = [
+    "Charged",
+    "Header",
+    "Ledger",
+    "MemoryLedger",
+    "Order",
+    "Receipt",
+    "SqliteLedger",
+    "Verification",
+]

@@ -1,0 +1,264 @@
+"""The chain: a header, then receipts, each holding the digest of the one before it and the totals so far.
+
+Every rule lives here once: what may be charged, what is refused, what follows what.  A back end only stores.
+The last receipt alone decides whether the next charge fits, so a charge costs the same whatever the history.
+
+Whoever can write to the storage can also compute a new chain from the first link to the last.  To notice
+that, or a restored backup, keep the head somewhere else and give it to ``verify``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.exact import decimal_text
+
+FORMAT = 1
+CURRENCIES = ("gdp", "zcdp", "pure")
+_LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
+_LARGEST_NUMBER = 2**63 - 1
+_LONGEST_REQUEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first link, written once: whose ledger this is and what may be spent, for ever."""
+
+    study: str
+    currency: str
+    limit: int
+    salt: str
+
+    def __post_init__(self) -> None:
+        check_text(self.study, "the fingerprint of the study")
+        check_text(self.salt, "the salt of the ledger")
+        if self.currency not in CURRENCIES:
+            raise InvalidRequest(f"a currency is one of {', '.join(CURRENCIES)}, not {self.currency!r}")
+        _check_amount(self.limit, "the limit", least=1)
+
+    @classmethod
+    def fresh(cls, study: str, currency: str, limit: int) -> Header:
+        """A header with a salt of its own, so that no two ledgers ever share a head."""
+        return cls(study, currency, limit, secrets.token_hex(16))
+
+    @property
+    def digest(self) -> str:
+        return _digest("header", self.study, self.currency, self.limit, self.salt)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be charged.  An order that could give budget back cannot be made at all."""
+
+    question: str
+    detail: str
+    amount: int
+    radius: int
+    request: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.question, "the question")
+        check_text(self.detail, "the detail of a charge")
+        _check_amount(self.amount, "the amount of a charge", least=1)
+        _check_amount(self.radius, "the radius of a charge", least=0)
+        _check_request(self.request)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One link of the chain.  The totals include this order."""
+
+    number: int
+    order: Order
+    spent: int
+    spent_radius: int
+    asked_at: str
+    previous: str
+
+    @property
+    def digest(self) -> str:
+        order = self.order
+        return _digest(
+            "receipt",
+            self.previous,
+            self.number,
+            order.question,
+            order.detail,
+            order.amount,
+            order.radius,
+            order.request,
+            self.spent,
+            self.spent_radius,
+            self.asked_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """``fresh`` is False if the request id had been charged before, for the same order."""
+
+    receipt: Receipt
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a full replay found."""
+
+    receipts: int
+    head: str
+    spent: int
+
+
+class Ledger(Protocol):
+    """Append and read.  No update, no delete, no refund."""
+
+    @property
+    def header(self) -> Header: ...
+
+    def charge(self, order: Order) -> Charged:
+        """Check the limit and append, in one step.  A refusal leaves no trace."""
+        ...
+
+    def remember(self, number: int, answer: str) -> str:
+        """Keep the answer that a receipt paid for.  The first one wins and is returned."""
+        ...
+
+    def recall(self, number: int) -> str | None: ...
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        """The newest answer already given to this very question at this price."""
+        ...
+
+    def spent(self) -> int: ...
+
+    def spent_radius(self) -> int: ...
+
+    def head(self) -> str:
+        """The digest of the newest link: keep it elsewhere to notice a rollback."""
+        ...
+
+    def count(self) -> int: ...
+
+    def receipts(self) -> Iterator[Receipt]: ...
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        """Replay everything; ``expected_head`` must be the digest of some link."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def next_receipt(header: Header, last: Receipt | None, order: Order, asked_at: str) -> Receipt:
+    """The receipt that follows ``last``, or a refusal."""
+    spent = last.spent if last else 0
+    if spent + order.amount > header.limit:
+        raise _refusal(header, spent, order.amount)
+    return Receipt(
+        number=last.number + 1 if last else 1,
+        order=order,
+        spent=spent + order.amount,
+        spent_radius=(last.spent_radius if last else 0) + order.radius,
+        asked_at=asked_at,
+        previous=last.digest if last else header.digest,
+    )
+
+
+def charged_before(earlier: Receipt, order: Order) -> Charged:
+    """The same request id again: the same receipt for the same order, a refusal for any other."""
+    if earlier.order != order:
+        raise InvalidRequest(f"request id {order.request!r} was already used for another question")
+    return Charged(earlier, fresh=False)
+
+
+def replay(header: Header, receipts: Iterable[Receipt], expected_head: str | None) -> Verification:
+    """Charge every order again, from the header on, and compare link by link."""
+    last: Receipt | None = None
+    head = header.digest
+    found = expected_head in (None, head)
+    for receipt in receipts:
+        if receipt != _due(header, last, receipt):
+            raise LedgerCorrupt(f"receipt {receipt.number} of the ledger does not follow from the last one")
+        last, head = receipt, receipt.digest
+        found = found or head == expected_head
+    if not found:
+        raise LedgerCorrupt("the ledger was rolled back or exchanged: the expected head is not in its chain")
+    return Verification(last.number if last else 0, head, last.spent if last else 0)
+
+
+def _due(header: Header, last: Receipt | None, receipt: Receipt) -> Receipt | None:
+    try:
+        return next_receipt(header, last, receipt.order, receipt.asked_at)
+    except BudgetRefused:
+        return None
+
+
+def question_digest(question: str, detail: str, amount: int) -> str:
+    """Under which two orders count as the same question at the same price."""
+    return _digest("question", question, detail, amount)
+
+
+def answer_digest(receipt: Receipt, answer: str) -> str:
+    """Ties an answer to the receipt that paid for it."""
+    return _digest("answer", receipt.digest, answer)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def check_text(value: object, what: str) -> None:
+    """Text that every store gives back unchanged: half a surrogate pair or a zero byte may not survive."""
+    try:
+        plain = isinstance(value, str) and b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        plain = False
+    if not plain:
+        raise InvalidRequest(f"{what} must be plain Unicode text")
+
+
+def check_number(number: object) -> None:
+    if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
+        raise InvalidRequest("the number of a receipt is a whole number from 1 on")
+
+
+def _check_amount(value: object, what: str, least: int) -> None:
+    # "type is int" and not isinstance: True is an instance of int, and a float may be nan or was rounded.
+    if type(value) is not int:
+        raise InvalidRequest(f"{what} must be a whole number of units, not a {type(value).__name__}")
+    if not least <= value <= _LARGEST_AMOUNT:
+        raise InvalidRequest(f"{what} must be at least {least} and of sensible size")
+
+
+def _check_request(request: object) -> None:
+    if request is None:
+        return
+    if not isinstance(request, str) or not request.isprintable() or not 1 <= len(request) <= _LONGEST_REQUEST:
+        raise InvalidRequest(f"a request id must be 1 to {_LONGEST_REQUEST} printable characters")
+
+
+def _refusal(header: Header, spent: int, amount: int) -> BudgetRefused:
+    facts = {
+        "requested": decimal_text(amount),
+        "spent": decimal_text(spent),
+        "limit": decimal_text(header.limit),
+        "largest": decimal_text(header.limit - spent),
+        "currency": header.currency,
+    }
+    message = (
+        "{requested} ({currency}) was requested, but {spent} of the limit {limit} is spent already; "
+        "the largest charge that still fits is {largest}; nothing was charged"
+    )
+    return BudgetRefused(message.format(**facts), **facts)
+
+
+def _digest(kind: str, *fields: str | int | None) -> str:
+    """SHA-256 of a JSON array: unlike joined text, no two lists of fields are written alike."""
+    return hashlib.sha256(json.dumps(["adyton", FORMAT, kind, *fields]).encode()).hexdigest()

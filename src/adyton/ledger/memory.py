@@ -1,0 +1,111 @@
+"""A ledger for tests and notebooks: gone when the process ends, safe for several threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.ledger.base import (
+    Charged,
+    Header,
+    Order,
+    Receipt,
+    Verification,
+    charged_before,
+    check_number,
+    check_text,
+    next_receipt,
+    now,
+    question_digest,
+    replay,
+)
+
+
+class MemoryLedger:
+    """The contract of ``Ledger`` over a list."""
+
+    def __init__(self, header: Header) -> None:
+        self.header = header
+        self._receipts: list[Receipt] = []
+        self._by_request: dict[str, Receipt] = {}
+        self._answers: dict[int, str] = {}
+        self._newest: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def charge(self, order: Order) -> Charged:
+        with self._alone():
+            earlier = self._by_request.get(order.request) if order.request is not None else None
+            if earlier is not None:
+                return charged_before(earlier, order)
+            receipt = next_receipt(self.header, self._last(), order, now())
+            self._receipts.append(receipt)
+            if order.request is not None:
+                self._by_request[order.request] = receipt
+            return Charged(receipt, fresh=True)
+
+    def remember(self, number: int, answer: str) -> str:
+        check_number(number)
+        check_text(answer, "an answer")
+        with self._alone():
+            if number > len(self._receipts):
+                raise InvalidRequest(f"there is no receipt {number}")
+            if number not in self._answers:
+                order = self._receipts[number - 1].order
+                key = question_digest(order.question, order.detail, order.amount)
+                self._answers[number] = answer
+                self._newest[key] = max(number, self._newest.get(key, 0))
+            return self._answers[number]
+
+    def recall(self, number: int) -> str | None:
+        check_number(number)
+        with self._alone():
+            return self._answers.get(number)
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        with self._alone():
+            number = self._newest.get(question_digest(question, detail, amount))
+            return None if number is None else (self._receipts[number - 1], self._answers[number])
+
+    def spent(self) -> int:
+        with self._alone():
+            last = self._last()
+            return last.spent if last else 0
+
+    def spent_radius(self) -> int:
+        with self._alone():
+            last = self._last()
+            return last.spent_radius if last else 0
+
+    def head(self) -> str:
+        with self._alone():
+            last = self._last()
+            return last.digest if last else self.header.digest
+
+    def count(self) -> int:
+        with self._alone():
+            return len(self._receipts)
+
+    def receipts(self) -> Iterator[Receipt]:
+        with self._alone():
+            return iter(tuple(self._receipts))
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        return replay(self.header, self.receipts(), expected_head)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _last(self) -> Receipt | None:
+        return self._receipts[-1] if self._receipts else None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        # A forked child has a copy of the list: both copies would spend the same budget.
+        if os.getpid() != self._process:
+            raise LedgerCorrupt("a ledger in memory does not cross a fork; nothing was answered")
+        with self._lock:
+            yield

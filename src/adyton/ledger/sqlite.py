@@ -1,0 +1,482 @@
+"""A ledger in one SQLite file, for any number of threads and processes of one machine.
+
+A charge is one transaction: write lock, look at the last receipt, append, flush to the disk.  It is reported
+only after COMMIT has returned.  Whatever SQLite cannot do becomes ``LedgerCorrupt``, and nothing is answered.
+The file must be on a local disk: write-ahead logging needs memory that all its readers share.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.exact import decimal_text
+from adyton.ledger.base import (
+    FORMAT,
+    Charged,
+    Header,
+    Order,
+    Receipt,
+    Verification,
+    answer_digest,
+    charged_before,
+    check_number,
+    check_text,
+    next_receipt,
+    now,
+    question_digest,
+    replay,
+)
+
+_PATIENCE = 30.0  # seconds to wait for other writers
+_PAGE = 500  # rows read at once when the whole history is read
+_APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
+
+# Amounts are text because SQLite's integers end at 64 bits.
+_TABLES = """
+CREATE TABLE header (
+    number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, currency TEXT NOT NULL,
+    "limit" TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL
+) STRICT;
+CREATE TABLE receipts (
+    number INTEGER PRIMARY KEY, question TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
+    radius TEXT NOT NULL, request TEXT UNIQUE, spent TEXT NOT NULL, spent_radius TEXT NOT NULL,
+    asked_at TEXT NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL
+) STRICT;
+CREATE TABLE answers (
+    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL, answer TEXT NOT NULL,
+    digest TEXT NOT NULL
+) STRICT;
+CREATE INDEX answers_by_question ON answers (question, number);
+"""
+# INSERT OR REPLACE deletes without asking the DELETE trigger, hence the third one.
+_GUARDS = """
+CREATE TRIGGER {table}_update BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABORT, 'append only'); END;
+CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'append only'); END;
+CREATE TRIGGER {table}_replace BEFORE INSERT ON {table}
+    WHEN EXISTS (SELECT 1 FROM {table} WHERE number = NEW.number)
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+"""
+_SCHEMA = _TABLES + "".join(_GUARDS.format(table=table) for table in ("header", "receipts", "answers"))
+_RECEIPT = (
+    "SELECT number, question, detail, amount, radius, request, "
+    "spent, spent_radius, asked_at, previous, digest FROM receipts WHERE "
+)
+
+
+class SqliteLedger:
+    """The contract of ``Ledger`` over a file.
+
+    ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+        self._file = _identity(self.path)
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = os.getpid()
+        self._closed = False
+        self._seen: Receipt | None = None
+        _watch(self)
+        try:
+            with self._session() as connection:
+                self.header = _read_header(connection)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, path: str | Path, header: Header) -> SqliteLedger:
+        """A new ledger; an existing file is never overwritten."""
+        _make(Path(path).absolute(), header)
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: str | Path, *, study: str, currency: str, limit: int) -> SqliteLedger:
+        """The ledger of this very study, or an error that says what differs."""
+        ledger = cls(path)
+        try:
+            _check_owner(ledger, study, currency, limit)
+        except InvalidRequest:
+            ledger.close()
+            raise
+        return ledger
+
+    @classmethod
+    def open_or_create(cls, path: str | Path, *, study: str, currency: str, limit: int) -> SqliteLedger:
+        """For a study that may be new.  Of several processes that try at once, one creates and all open."""
+        path = Path(path).absolute()
+        if not path.exists():
+            try:
+                _make(path, Header.fresh(study, currency, limit))
+            except InvalidRequest:
+                if not path.exists():
+                    raise
+        return cls.open(path, study=study, currency=currency, limit=limit)
+
+    def charge(self, order: Order) -> Charged:
+        with self._transaction() as connection:
+            if order.request is not None:
+                earlier = _find(connection, "request = ?", order.request)
+                if earlier is not None:
+                    return charged_before(earlier, order)
+            receipt = next_receipt(self.header, self._last(connection), order, now())
+            _append(connection, receipt)
+        self._seen = receipt
+        return Charged(receipt, fresh=True)
+
+    def remember(self, number: int, answer: str) -> str:
+        check_number(number)
+        check_text(answer, "an answer")
+        with self._transaction() as connection:
+            receipt = _find(connection, "number = ?", number)
+            if receipt is None:
+                raise InvalidRequest(f"there is no receipt {number}")
+            stored = _read_answer(connection, receipt)
+            if stored is not None:
+                return stored
+            order = receipt.order
+            key = question_digest(order.question, order.detail, order.amount)
+            row = (number, key, answer, answer_digest(receipt, answer))
+            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
+        return answer
+
+    def recall(self, number: int) -> str | None:
+        check_number(number)
+        with self._session() as connection:
+            receipt = _find(connection, "number = ?", number)
+            return _read_answer(connection, receipt) if receipt else None
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        newest = "SELECT number FROM answers WHERE question = ? ORDER BY number DESC LIMIT 1"
+        with self._session() as connection:
+            row = connection.execute(newest, (question_digest(question, detail, amount),)).fetchone()
+            receipt = _find(connection, "number = ?", row[0]) if row else None
+            answer = _read_answer(connection, receipt) if receipt else None
+        if receipt is None or answer is None:
+            return None
+        # The index is not part of the chain: believe the receipt, not the row that led to it.
+        order = receipt.order
+        if (order.question, order.detail, order.amount) != (question, detail, amount):
+            raise LedgerCorrupt(f"answer {receipt.number} of the ledger is filed under another question")
+        return receipt, answer
+
+    def spent(self) -> int:
+        last = self._newest()
+        return last.spent if last else 0
+
+    def spent_radius(self) -> int:
+        last = self._newest()
+        return last.spent_radius if last else 0
+
+    def head(self) -> str:
+        last = self._newest()
+        return last.digest if last else self.header.digest
+
+    def count(self) -> int:
+        last = self._newest()
+        return last.number if last else 0
+
+    def receipts(self) -> Iterator[Receipt]:
+        # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.
+        number = 0
+        while page := self._page(number):
+            yield from page
+            number = page[-1].number
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        with self._session() as connection:
+            if _read_header(connection) != self.header:
+                raise LedgerCorrupt("the header of the ledger was exchanged")
+            if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+                raise LedgerCorrupt("the file of the ledger is damaged")
+        found = replay(self.header, self.receipts(), expected_head)
+        self._check_answers()
+        self._newest()  # also compares with the last receipt that this process has seen
+        return found
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+
+    def _newest(self) -> Receipt | None:
+        with self._session() as connection:
+            return self._last(connection)
+
+    def _last(self, connection: sqlite3.Connection) -> Receipt | None:
+        """The last receipt, its digest computed anew; what this process saw earlier must still be there."""
+        last = _find(connection, "true ORDER BY number DESC LIMIT 1")
+        seen = self._seen
+        if seen is not None and _find(connection, "number = ?", seen.number) != seen:
+            raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
+        self._seen = last
+        return last
+
+    def _page(self, after: int) -> list[Receipt]:
+        with self._session() as connection:
+            rows = connection.execute(_RECEIPT + "number > ? ORDER BY number LIMIT ?", (after, _PAGE))
+            return [_to_receipt(row) for row in rows]
+
+    def _check_answers(self) -> None:
+        number = 0
+        numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number LIMIT ?"
+        while True:
+            with self._session() as connection:
+                page = [row[0] for row in connection.execute(numbers, (number, _PAGE))]
+                for number in page:
+                    _check_answer(connection, number)
+            if not page:
+                return
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._session() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _session(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time.  Fails closed."""
+        with self._lock:
+            try:
+                yield self._connected()
+            except sqlite3.Error as fault:
+                self._disconnect()  # rolls back whatever was not committed
+                raise _failed(self.path, fault) from fault
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._closed:
+            raise LedgerCorrupt(f"the ledger {self.path.name} is closed; nothing was answered")
+        # A charge in a file that has lost its name, or its place to a backup, would be forgotten.
+        if _identity(self.path) != self._file:
+            raise LedgerCorrupt(f"the ledger {self.path.name} was moved or replaced; nothing was answered")
+        if self._connection is None:
+            self._connection, self._process = _connect(self.path), os.getpid()
+        if self._process != os.getpid():
+            raise LedgerCorrupt(f"open the ledger {self.path.name} after the fork; nothing was answered")
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):  # every caller either raises already or has nothing left to write
+                connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # mode=rw never creates; isolation_level=None leaves BEGIN and COMMIT to us.
+    uri = path.as_uri() + "?mode=rw"
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    try:
+        mark = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if mark != _APPLICATION:
+            raise LedgerCorrupt(f"{path.name} is not a ledger")
+        if version != FORMAT:
+            raise LedgerCorrupt(
+                f"{path.name} is a ledger of format {version}, and this version reads {FORMAT}"
+            )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # on macOS fsync alone does not reach the disk
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make(path: Path, header: Header) -> None:
+    """Build the ledger under another name, then link it into place: nobody ever meets half a ledger."""
+    _refuse_leftovers(path)
+    draft: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
+        draft = Path(name)
+        os.close(handle)
+        _write_draft(draft, header)
+        os.link(draft, path)
+        _flush_folder(path.parent)
+    except FileExistsError:
+        raise InvalidRequest(f"{path.name} exists already; a ledger is never overwritten") from None
+    except (OSError, sqlite3.Error) as fault:
+        raise _failed(path, fault) from fault
+    finally:
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+
+
+def _refuse_leftovers(path: Path) -> None:
+    # SQLite would play the log of a deleted ledger into the new one.  Look for the log first: if the file is
+    # missing after that, no other process can be creating it with this log.
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and not path.exists():
+        raise InvalidRequest(
+            f"{log.name} is left over from another ledger: put that one back or move it away"
+        )
+
+
+def _write_draft(draft: Path, header: Header) -> None:
+    row = (1, header.study, header.currency, str(header.limit), header.salt, header.digest)
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.executescript(_SCHEMA)
+        connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as fault:
+        raise _failed(path, fault) from fault
+    return found.st_dev, found.st_ino
+
+
+def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) -> None:
+    header = ledger.header
+    differences = [
+        f"{what} {theirs}, not {ours}"
+        for what, theirs, ours in (
+            ("study", header.study, study),
+            ("currency", header.currency, currency),
+            ("limit", decimal_text(header.limit), decimal_text(limit)),
+        )
+        if theirs != ours
+    ]
+    if differences:
+        raise InvalidRequest(
+            f"the ledger {ledger.path.name} does not belong to this study: "
+            f"it was made for {' and for '.join(differences)}"
+        )
+
+
+def _read_header(connection: sqlite3.Connection) -> Header:
+    rows = connection.execute('SELECT study, currency, "limit", salt, digest FROM header').fetchall()
+    try:
+        ((study, currency, limit, salt, digest),) = rows
+        header = Header(study, currency, int(limit), salt)
+    except (ValueError, TypeError, InvalidRequest):
+        raise LedgerCorrupt("the header of the ledger is damaged") from None
+    first = _find(connection, "number = 1")
+    if header.digest != digest or (first is not None and first.previous != digest):
+        raise LedgerCorrupt("the header of the ledger was changed")
+    return header
+
+
+def _append(connection: sqlite3.Connection, receipt: Receipt) -> None:
+    order = receipt.order
+    row = (
+        receipt.number,
+        order.question,
+        order.detail,
+        str(order.amount),
+        str(order.radius),
+        order.request,
+        str(receipt.spent),
+        str(receipt.spent_radius),
+        receipt.asked_at,
+        receipt.previous,
+        receipt.digest,
+    )
+    connection.execute("INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _find(connection: sqlite3.Connection, where: str, *values: str | int) -> Receipt | None:
+    row = connection.execute(_RECEIPT + where, values).fetchone()
+    return None if row is None else _to_receipt(row)
+
+
+def _to_receipt(row: tuple[int, str, str, str, str, str | None, str, str, str, str, str]) -> Receipt:
+    """A row as the receipt it was, if its digest says so."""
+    number, question, detail, amount, radius, request, spent, spent_radius, asked_at, previous, digest = row
+    try:
+        order = Order(question, detail, int(amount), int(radius), request)
+        receipt = Receipt(number, order, int(spent), int(spent_radius), asked_at, previous)
+        intact = receipt.digest == digest
+    except (ValueError, TypeError, InvalidRequest):
+        intact = False
+    if not intact:
+        raise LedgerCorrupt(f"receipt {number} of the ledger was changed")
+    return receipt
+
+
+def _read_answer(connection: sqlite3.Connection, receipt: Receipt) -> str | None:
+    stored = "SELECT answer, digest FROM answers WHERE number = ?"
+    row = connection.execute(stored, (receipt.number,)).fetchone()
+    if row is None:
+        return None
+    answer, digest = row
+    if not isinstance(answer, str) or answer_digest(receipt, answer) != digest:
+        raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
+    return answer
+
+
+def _check_answer(connection: sqlite3.Connection, number: int) -> None:
+    receipt = _find(connection, "number = ?", number)
+    if receipt is None:
+        raise LedgerCorrupt(f"answer {number} of the ledger has lost its receipt")
+    _read_answer(connection, receipt)
+
+
+def _failed(path: Path, fault: Exception) -> LedgerCorrupt:
+    reason = getattr(fault, "sqlite_errorname", type(fault).__name__)
+    return LedgerCorrupt(f"the ledger {path.name} cannot be used ({reason}); nothing was answered")
+
+
+# SQLite notes in memory which file locks its process holds, and a fork copies the notes but not the locks:
+# the child would write into a log that others may delete.  So connections are closed before a fork, and each
+# of the two processes opens its own when it needs one.
+
+_forking = threading.Lock()
+_watched: weakref.WeakSet[SqliteLedger] = weakref.WeakSet()
+_paused: list[SqliteLedger] = []
+
+
+def _watch(ledger: SqliteLedger) -> None:
+    with _forking:
+        _watched.add(ledger)
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    _paused.extend(_watched)
+    for ledger in _paused:
+        ledger._lock.acquire()
+        ledger._disconnect()
+
+
+def _after_fork() -> None:
+    for ledger in _paused:
+        ledger._lock.release()
+    _paused.clear()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,486 @@
+"""Attempts to get an answer that no durable debit paid for, or to make the record of debits lie."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.exact import units_up
+from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
+from adyton.ledger import sqlite as sqlite_ledger
+
+STUDY = "ab" * 32
+SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file
+
+
+def order(amount: int = 1, request: str | None = None) -> Order:
+    return Order("count", "{}", amount, 0, request)
+
+
+def enter(path: Path, limit: int) -> SqliteLedger:
+    return SqliteLedger.open_or_create(path, study=STUDY, currency="gdp", limit=limit)
+
+
+def in_another_process(attack: Callable[..., None], *arguments: Any) -> None:
+    process = SPAWN.Process(target=attack, args=arguments)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "people.ledger"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[SqliteLedger]:
+    with closing(enter(path, 100)) as opened:
+        yield opened
+
+
+# A16: prices that are no prices
+
+
+@pytest.mark.parametrize(
+    "amount", [0, -1, math.nan, math.inf, 1e308, 1e-30, "1", True, 10**400, Fraction(1, 2), None], ids=repr
+)
+def test_A16_a_price_that_is_no_price_is_refused_and_spends_nothing(
+    ledger: SqliteLedger, amount: Any
+) -> None:
+    ledger.charge(order(7))
+    with pytest.raises(InvalidRequest):
+        ledger.charge(order(amount))
+    assert (ledger.spent(), ledger.count()) == (7, 1)
+
+
+def test_A16_the_smallest_price_is_one_unit_and_never_nothing(ledger: SqliteLedger) -> None:
+    for _ in range(100):
+        ledger.charge(order(units_up(Fraction(1, 10**30))))
+    with pytest.raises(BudgetRefused):
+        ledger.charge(order(units_up(Fraction(1, 10**30))))
+    assert ledger.spent() == 100
+
+
+# A20, A21: many clients at once
+
+
+def spend(path: Path, limit: int, amount: int, times: int, start: Any, accepted: Any) -> None:
+    start.wait()  # also the ledger is made by whoever comes first
+    with closing(enter(path, limit)) as ledger:
+        for _ in range(times):
+            try:
+                ledger.charge(order(amount))
+            except BudgetRefused:
+                continue
+            with accepted.get_lock():
+                accepted.value += 1
+
+
+def test_A20_two_processes_never_overspend(path: Path) -> None:
+    limit, amount = 500, 7
+    start, accepted = SPAWN.Barrier(2), SPAWN.Value("i", 0)
+    arguments = (path, limit, amount, 50, start, accepted)
+    clients = [SPAWN.Process(target=spend, args=arguments) for _ in range(2)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join(60)
+    assert [client.exitcode for client in clients] == [0, 0]
+    with closing(enter(path, limit)) as ledger:
+        found = ledger.verify()
+    assert accepted.value == found.receipts == limit // amount == 71
+    assert found.spent == 497
+
+
+def spend_around_forks(path: Path) -> None:
+    """Charge, fork with the ledger open, charge on both sides at once; the parent never reopens by hand."""
+    with closing(enter(path, 1000)) as ledger:
+        ledger.charge(order())
+        for _ in range(5):
+            child = os.fork()
+            for _ in range(10):
+                ledger.charge(order())
+            if child == 0:
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        assert ledger.verify().spent == 101
+
+
+def test_A20_a_connection_does_not_cross_a_fork(path: Path) -> None:
+    in_another_process(spend_around_forks, path)
+    with closing(enter(path, 1000)) as ledger:
+        assert ledger.verify().receipts == 101
+
+
+def test_A20_a_connection_that_crossed_a_fork_unseen_is_not_used(ledger: SqliteLedger) -> None:
+    ledger.charge(order())
+    ledger._process += 1  # as after a fork by a library that does not tell Python
+    with pytest.raises(LedgerCorrupt, match="after the fork"):
+        ledger.charge(order())
+
+
+def test_A20_a_forked_copy_of_a_ledger_in_memory_is_not_a_second_budget() -> None:
+    ledger = MemoryLedger(Header.fresh(STUDY, "gdp", 10))
+    ledger._process += 1
+    with pytest.raises(LedgerCorrupt, match="fork"):
+        ledger.charge(order())
+
+
+def test_A21_one_request_sent_320_times_is_one_debit(ledger: SqliteLedger) -> None:
+    digests = {ledger.charge(order(60, request="again")).receipt.digest for _ in range(320)}
+    assert len(digests) == 1
+    assert (ledger.spent(), ledger.count()) == (60, 1)
+    with pytest.raises(InvalidRequest, match="already used for another question"):
+        ledger.charge(order(1, request="again"))
+
+
+# A22: killed at any moment
+
+
+def charge_and_tell(path: Path, told: int) -> None:
+    with closing(enter(path, 10**9)) as ledger:
+        while True:
+            receipt = ledger.charge(order()).receipt
+            os.write(told, f"{receipt.number} {receipt.digest}\n".encode())
+
+
+def kill_again_and_again(path: Path, told: Path, kills: int) -> None:
+    dice = random.Random(22)
+    with told.open("ab") as report:
+        for _ in range(kills):
+            child = os.fork()
+            if child == 0:
+                charge_and_tell(path, report.fileno())
+            time.sleep(dice.uniform(0, 0.02))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_A22_what_was_told_before_SIGKILL_is_in_the_ledger(path: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    in_another_process(kill_again_and_again, path, told, 200)
+    claims = [line.split() for line in told.read_text().splitlines()]
+    with closing(enter(path, 10**9)) as ledger:
+        kept = {str(receipt.number): receipt.digest for receipt in ledger.receipts()}
+        found = ledger.verify()
+    assert len(claims) > 200
+    assert all(kept[number] == digest for number, digest in claims)
+    assert found.spent == found.receipts
+    assert found.receipts - len(claims) <= 200  # each kill loses at most one answer
+
+
+def kill_at_commit(path: Path, request: str) -> None:
+    def trace(statement: str) -> None:
+        if statement == "COMMIT":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if child == 0:
+        ledger = enter(path, 100)
+        ledger._connection.set_trace_callback(trace)
+        ledger.charge(order(request=request))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+def test_A22_killed_before_the_commit_nothing_is_charged(ledger: SqliteLedger, path: Path) -> None:
+    ledger.charge(order())
+    in_another_process(kill_at_commit, path, "killed")
+    assert ledger.verify().receipts == 1
+    assert ledger.charge(order(request="killed")).fresh
+
+
+# A23: the disk fails
+
+
+def refused(attack: Callable[[], object]) -> None:
+    with pytest.raises(LedgerCorrupt, match="nothing was answered"):
+        attack()
+
+
+def test_A23_a_full_disk_gives_no_receipt_and_no_answer(ledger: SqliteLedger) -> None:
+    number = ledger.charge(order()).receipt.number
+    ledger._connection.execute("PRAGMA max_page_count = 1")  # at once full: no page can be added
+    large = Order("count" * 5000, "{}", 1, 0, None)
+    refused(lambda: ledger.charge(large))
+    assert ledger.verify().receipts == 1
+    ledger._connection.execute("PRAGMA max_page_count = 1")
+    refused(lambda: ledger.remember(number, "answer" * 5000))
+    assert ledger.recall(number) is None
+    assert ledger.charge(order()).receipt.number == 2  # there is room again
+
+
+def charges_until_refused(ledger: SqliteLedger) -> int:
+    for accepted in range(1000):
+        try:
+            ledger.charge(order())
+        except LedgerCorrupt:
+            return accepted
+    raise AssertionError("the disk never became full")
+
+
+def charge_until_the_disk_is_full(path: Path) -> None:
+    with closing(enter(path, 10**6)) as ledger:
+        ledger.charge(order())
+        size = path.with_name(path.name + "-wal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, resource.RLIM_INFINITY))
+        accepted = 1 + charges_until_refused(ledger)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert 1 < accepted == ledger.verify().receipts
+        ledger.charge(order())
+
+
+def test_A23_a_write_that_fails_in_the_middle_gives_no_receipt(path: Path) -> None:
+    in_another_process(charge_until_the_disk_is_full, path)
+
+
+def test_A23_a_ledger_that_cannot_be_written_answers_nothing(ledger: SqliteLedger) -> None:
+    ledger.charge(order())
+    ledger._connection.execute("PRAGMA query_only = ON")
+    refused(lambda: ledger.charge(order()))
+    assert ledger.count() == 1
+
+
+def charge_a_read_only_file(folder: str) -> None:
+    if os.geteuid() == 0:  # root may write to everything, so become nobody
+        os.chown(folder, 65534, 65534)
+        os.setuid(65534)
+    path = Path(folder, "people.ledger")
+    with closing(enter(path, 100)) as ledger:
+        ledger.charge(order())
+    path.chmod(0o400)
+    with closing(enter(path, 100)) as ledger:
+        refused(lambda: ledger.charge(order()))
+        assert ledger.count() == 1
+
+
+def test_A23_a_read_only_file_answers_nothing() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        in_another_process(charge_a_read_only_file, folder)
+
+
+def test_A23_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
+    for missing in (tmp_path, tmp_path / "no such folder" / "people.ledger"):
+        with pytest.raises(LedgerCorrupt, match="nothing was answered"):
+            enter(missing, 100)
+    with pytest.raises(LedgerCorrupt, match="nothing was answered"):
+        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, currency="gdp", limit=100)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_A23_a_ledger_locked_for_too_long_answers_nothing(path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sqlite_ledger, "_PATIENCE", 0.05)
+    with closing(enter(path, 100)) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        refused(lambda: ledger.charge(order()))
+        other.execute("ROLLBACK")
+        assert ledger.charge(order()).receipt.number == 1
+
+
+def test_A23_a_commit_that_fails_is_not_a_receipt(ledger: SqliteLedger) -> None:
+    def no_commit(action: int, what: str | None, *_: object) -> int:
+        forbidden = action == sqlite3.SQLITE_TRANSACTION and what == "COMMIT"
+        return sqlite3.SQLITE_DENY if forbidden else sqlite3.SQLITE_OK
+
+    ledger.charge(order())
+    ledger._connection.set_authorizer(no_commit)
+    refused(lambda: ledger.charge(order(request="a")))
+    assert ledger.count() == 1
+    assert ledger.charge(order(request="a")).fresh
+
+
+def test_A23_a_deleted_or_replaced_file_answers_nothing(ledger: SqliteLedger, path: Path) -> None:
+    ledger.charge(order())
+    aside = path.rename(path.with_name("aside"))
+    refused(lambda: ledger.charge(order()))
+    shutil.copy(aside, path)
+    refused(lambda: ledger.charge(order()))
+    path.unlink()
+    aside.rename(path)
+    assert ledger.charge(order()).receipt.number == 2
+
+
+# A24: the record is edited by somebody who can write to the file
+
+
+def tamper(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for (name,) in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.fixture
+def history(path: Path) -> str:
+    """Six charges, two answers; the head is what an owner would have written down elsewhere."""
+    with closing(enter(path, 100)) as ledger:
+        for number in range(1, 7):
+            ledger.charge(order(number, request=f"r{number}"))
+        ledger.remember(2, "forty-two")
+        ledger.remember(5, "forty-three")
+        assert ledger.verify().spent == 21
+        return ledger.head()
+
+
+SWAP = (
+    "UPDATE receipts SET number = 100 WHERE number = 3",
+    "UPDATE receipts SET number = 3 WHERE number = 4",
+    "UPDATE receipts SET number = 4 WHERE number = 100",
+)
+EDITS = {
+    "an amount": ("UPDATE receipts SET amount = '1' WHERE number = 3",),
+    "an amount that is none": ("UPDATE receipts SET amount = 'x' WHERE number = 3",),
+    "a negative amount": ("UPDATE receipts SET amount = '-3' WHERE number = 3",),
+    "a total": ("UPDATE receipts SET spent = '0' WHERE number = 6",),
+    "a question": ("UPDATE receipts SET question = 'sum' WHERE number = 3",),
+    "a request id": ("UPDATE receipts SET request = NULL WHERE number = 3",),
+    "a time": ("UPDATE receipts SET asked_at = '2001-01-01T00:00:00+00:00' WHERE number = 1",),
+    "a digest": ("UPDATE receipts SET digest = previous WHERE number = 3",),
+    "the first receipt deleted": ("DELETE FROM receipts WHERE number = 1",),
+    "one in the middle deleted": ("DELETE FROM receipts WHERE number = 3",),
+    "deleted and closed up": (
+        "DELETE FROM receipts WHERE number = 3",
+        "UPDATE receipts SET number = number - 1 WHERE number > 3",
+    ),
+    "reordered": SWAP,
+    "a receipt copied": (
+        "INSERT INTO receipts SELECT 7, question, detail, amount, radius, 'r7', spent, spent_radius, "
+        "asked_at, previous, digest FROM receipts WHERE number = 6",
+    ),
+    "the tail cut off, its answer left": ("DELETE FROM receipts WHERE number > 4",),
+    "an answer": ("UPDATE answers SET answer = 'forty-four' WHERE number = 2",),
+    "an answer moved": ("UPDATE answers SET number = 3 WHERE number = 2",),
+    "a limit": ("UPDATE header SET \"limit\" = '1000000'",),
+    "a salt": ("UPDATE header SET salt = 'other'",),
+    "no header": ("DELETE FROM header",),
+    "no table": ("DROP TABLE answers",),
+}
+
+
+@pytest.mark.parametrize("statements", EDITS.values(), ids=EDITS)
+def test_A24_an_edit_is_noticed(path: Path, history: str, statements: tuple[str, ...]) -> None:
+    tamper(path, *statements)
+    with pytest.raises(LedgerCorrupt), closing(SqliteLedger(path)) as ledger:
+        ledger.verify()
+
+
+@pytest.mark.parametrize("statements", EDITS.values(), ids=EDITS)
+def test_A24_an_edit_under_a_running_curator_is_noticed(
+    path: Path, history: str, statements: tuple[str, ...]
+) -> None:
+    with closing(SqliteLedger(path)) as ledger:
+        tamper(path, *statements)
+        with pytest.raises(LedgerCorrupt):
+            ledger.verify()
+
+
+@pytest.mark.parametrize("statements", [EDITS["a total"], EDITS["a receipt copied"]], ids=["total", "copy"])
+def test_A24_no_charge_is_built_on_a_broken_last_receipt(
+    path: Path, history: str, statements: tuple[str, ...]
+) -> None:
+    tamper(path, *statements)
+    with closing(SqliteLedger(path)) as ledger:
+        for attack in (lambda: ledger.charge(order()), ledger.spent, ledger.head):
+            with pytest.raises(LedgerCorrupt):
+                attack()
+
+
+def test_A24_a_changed_answer_is_not_given(path: Path, history: str) -> None:
+    tamper(path, *EDITS["an answer"])
+    with closing(SqliteLedger(path)) as ledger:
+        attacks: list[Callable[[], object]] = [
+            lambda: ledger.recall(2),
+            lambda: ledger.remember(2, "again"),
+            lambda: ledger.repeated("count", "{}", 2),
+        ]
+        for attack in attacks:
+            with pytest.raises(LedgerCorrupt):
+                attack()
+
+
+def test_A24_an_answer_is_not_given_to_another_question(path: Path, history: str) -> None:
+    tamper(
+        path, "UPDATE answers SET question = (SELECT question FROM answers WHERE number = 2) WHERE number = 5"
+    )
+    with closing(SqliteLedger(path)) as ledger, pytest.raises(LedgerCorrupt):
+        ledger.repeated("count", "{}", 2)
+
+
+def test_A24_a_header_of_another_study_does_not_fit(path: Path, history: str, tmp_path: Path) -> None:
+    rich = Header.fresh(STUDY, "gdp", 10**6)
+    tamper(
+        path, f"UPDATE header SET \"limit\" = '{rich.limit}', salt = '{rich.salt}', digest = '{rich.digest}'"
+    )
+    with pytest.raises(LedgerCorrupt):
+        enter(path, rich.limit)
+
+
+def test_A24_a_tail_cut_off_cleanly_is_noticed_by_the_expected_head(path: Path, history: str) -> None:
+    tamper(path, "DELETE FROM answers WHERE number > 4", "DELETE FROM receipts WHERE number > 4")
+    with closing(enter(path, 100)) as ledger:
+        assert ledger.verify().receipts == 4  # a shorter chain is a chain: only the head from outside tells
+        with pytest.raises(LedgerCorrupt, match="rolled back"):
+            ledger.verify(expected_head=history)
+
+
+def test_A24_a_restored_backup_is_noticed_by_the_expected_head(path: Path, history: str) -> None:
+    backup = shutil.copy(path, path.with_name("backup"))
+    with closing(enter(path, 100)) as ledger:
+        later = ledger.charge(order()).receipt.digest
+        assert ledger.verify(expected_head=history).receipts == 7
+    shutil.copy(backup, path)
+    with closing(enter(path, 100)) as ledger:
+        assert ledger.verify(expected_head=history).receipts == 6
+        with pytest.raises(LedgerCorrupt, match="rolled back"):
+            ledger.verify(expected_head=later)
+
+
+def test_A24_a_running_curator_notices_a_rollback_by_itself(path: Path, history: str) -> None:
+    with closing(enter(path, 100)) as ledger:
+        assert ledger.charge(order()).receipt.number == 7
+        tamper(path, "DELETE FROM receipts WHERE number > 6")
+        for attack in (lambda: ledger.charge(order()), ledger.spent, ledger.verify):
+            with pytest.raises(LedgerCorrupt, match="rolled back"):
+                attack()
+
+
+@pytest.mark.parametrize("table", ["header", "receipts", "answers"])
+def test_A24_the_file_itself_refuses_update_delete_and_replace(path: Path, history: str, table: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in (
+            f"UPDATE {table} SET digest = ''",
+            f"DELETE FROM {table}",
+            f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}",
+        ):
+            with pytest.raises(sqlite3.IntegrityError, match="append only"):
+                connection.execute(statement)
+
+
+def test_A24_damaged_bytes_are_noticed(path: Path, history: str) -> None:
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b"forty-two")
+    for offset in (place, 4096 + 3, 100):
+        damaged = bytearray(content)
+        damaged[offset] ^= 0xFF
+        path.write_bytes(damaged)
+        with pytest.raises(LedgerCorrupt), closing(SqliteLedger(path)) as ledger:
+            ledger.verify()

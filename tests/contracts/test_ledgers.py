@@ -1,0 +1,196 @@
+"""Every ledger that adyton ships keeps the contract that plug-in writers get."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("adyton.testing.ledger")
+
+from adyton.errors import InvalidRequest, LedgerCorrupt  # noqa: E402
+from adyton.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger  # noqa: E402
+from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order  # noqa: E402
+
+STUDY = "ab" * 32
+
+
+def header(limit: int) -> Header:
+    return Header.fresh(STUDY, "gdp", limit)
+
+
+class TestMemoryLedger(LedgerContract):
+    @pytest.fixture
+    def make_ledger(self) -> MakeLedger:
+        return lambda limit: MemoryLedger(header(limit))
+
+
+class TestSqliteLedger(LedgerContract):
+    @pytest.fixture
+    def ledgers(self) -> Iterator[list[SqliteLedger]]:
+        opened: list[SqliteLedger] = []
+        yield opened
+        for ledger in opened:
+            ledger.close()
+
+    @pytest.fixture
+    def make_ledger(self, tmp_path: Path, ledgers: list[SqliteLedger]) -> Callable[[int], SqliteLedger]:
+        numbers = itertools.count()
+
+        def make(limit: int) -> SqliteLedger:
+            ledgers.append(SqliteLedger.create(tmp_path / f"{next(numbers)}.ledger", header(limit)))
+            return ledgers[-1]
+
+        return make
+
+    @pytest.fixture
+    def reopen(self, ledgers: list[SqliteLedger]) -> Reopen:
+        def again(ledger: Ledger) -> SqliteLedger:
+            assert isinstance(ledger, SqliteLedger)
+            facts = ledger.header
+            ledgers.append(
+                SqliteLedger.open(ledger.path, study=facts.study, currency=facts.currency, limit=facts.limit)
+            )
+            return ledgers[-1]
+
+        return again
+
+    def test_the_cost_of_a_charge_does_not_grow(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
+        ledger = make_ledger(10**9)
+        ledger.charge(order())
+        early = steps_of_a_charge(ledger)
+        ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
+        for number in range(5000):
+            ledger.charge(order(request=f"filling {number}"))
+        assert steps_of_a_charge(ledger) <= 1.2 * early
+
+    def test_two_open_ledgers_see_one_file(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
+        first = make_ledger(10)
+        second = reopen(first)
+        for ledger in (first, second) * 3:
+            ledger.charge(order())
+        assert first.head() == second.head()
+        assert first.verify().spent == 6
+
+    def test_the_file_is_for_its_owner_only(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
+        ledger = make_ledger(10)
+        ledger.charge(order())
+        for file in ledger.path.parent.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    def test_charges_are_flushed_to_the_disk(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
+        ledger = make_ledger(10)
+        facts = [
+            ledger._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous", "busy_timeout")
+        ]
+        assert facts == ["wal", 2, 30000]
+
+    def test_nothing_is_overwritten(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
+        ledger = make_ledger(10)
+        ledger.charge(order())
+        with pytest.raises(InvalidRequest, match="never overwritten"):
+            SqliteLedger.create(ledger.path, header(10))
+        assert ledger.verify().receipts == 1
+
+    def test_the_log_of_a_lost_ledger_is_not_played_into_a_new_one(self, tmp_path: Path) -> None:
+        (tmp_path / "people.ledger-wal").write_bytes(b"an older log")
+        with pytest.raises(InvalidRequest, match="left over"):
+            SqliteLedger.open_or_create(tmp_path / "people.ledger", study=STUDY, currency="gdp", limit=5)
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"study": "cd" * 32}, "study"),
+            ({"currency": "pure"}, "currency gdp, not pure"),
+            ({"limit": 11 * 10**17}, "limit 1, not 1.1"),
+        ],
+    )
+    def test_a_ledger_of_another_study_is_refused(
+        self, tmp_path: Path, change: dict[str, object], said: str
+    ) -> None:
+        facts: dict[str, object] = {"study": STUDY, "currency": "gdp", "limit": 10**18}
+        SqliteLedger.open_or_create(tmp_path / "people.ledger", **facts).close()
+        with pytest.raises(InvalidRequest, match=said) as refused:
+            SqliteLedger.open_or_create(tmp_path / "people.ledger", **facts | change)
+        assert "people.ledger does not belong to this study" in refused.value.message
+
+    def test_threads_that_race_to_create_share_one_ledger(self, tmp_path: Path) -> None:
+        def enter(_: int) -> str:
+            ledger = SqliteLedger.open_or_create(tmp_path / "x.ledger", study=STUDY, currency="gdp", limit=99)
+            ledger.charge(order())
+            ledger.close()
+            return ledger.header.salt
+
+        with ThreadPoolExecutor(8) as pool:
+            assert len(set(pool.map(enter, range(16)))) == 1
+        ledger = SqliteLedger(tmp_path / "x.ledger")
+        assert ledger.verify().receipts == 16
+        ledger.close()
+        assert [file.name for file in tmp_path.iterdir()] == ["x.ledger"]
+
+    @pytest.mark.parametrize("content", [b"", b"people = 1\n", b"SQLite format 3\0" + bytes(200)])
+    def test_what_is_not_a_ledger_is_not_opened(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "people.ledger"
+        path.write_bytes(content)
+        with pytest.raises(LedgerCorrupt):
+            SqliteLedger.open_or_create(path, study=STUDY, currency="gdp", limit=5)
+        assert path.read_bytes() == content
+
+    def test_another_database_or_format_is_not_opened(self, tmp_path: Path) -> None:
+        path = tmp_path / "people.ledger"
+        SqliteLedger.create(path, header(5)).close()
+        for pragma, said in (("user_version = 2", "format 2"), ("application_id = 7", "not a ledger")):
+            connection = sqlite3.connect(path)
+            connection.execute(f"PRAGMA {pragma}")
+            connection.close()
+            with pytest.raises(LedgerCorrupt, match=said):
+                SqliteLedger(path)
+
+    def test_a_closed_ledger_answers_nothing(self, make_ledger: MakeLedger) -> None:
+        ledger = make_ledger(10)
+        ledger.close()
+        ledger.close()
+        with pytest.raises(LedgerCorrupt, match="closed"):
+            ledger.charge(order())
+
+
+def steps_of_a_charge(ledger: SqliteLedger) -> int:
+    """How many instructions SQLite runs for one charge with a request id: look-up, limit, append."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    ledger._connection.set_progress_handler(count, 1)
+    ledger.charge(order(request=f"measured after {ledger.count()}"))
+    ledger._connection.set_progress_handler(None, 1)
+    return steps
+
+
+def test_an_order_is_written_unambiguously() -> None:
+    ledger = MemoryLedger(header(100))
+    alike = [
+        ("ab", "c", None),
+        ("a", "bc", None),
+        ('a","b', "c", None),
+        ("ab", "c", "None"),
+        ("ab", "c", "null"),
+    ]
+    digests = {ledger.charge(Order(q, d, 1, 0, request)).receipt.digest for q, d, request in alike}
+    assert len(digests) == len(alike)
+
+
+def test_the_contract_is_not_imported_with_adyton() -> None:
+    look = "import sys, adyton, adyton.ledger; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert not {"pytest", "hypothesis", "adyton.testing"} & set(found.stdout.split())
