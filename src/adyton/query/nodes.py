@@ -8,11 +8,13 @@ contributes only where the condition is true and the value is present.
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
+from adyton.query.check import check_columns, check_names
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -23,9 +25,13 @@ from adyton.schema import (
     RealColumn,
     Table,
     common_grain,
+    day_number,
 )
 
 MOST_CELLS = 1_000_000
+LARGEST_CONSTANT = 10**40
+
+_FIRST_DAY, _LAST_DAY = day_number(datetime.date.min), day_number(datetime.date.max)
 
 # Numbers -------------------------------------------------------------------------------------------------
 
@@ -51,6 +57,9 @@ class Constant:
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        parts = self.value.numerator, self.value.denominator
+        if not isinstance(self.value, Fraction) or max(map(abs, parts)) > LARGEST_CONSTANT:
+            raise InvalidRequest("a constant is a Fraction of whole numbers of at most 40 digits")
         sign = (self.value > 0) - (self.value < 0)
         _set_lattice(self, Lattice(abs(self.value) or Fraction(1), sign, sign))
 
@@ -127,6 +136,8 @@ class Day:
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.number, int) or not _FIRST_DAY <= self.number <= _LAST_DAY:
+            raise InvalidRequest("a day lies between 0001-01-01 and 9999-12-31")
         _set_lattice(self, Lattice(Fraction(1), self.number, self.number))
 
 
@@ -208,8 +219,7 @@ class And:
     parts: tuple[Condition, ...]
 
     def __post_init__(self) -> None:
-        for part in self.parts:
-            condition(part)
+        _check_parts(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +227,7 @@ class Or:
     parts: tuple[Condition, ...]
 
     def __post_init__(self) -> None:
-        for part in self.parts:
-            condition(part)
+        _check_parts(self.parts)
 
 
 Condition = Compare | OneOf | IsTrue | IsMissing | Always | Not | And | Or
@@ -294,8 +303,10 @@ class Question:
         condition(self.where)
         if not self.measures:
             raise InvalidRequest("ask for at least one of COUNT, SUM, AVG, PROPORTION")
-        _check_distinct([name for name, _ in self.measures], "values")
-        _check_distinct([column.name for column in self.by], "groups")
+        check_names([name for name, _ in self.measures], [column.name for column in self.by])
+        if not all(isinstance(measure, Measure) for _, measure in self.measures):
+            raise InvalidRequest("a question asks for Count, Sum, Mean or Proportion")
+        check_columns(self.table, self.by, self.where, self.measures)
         for column in self.by:
             if not isinstance(column, CategoryColumn | BooleanColumn):
                 raise InvalidRequest(
@@ -357,11 +368,11 @@ def _describe(node: object) -> str:
     return names.get(type(node), f"a {type(node).__name__}")
 
 
-def _check_distinct(names: list[str], what: str) -> None:
-    folded = [name.casefold() for name in names]
-    twice = next((name for name, key in zip(names, folded, strict=True) if folded.count(key) > 1), None)
-    if twice is not None:
-        raise InvalidRequest(f"two {what} are called {twice!r}; name them apart with AS")
+def _check_parts(parts: tuple[Condition, ...]) -> None:
+    if not parts:
+        raise InvalidRequest("AND and OR need at least one condition")
+    for part in parts:
+        condition(part)
 
 
 def _set_lattice(node: object, lattice: Lattice) -> None:

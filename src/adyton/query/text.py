@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import assert_never
 
 from adyton.query.nodes import (
-    EVERY_ROW,
     Always,
     And,
     Comparable,
@@ -28,7 +27,9 @@ from adyton.query.nodes import (
     Measure,
     Negative,
     Not,
+    Number,
     OneOf,
+    Operator,
     Or,
     Plus,
     Proportion,
@@ -40,6 +41,12 @@ from adyton.query.nodes import (
 from adyton.schema import day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = {
+    *("and", "as", "between", "case", "date", "else", "end", "false", "filter", "from", "in", "is", "not"),
+    *("null", "or", "select", "then", "true", "when", "where"),
+}
+_LONGEST_DECIMAL = 18  # digits after the point; beyond, a quotient is shorter
+_EVERY_ROW = "TRUE"
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
@@ -47,8 +54,8 @@ def question_text(question: Question) -> str:
     keys = [name_text(column.name) for column in question.by]
     values = [f"{measure_text(measure)} AS {name_text(name)}" for name, measure in question.measures]
     text = f"SELECT {', '.join(keys + values)} FROM {name_text(question.table.name)}"
-    if question.where != EVERY_ROW:
-        text += f" WHERE {condition_text(question.where)}"
+    where = condition_text(question.where)
+    text += f" WHERE {where}" if where != _EVERY_ROW else ""
     return text + (f" GROUP BY {', '.join(keys)}" if keys else "")
 
 
@@ -64,7 +71,8 @@ def measure_text(measure: Measure) -> str:
             text = f"PROPORTION({condition_text(condition)})"
         case _:
             assert_never(measure)
-    return text if where == EVERY_ROW else f"{text} FILTER (WHERE {condition_text(where)})"
+    selected = condition_text(where)
+    return text if selected == _EVERY_ROW else f"{text} FILTER (WHERE {selected})"
 
 
 def number_text(number: Comparable) -> str:
@@ -75,10 +83,12 @@ def number_text(number: Comparable) -> str:
             return fraction_text(value)
         case Day(day):
             return f"DATE '{day_of(day).isoformat()}'"
-        case Plus(left, right):
-            return f"({' + '.join(sorted((number_text(left), number_text(right))))})"
-        case Times(left, right):
-            return f"({' * '.join(sorted((number_text(left), number_text(right))))})"
+        case Plus():
+            return f"({' + '.join(sorted(number_text(term) for term in _operands(number, Plus)))})"
+        case Times():
+            return f"({' * '.join(sorted(number_text(factor) for factor in _operands(number, Times)))})"
+        case Negative(Constant(value)):
+            return fraction_text(-value)
         case Negative(inner):
             return f"(- {number_text(inner)})"
         case Indicator(condition):
@@ -90,11 +100,7 @@ def number_text(number: Comparable) -> str:
 def condition_text(condition: Condition) -> str:
     match condition:
         case Compare(left, operator, right):
-            a, b = number_text(left), number_text(right)
-            mirrored = isinstance(left, Constant | Day) or (
-                operator in (">", ">=") and not _is_constant(right)
-            )
-            return f"({b} {_MIRRORED[operator]} {a})" if mirrored else f"({a} {operator} {b})"
+            return _comparison(left, operator, right)
         case OneOf(column, values):
             listed = ", ".join(value_text(v) for v in column.values if v in values)
             return f"({name_text(column.name)} IN ({listed}))"
@@ -106,33 +112,50 @@ def condition_text(condition: Condition) -> str:
             return "TRUE" if truth else "FALSE"
         case Not(inner):
             return f"(NOT {condition_text(inner)})"
-        case And(parts):
-            return _joined(" AND ", parts, And)
-        case Or(parts):
-            return _joined(" OR ", parts, Or)
+        case And() | Or():
+            return _assembled(*_parts(condition))
         case _:
             assert_never(condition)
 
 
-def _joined(word: str, parts: tuple[Condition, ...], kind: type[And] | type[Or]) -> str:
-    texts = sorted({condition_text(part) for part in _flat(parts, kind)})
+def _comparison(left: Comparable, operator: Operator, right: Comparable) -> str:
+    """Constants stand on the right; else the sign points to the left, or the order is alphabetical."""
+    a, b = number_text(left), number_text(right)
+    constant = (isinstance(left, Constant | Day), isinstance(right, Constant | Day))
+    if constant[0] == constant[1]:
+        mirrored = operator in (">", ">=") or (operator in ("=", "<>") and b < a)
+    else:
+        mirrored = constant[0]
+    return f"({b} {_MIRRORED[operator]} {a})" if mirrored else f"({a} {operator} {b})"
+
+
+def _parts(condition: Condition) -> tuple[str, list[str]]:
+    """The word that joins the parts of a condition, and their texts: sorted, without repeats, flat."""
+    if not isinstance(condition, And | Or):
+        return "", [condition_text(condition)]
+    word = " AND " if isinstance(condition, And) else " OR "
+    inner: dict[str, tuple[str, list[str]]] = {}
+    for part in condition.parts:
+        joint, texts = _parts(part)
+        for one in [(joint, texts)] if joint != word else [("", [text]) for text in texts]:
+            inner[_assembled(*one)] = one
+    return next(iter(inner.values())) if len(inner) == 1 else (word, sorted(inner))
+
+
+def _assembled(word: str, texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"({word.join(texts)})"
 
 
-def _flat(parts: tuple[Condition, ...], kind: type[And] | type[Or]) -> list[Condition]:
-    flat: list[Condition] = []
-    for part in parts:
-        flat += _flat(part.parts, kind) if isinstance(part, kind) else [part]
-    return flat
-
-
-def _is_constant(node: Comparable) -> bool:
-    return isinstance(node, Constant | Day)
+def _operands(number: Number, kind: type[Plus] | type[Times]) -> list[Number]:
+    return (
+        _operands(number.left, kind) + _operands(number.right, kind) if isinstance(number, kind) else [number]
+    )
 
 
 def name_text(name: str) -> str:
     """A name as SQL writes it, quoted unless it is plain."""
-    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    plain = _PLAIN_NAME.fullmatch(name) and name not in _RESERVED
+    return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def value_text(value: str | int) -> str:
@@ -145,11 +168,11 @@ def fraction_text(value: Fraction) -> str:
     for prime in (2, 5):
         while denominator % prime == 0:
             denominator //= prime
-    if denominator > 1:
-        return f"({value.numerator} / {value.denominator})"
     digits = 0
-    while (value * 10**digits).denominator > 1:
+    while denominator == 1 and digits <= _LONGEST_DECIMAL and (value * 10**digits).denominator > 1:
         digits += 1
+    if denominator > 1 or digits > _LONGEST_DECIMAL:
+        return f"({value.numerator} / {value.denominator})"
     whole = str(abs(int(value * 10**digits))).rjust(digits + 1, "0")
     sign = "-" if value < 0 else ""
     return sign + (f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole)

@@ -1,0 +1,47 @@
+"""What must hold of the names and columns of a question, whatever it asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from adyton.errors import InvalidRequest
+from adyton.schema import Column, Table
+
+LONGEST_NAME = 100
+
+
+def columns_in(*nodes: object) -> Iterator[Column]:
+    """Every column that the nodes read."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Column):
+            yield node
+        elif isinstance(node, tuple):
+            waiting += node
+        elif is_dataclass(node):
+            waiting += [getattr(node, part.name) for part in fields(node) if part.init]
+
+
+def check_columns(table: Table, *nodes: object) -> None:
+    """A column of another table has bounds of its own, so the noise would not fit this one."""
+    known = set(table.columns)
+    for column in columns_in(*nodes):
+        if column not in known:
+            raise InvalidRequest(f"{column.name!r} is not a column of table {table.name!r} as declared")
+
+
+def check_names(names: list[str], groups: list[str]) -> None:
+    if not all(1 <= len(name) <= LONGEST_NAME and name.isprintable() for name in names):
+        raise InvalidRequest(f"a value needs a name of 1 to {LONGEST_NAME} printable characters")
+    _check_distinct(groups, "groups")
+    _check_distinct(names + groups, "values")
+
+
+def _check_distinct(names: list[str], what: str) -> None:
+    counted = Counter(name.casefold() for name in names)
+    twice = next((name for name in names if counted[name.casefold()] > 1), None)
+    if twice is not None:
+        raise InvalidRequest(f"two {what} are called {twice!r}; name them apart with AS")

@@ -1,0 +1,242 @@
+"""From SQL text to a syntax tree, word by word.
+
+The parser understands far more than is answered here, and skips over some words without a trace.  So every
+word is checked before it is parsed: one that has no meaning here is refused where it stands, and a name is
+marked as a name, so that it can never be read as anything else.  The text never reaches an engine.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NoReturn, TypeVar
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from adyton.errors import InvalidRequest
+
+LONGEST_TEXT = 10_000  # characters
+DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
+MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth
+
+FUNCTIONS = ("COUNT", "COUNT_IF", "SUM", "AVG", "PROPORTION")
+
+_T = TokenType
+_SYMBOLS = {
+    *(_T.L_PAREN, _T.R_PAREN, _T.COMMA, _T.DOT, _T.STAR, _T.PLUS, _T.DASH, _T.SLASH),
+    *(_T.EQ, _T.NEQ, _T.LT, _T.LTE, _T.GT, _T.GTE, _T.NUMBER, _T.STRING, _T.IDENTIFIER),
+}
+_KEYWORDS = {
+    *(_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.ALIAS, _T.AND, _T.OR, _T.NOT, _T.BETWEEN, _T.IN, _T.IS),
+    *(_T.NULL, _T.TRUE, _T.FALSE, _T.CASE, _T.WHEN, _T.THEN, _T.ELSE, _T.END, _T.FILTER, _T.DATE),
+}
+_CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY)
+_PREFIXES = {_T.NOT, _T.DASH, _T.PLUS}
+_ENDS_VALUE = {
+    *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.R_PAREN, _T.END, _T.NULL, _T.TRUE, _T.FALSE),
+}
+_BEGINS_VALUE = {
+    *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.L_PAREN, _T.CASE, _T.NULL, _T.TRUE, _T.FALSE, _T.DATE, _T.VAR),
+}
+# What must follow a word, where the parser would also take something else or nothing.
+_MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
+    _T.ALIAS: ({_T.IDENTIFIER}, "a name follows AS; it may be quoted with double quotes"),
+    _T.FROM: ({_T.IDENTIFIER}, "the name of the table follows FROM"),
+    _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
+    _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
+    _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the point"),
+    _T.COMMA: (_BEGINS_VALUE | _PREFIXES | {_T.STAR, _T.DOT}, "nothing follows this comma"),
+}
+
+_REASONS = {
+    "ALL": "it changes nothing here; leave it out",
+    "CAST": "columns have declared kinds and are never converted",
+    "CROSS JOIN": "one table is asked about at a time",
+    "DISTINCT": "only rows can be counted, not distinct values",
+    "EXCEPT": "ask one SELECT at a time",
+    "HAVING": "groups cannot be selected by their answers; select them when the answers are there",
+    "INTERSECT": "ask one SELECT at a time",
+    "INTO": "questions change nothing",
+    "JOIN": "one table is asked about at a time",
+    "LIMIT": "an answer has one row for every declared group",
+    "OFFSET": "an answer has one row for every declared group",
+    "ORDER BY": "groups are answered in the order in which their values are declared",
+    "OVER": "windows look at single rows; only aggregates are answered",
+    "UNION": "ask one SELECT at a time",
+    "WITH": "ask one SELECT over the table itself",
+}
+_PLAIN_WORD = re.compile(r"\w+")
+_Tree = TypeVar("_Tree", bound=exp.Expr)
+
+
+def syntax_tree(text: str, kind: type[_Tree], names: frozenset[str]) -> _Tree:
+    """The tree of one text of the given kind; ``names`` are the known names, folded to lower case."""
+    _check_text(text)
+    dialect = Dialect()
+    try:
+        words = dialect.tokenize(text)
+    except (SqlglotError, ValueError):
+        raise InvalidRequest("a text, a quoted name or a comment does not end; close its quotes") from None
+    words = _checked(words, text, names)
+    if kind is exp.Select:
+        _check_clauses(words, text)
+    try:
+        parser = dialect.parser(max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
+        trees = parser.parse_into(kind, words, text)
+    except RecursionError:
+        raise InvalidRequest(f"the text nests deeper than {DEEPEST_NESTING} levels") from None
+    except SqlglotError as error:
+        raise _syntax_error(error, text) from None
+    except Exception:  # whatever it was, the text is what caused it
+        raise InvalidRequest("this is not SQL that can be read here") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise InvalidRequest("the text asks nothing")
+    return trees[0]  # type: ignore[return-value]  # its callers check the class of every node
+
+
+def place(text: str, start: int | None, fragment: str) -> str:
+    """Where something stands, for a message."""
+    if start is None:
+        return f"(at: {shortened(fragment)})"
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    return f"(line {line}, column {column}: {shortened(fragment)})"
+
+
+def shortened(fragment: str) -> str:
+    plain = " ".join(fragment.split())
+    return plain if len(plain) <= 60 else plain[:57] + "..."
+
+
+def _check_text(text: str) -> None:
+    if not isinstance(text, str):
+        raise InvalidRequest(f"SQL is a text, not a {type(text).__name__}")
+    if len(text) > LONGEST_TEXT:
+        raise InvalidRequest(f"the text has {len(text)} characters; at most {LONGEST_TEXT} are read")
+    for position, character in enumerate(text):
+        if unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n\r":
+            raise InvalidRequest(
+                f"the text holds the unprintable character {character!a} at position {position + 1}"
+            )
+
+
+def _checked(words: list[Token], text: str, names: frozenset[str]) -> list[Token]:
+    if words and words[-1].token_type is _T.SEMICOLON:
+        words = words[:-1]
+    if not words:
+        raise InvalidRequest("the text asks nothing")
+    end = Token(_T.UNKNOWN, "")
+    neighbours = zip([end, *words[:-1]], words, [*words[1:], end], strict=True)
+    checked = [_checked_word(before, word, after, text, names) for before, word, after in neighbours]
+    _check_nesting(checked, text)
+    _check_neighbours(checked, text)
+    return checked
+
+
+def _checked_word(before: Token, word: Token, after: Token, text: str, names: frozenset[str]) -> Token:
+    kind = word.token_type
+    if kind is _T.NUMBER and after.start == word.end + 1 and _PLAIN_WORD.match(after.text):
+        _refuse(word, text, f"{word.text + after.text!r} is not a number")
+    if kind in _SYMBOLS:
+        if kind is _T.IDENTIFIER and after.token_type is _T.L_PAREN:
+            _refuse(word, text, f"{word.text!r} is not a function; functions: {', '.join(FUNCTIONS)}")
+        return word
+    if _PLAIN_WORD.fullmatch(word.text) and _is_name(before, word, after, names):
+        return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
+    return _checked_keyword(word, after, text)
+
+
+def _is_name(before: Token, word: Token, after: Token, names: frozenset[str]) -> bool:
+    if before.token_type in (_T.ALIAS, _T.DOT):
+        return True
+    if after.token_type is _T.L_PAREN:
+        return False
+    if word.token_type is _T.DATE:
+        return after.token_type is not _T.STRING
+    return word.token_type is _T.VAR or (word.token_type not in _KEYWORDS and word.text.casefold() in names)
+
+
+def _checked_keyword(word: Token, after: Token, text: str) -> Token:
+    said = word.text.upper()
+    called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN and said in FUNCTIONS
+    if not called and (word.token_type not in _KEYWORDS or said == "!"):
+        _refuse_word(word, after, text)
+    return word
+
+
+def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
+    said = word.text.upper()
+    if word.token_type is _T.SEMICOLON:
+        _refuse(word, text, "one question at a time: nothing may follow the semicolon")
+    if after.token_type is _T.L_PAREN and said not in _REASONS and _PLAIN_WORD.fullmatch(said):
+        _refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
+    hint = f'; if it is a name, write "{word.text}"' if _PLAIN_WORD.fullmatch(word.text) else ""
+    reason = _REASONS.get(said)
+    _refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
+
+
+def _check_nesting(words: list[Token], text: str) -> None:
+    levels, pending = [0], 0
+    for word in words:
+        if word.token_type in _PREFIXES:
+            pending += 1
+        elif word.token_type in (_T.L_PAREN, _T.CASE):
+            levels.append(levels[-1] + pending + 1)
+            pending = 0
+        else:
+            pending = 0
+            if word.token_type in (_T.R_PAREN, _T.END) and len(levels) > 1:
+                levels.pop()
+        if levels[-1] + pending > DEEPEST_NESTING:
+            _refuse(word, text, f"the text nests deeper than {DEEPEST_NESTING} levels")
+
+
+def _check_neighbours(words: list[Token], text: str) -> None:
+    """The parser forgives missing words, and a forgiven question may not be the one that was meant."""
+    end = Token(_T.UNKNOWN, "")
+    depth, clause = 0, _T.UNKNOWN
+    for before, word, after in zip([end, *words[:-1]], words, [*words[1:], end], strict=True):
+        kind, follows = word.token_type, before.token_type in _ENDS_VALUE
+        depth += (kind is _T.L_PAREN) - (kind is _T.R_PAREN)
+        clause = kind if depth == 0 and kind in _CLAUSES else clause
+        needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
+        if after.token_type not in needed:
+            _refuse(word, text, reason)
+        alias = kind is _T.IDENTIFIER and depth == 0 and clause in (_T.SELECT, _T.FROM)
+        if follows and kind in _BEGINS_VALUE and not alias:
+            _refuse(word, text, f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}")
+        if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
+            _refuse(word, text, "NOT stands before a condition, or before IN or BETWEEN")
+        if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
+            _refuse(word, text, "a point stands in a number, or between a table and a column")
+
+
+def _check_clauses(words: list[Token], text: str) -> None:
+    """SELECT, FROM, WHERE and GROUP BY come in this order, once each; WHERE also opens a FILTER."""
+    if words[0].token_type is not _T.SELECT:
+        _refuse(words[0], text, "a question begins with SELECT")
+    latest, before = -1, (words[0], words[0])
+    for word in words:
+        if word.token_type in _CLAUSES:
+            position = _CLAUSES.index(word.token_type)
+            filtering = word.token_type is _T.WHERE and before[0].token_type is _T.FILTER
+            if position == 0 <= latest:
+                _refuse(word, text, "SELECT inside a question is not answered: ask one SELECT at a time")
+            if position <= latest and not filtering:
+                _refuse(word, text, "the order is SELECT, FROM, WHERE, GROUP BY, each at most once")
+            latest = latest if filtering else position
+        elif before[0].token_type is _T.FILTER:
+            _refuse(word, text, "write FILTER (WHERE condition)")
+        before = (before[1], word)
+
+
+def _refuse(word: Token, text: str, reason: str) -> NoReturn:
+    raise InvalidRequest(f"{reason} {place(text, word.start, text[word.start : word.end + 1])}")
+
+
+def _syntax_error(error: SqlglotError, text: str) -> InvalidRequest:
+    details = getattr(error, "errors", None) or [{}]
+    near = details[0].get("highlight") or shortened(text)
+    start = len(details[0].get("start_context") or "")
+    return InvalidRequest(f"this is not SQL that can be read here {place(text, start, near)}")
