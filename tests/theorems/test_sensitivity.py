@@ -135,7 +135,10 @@ def test_theorem_L1_RADIUS_some_point_is_this_near_to_every_unit(
     if sensitivity.cells == 1:
         centre = [Fraction(min(low, 0) + max(high, 0), 2) for low, high in sensitivity.boxes]
     reach = max(
-        sum((abs(int(v) - c) / s for row in p for v, c, s in zip(row, centre, scales, strict=True)), Fraction(0))
+        sum(
+            (abs(int(v) - c) / s for row in p for v, c, s in zip(row, centre, scales, strict=True)),
+            Fraction(0),
+        )
         for p in _points(sensitivity)
     )
     assert sensitivity.l1_radius(scales) >= reach
@@ -163,7 +166,13 @@ ROWS = [
     for smoker in (False, True, None)
     for region in ("a", "b", None)
 ]
-MEASURES: list[Measure] = [Count(), Count(IsTrue(SMOKER)), Sum(ValueOf(AGE)), Mean(ValueOf(AGE)), Proportion(IsTrue(SMOKER))]
+MEASURES: list[Measure] = [
+    Count(),
+    Count(IsTrue(SMOKER)),
+    Sum(ValueOf(AGE)),
+    Mean(ValueOf(AGE)),
+    Proportion(IsTrue(SMOKER)),
+]
 
 
 def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]) -> list[int]:
@@ -171,12 +180,16 @@ def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]
     from strategies import evaluate_condition, evaluate_number
 
     (reading,) = readings_of(question, unit)
-    keys = list(itertools.product(*(c.values if isinstance(c, CategoryColumn) else (False, True) for c in reading.by)))
+    keys = list(
+        itertools.product(*(c.values if isinstance(c, CategoryColumn) else (False, True) for c in reading.by))
+    )
     sums = {key: [0] * len(reading.coordinates) for key in keys}
     for row in rows:
         key = tuple(row[c.name] for c in reading.by)
         values = [None if c.value is None else evaluate_number(c.value, row) for c in reading.coordinates]
-        absent = any(c.value is not None and v is None for c, v in zip(reading.coordinates, values, strict=True))
+        absent = any(
+            c.value is not None and v is None for c, v in zip(reading.coordinates, values, strict=True)
+        )
         if key not in sums or absent or evaluate_condition(reading.where, row) is not True:
             continue
         for i, (c, v) in enumerate(zip(reading.coordinates, values, strict=True)):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.noise import Bits
-from adyton.noise.refine import Integers
+from adyton.noise.refine import Floats, Integers
 from adyton.privacy import Cost
 from adyton.sensitivity import Sensitivity
 
@@ -21,8 +23,11 @@ class Mechanism(Protocol):
     """Noise on integer vectors: every cell of coordinate i gets independent noise of scale ``scales[i]``."""
 
     name: ClassVar[str]
+    norm: ClassVar[Literal[1, 2]]
     theorems: ClassVar[tuple[str, ...]]
-    scales: Scales
+
+    @property
+    def scales(self) -> Scales: ...
 
     def cost(self, sensitivity: Sensitivity) -> Cost:
         """What privacy pays: the diameter."""
@@ -34,8 +39,12 @@ class Mechanism(Protocol):
 
     def release(self, exact: Columns, bits: Bits) -> Columns: ...
 
-    def error(self, weights: Sequence[float], confidence: float) -> float:
-        """Half-width that the weighted sum of one cell's noises stays within, with this probability."""
+    def error(self, confidence: float) -> int:
+        """Half-width that the noise of a single coordinate stays within, with this probability."""
+        ...
+
+    def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
+        """The same for noise_1 - ratio * noise_2, where there are two coordinates."""
         ...
 
 
@@ -43,16 +52,14 @@ def with_noise(
     exact: Columns, scales: Scales, draw: Callable[[float, int, Bits], Integers], bits: Bits
 ) -> Columns:
     """Plain integer addition: nothing can be lost in it, however large the sum."""
-    return [
-        [
-            value + noise
-            for value, noise in zip(column, draw(float(scale), len(column), bits).tolist(), strict=True)
-        ]
-        for column, scale in zip(exact, scales, strict=True)
-    ]
+    noisy = []
+    for column, scale in zip(exact, scales, strict=True):
+        noise = draw(float(scale), len(column), bits).tolist()
+        noisy.append([value + n for value, n in zip(column, noise, strict=True)])
+    return noisy
 
 
-def loudest_within(
+def quietest(
     scales_of: Callable[[float], Scales], affordable: Callable[[Scales], bool], near: float
 ) -> Scales:
     """The scales for the least multiplier at or just above ``near`` that is affordable.
@@ -77,10 +84,18 @@ def relative_scales(sensitivity: Sensitivity) -> list[Scales]:
     reach = tuple(Fraction(max(abs(low), abs(high))) for low, high in sensitivity.boxes)
     if len(reach) == 1:
         return [(Fraction(1),)]
-    square_root_of_3 = Fraction(19601, 11317)  # a shade above: then the sum alone decides what is paid
+    square_root_of_3 = Fraction(18817, 10864)  # a shade above: then the sum alone decides what is paid
     return [reach, (reach[0] * square_root_of_3, *reach[1:])]
 
 
+def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: float) -> float:
+    """The error of the value that has the most noise: a single coordinate, or a ratio at its far end."""
+    if len(mechanism.scales) == 1:
+        return mechanism.error(confidence)
+    reach = float(sensitivity.boxes[0][1])
+    return float(mechanism.ratio_error(np.array(reach), confidence))
+
+
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:
-    """The weights of the noises in the error of a ratio times its denominator, at the ratio of worst error."""
+    """The weights of the noises in the error of a ratio times its denominator, at the worst ratio."""
     return (1.0, *(float(sensitivity.boxes[0][1]) for _ in sensitivity.boxes[1:]))

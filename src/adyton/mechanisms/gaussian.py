@@ -6,20 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import numpy as np
 from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.base import (
     Columns,
     Scales,
-    loudest_within,
+    quietest,
     relative_scales,
     weights_of_worst_mean,
     with_noise,
 )
 from adyton.noise import Bits, rounded_gaussian
+from adyton.noise.refine import Floats, check_scale
 from adyton.privacy import GaussianCost
 from adyton.sensitivity import Sensitivity
 
@@ -39,7 +41,12 @@ class GaussianNoise:
 
     scales: Scales
     name: ClassVar[str] = "rounded Gaussian"
+    norm: ClassVar[Literal[1, 2]] = 2
     theorems: ClassVar[tuple[str, ...]] = ("L2-SENSITIVITY", "ROUNDED-GAUSSIAN-IS-GDP")
+
+    def __post_init__(self) -> None:
+        for scale in self.scales:  # before anything is charged, not when the noise is drawn
+            check_scale(float(scale), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
 
     def cost(self, sensitivity: Sensitivity) -> GaussianCost:
         return GaussianCost(sensitivity.l2_diameter_squared(self.scales))
@@ -50,14 +57,16 @@ class GaussianNoise:
     def release(self, exact: Columns, bits: Bits) -> Columns:
         return with_noise(exact, self.scales, rounded_gaussian.draw, bits)
 
-    def error(self, weights: Sequence[float], confidence: float) -> float:
-        """One coordinate: its own quantile.  Several: a weighted sum of normals, plus half a step of rounding
-        for each.  Theorem: NOISE-INTERVAL.
-        """
-        if len(self.scales) == 1:
-            return abs(weights[0]) * rounded_gaussian.coverage_radius(float(self.scales[0]), confidence)
-        sigma = math.hypot(*(w * float(s) for w, s in zip(weights, self.scales, strict=True)))
-        return (float(-ndtri((1 - confidence) / 2)) * sigma + sum(map(abs, weights)) / 2) * _OUTWARD
+    def error(self, confidence: float) -> int:
+        """Theorem: NOISE-INTERVAL."""
+        return rounded_gaussian.coverage_radius(float(self.scales[0]), confidence)
+
+    def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
+        """A weighted sum of two normals, and half a step of rounding in each.  Theorem: NOISE-INTERVAL."""
+        top, bottom = map(float, self.scales)
+        z = float(-ndtri((1 - confidence) / 2))
+        error: Floats = (z * np.hypot(top, ratio * bottom) + (1 + np.abs(ratio)) / 2) * _OUTWARD
+        return error
 
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, mu_squared: Fraction) -> GaussianNoise:
@@ -65,7 +74,7 @@ class GaussianNoise:
         relative = _best(sensitivity)
         near = math.sqrt(sensitivity.l2_diameter_squared(relative) / mu_squared)
         return cls(
-            loudest_within(
+            quietest(
                 lambda t: _times(relative, t),
                 lambda scales: sensitivity.l2_diameter_squared(scales) <= mu_squared,
                 near,
@@ -76,9 +85,9 @@ class GaussianNoise:
     def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GaussianNoise:
         """The most noise whose worst error stays within ``half_width`` (in steps of the exact integer)."""
         z = float(-ndtri((1 - confidence) / 2)) * _OUTWARD
-        if len(sensitivity.boxes) == 1:
-            return cls((Fraction((math.floor(half_width) + 0.5) / z),))
         relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
+        if len(weights) == 1:
+            return cls((Fraction((math.floor(half_width) + 0.5) / z),))
         room = half_width / _OUTWARD - sum(weights) / 2
         if room <= 0:
             raise InvalidRequest("within is finer than the grain of the data allows")
@@ -106,4 +115,4 @@ def _spread(scales: Scales, weights: Sequence[float]) -> float:
 
 def _times(relative: Scales, multiplier: float) -> Scales:
     """Scales that are floats exactly, because the samplers take floats."""
-    return tuple(Fraction(math.nextafter(float(r) * multiplier, math.inf)) for r in relative)
+    return tuple(Fraction(float(r) * multiplier) for r in relative)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.base import (
     Columns,
     Scales,
-    loudest_within,
+    quietest,
     relative_scales,
     weights_of_worst_mean,
     with_noise,
+    worst_error,
 )
 from adyton.noise import Bits, two_sided_geometric
+from adyton.noise.refine import Floats, check_scale
 from adyton.privacy import PureCost
 from adyton.sensitivity import Sensitivity
 
@@ -35,7 +40,12 @@ class GeometricNoise:
 
     scales: Scales
     name: ClassVar[str] = "two-sided geometric"
+    norm: ClassVar[Literal[1, 2]] = 1
     theorems: ClassVar[tuple[str, ...]] = ("L1-SENSITIVITY", "GEOMETRIC-IS-PURE-DP")
+
+    def __post_init__(self) -> None:
+        for scale in self.scales:  # before anything is charged, not when the noise is drawn
+            check_scale(float(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
 
     def cost(self, sensitivity: Sensitivity) -> PureCost:
         return PureCost(sensitivity.l1_diameter(self.scales))
@@ -46,20 +56,23 @@ class GeometricNoise:
     def release(self, exact: Columns, bits: Bits) -> Columns:
         return with_noise(exact, self.scales, two_sided_geometric.draw, bits)
 
-    def error(self, weights: Sequence[float], confidence: float) -> float:
-        """Each coordinate within its own quantile, all of them at once.  Theorem: NOISE-INTERVAL."""
-        each = 1 - (1 - confidence) / len(self.scales)
-        return sum(
-            abs(w) * two_sided_geometric.coverage_radius(float(s), each)
-            for w, s in zip(weights, self.scales, strict=True)
-        )
+    def error(self, confidence: float) -> int:
+        """Theorem: NOISE-INTERVAL."""
+        return two_sided_geometric.coverage_radius(float(self.scales[0]), confidence)
+
+    def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
+        """Both noises within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
+        each = 1 - (1 - confidence) / 2
+        top, bottom = (two_sided_geometric.coverage_radius(float(s), each) for s in self.scales)
+        error: Floats = top + np.abs(ratio) * bottom
+        return error
 
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, epsilon: Fraction) -> GeometricNoise:
         """The least noise whose epsilon is at most ``epsilon``."""
         relative = _best(sensitivity)
         return cls(
-            loudest_within(
+            quietest(
                 lambda t: _times(relative, t),
                 lambda scales: sensitivity.l1_diameter(scales) <= epsilon,
                 float(sensitivity.l1_diameter(relative) / epsilon),
@@ -69,17 +82,20 @@ class GeometricNoise:
     @classmethod
     def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GeometricNoise:
         """The most noise, to nine digits, whose worst error stays within ``half_width``."""
-        relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
+        relative = _best(sensitivity)
+        unit = float(max(relative))
+
+        def at(scale: float) -> GeometricNoise:
+            return cls(_times(relative, scale / unit))
+
         quiet, loud = 1e-3, max(1.0, half_width)
-        if cls(_times(relative, quiet / float(max(relative)))).error(weights, confidence) > half_width:
+        if worst_error(at(quiet), sensitivity, confidence) > half_width:
             raise InvalidRequest("within is finer than the grain of the data allows")
         while loud / quiet > 1 + 1e-9:
-            middle = (quiet * loud) ** 0.5
-            fits = (
-                cls(_times(relative, middle / float(max(relative)))).error(weights, confidence) <= half_width
-            )
+            middle = math.sqrt(quiet * loud)
+            fits = worst_error(at(middle), sensitivity, confidence) <= half_width
             quiet, loud = (middle, loud) if fits else (quiet, middle)
-        return cls(_times(relative, quiet / float(max(relative))))
+        return at(quiet)
 
     @classmethod
     def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GeometricNoise:

@@ -1,0 +1,6 @@
+"""The trusted curator: ask, preview, statement."""
+
+from adyton.curator.curator import Curator
+from adyton.curator.opening import open_study
+
+__all__ = ["Curator", "open_study"]

@@ -1,0 +1,169 @@
+"""The curator: the only place where data, noise and budget meet."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from typing import Unpack
+
+from adyton.certify import Amount, Answer, Certificate, Preview, Promise, Proof, Statement, Step
+from adyton.curator.estimate import NOT_YET, bound_of, rows_of, sensitivity_of
+from adyton.curator.plan import Plan, Planned, make_plan
+from adyton.curator.price import PriceWords, price_of
+from adyton.engines.base import Engine, Exact
+from adyton.errors import EngineFailed
+from adyton.exact import float_up
+from adyton.ledger import Ledger, Receipt, Verification
+from adyton.noise import Bits, SystemBits
+from adyton.query.draft import Draft, question_of
+from adyton.query.nodes import Question
+from adyton.study import Study
+from adyton.wire import released_from_text, released_to_text
+
+_operator_log = logging.getLogger("adyton.operator")
+_PATIENCE = 10.0  # seconds for another process to finish the same request
+
+
+class Curator:
+    """Answers questions about one study.  A crash after the charge loses an answer, before it nothing."""
+
+    def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
+        self.study, self._engine, self._ledger = study, engine, ledger
+        self._bits = bits if bits is not None else SystemBits()
+        self._allowed = study.filter.allowed(study.limit)
+
+    def ask(
+        self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
+    ) -> Answer:
+        """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
+
+        The same question at the same price again returns the stored answer free of charge.  ``request`` makes
+        a retry safe: one id is charged once.
+        """
+        plan = self._plan(question, price)
+        if known := self._asked_before(plan, request):
+            return self._certify(plan, *known, repeated=True)
+        self._engine.prepare()  # public facts only: a missing file is found before anything is charged
+        charged = self._ledger.charge(plan.order(request))
+        if not charged.fresh:
+            return self._certify(plan, charged.receipt, self._await(charged.receipt), repeated=True)
+        exact = self._read(plan)  # the only line that sees private data
+        noisy = [p.mechanism.release(e, self._bits) for p, e in zip(plan.parts, exact, strict=True)]
+        stored = self._ledger.remember(charged.receipt.number, released_to_text(noisy))
+        return self._certify(plan, charged.receipt, stored, repeated=False)
+
+    def sql(self, text: str, *, request: str | None = None, **price: Unpack[PriceWords]) -> Answer:
+        """``ask`` for SQL text."""
+        return self.ask(text, request=request, **price)
+
+    def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
+        """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
+        plan, spent = self._plan(question, price), self._ledger.spent()
+        fits = spent + plan.amount <= self._allowed
+        return Preview(
+            question=plan.text,
+            keys=tuple(plan.keys()),
+            bounds={part.reading.name: bound_of(part, plan.matching) for part in plan.parts},
+            population_interval=NOT_YET,
+            cost=self._amount(plan.amount),
+            left=self._amount(self._allowed - spent),
+            spent=self._promise(spent),
+            spent_after=self._promise(spent + plan.amount) if fits else None,
+            limit=self._limit(),
+            steps=tuple(map(self._step, plan.parts)),
+            certificate=plan.certificate,
+            repeated=self._ledger.repeated(plan.text, plan.detail, plan.amount) is not None,
+        )
+
+    def statement(self) -> Statement:
+        """What has been spent, and what is left."""
+        spent = self._ledger.spent()
+        return Statement(
+            spent=self._promise(spent),
+            limit=self._limit(),
+            currency=self.study.filter_name,
+            left=self._allowed - spent,
+            questions=self._ledger.count(),
+        )
+
+    def receipts(self) -> list[Receipt]:
+        """Everything that was ever charged, oldest first."""
+        return list(self._ledger.receipts())
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Replays the ledger; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
+        return self._ledger.verify(head)
+
+    def close(self) -> None:
+        self._engine.close()
+        self._ledger.close()
+
+    def __enter__(self) -> Curator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Steps of ask, in the order in which they happen.
+
+    def _plan(self, question: str | Draft | Question, price: PriceWords) -> Plan:
+        asked, left = question_of(question, self.study.table), self._allowed - self._ledger.spent()
+        return make_plan(self.study, asked, price_of(**price), left)
+
+    def _asked_before(self, plan: Plan, request: str | None) -> tuple[Receipt, str] | None:
+        """A request id that was used before is for the ledger to judge, not for this short cut."""
+        if request is not None and self._ledger.requested(request) is not None:
+            return None
+        return self._ledger.repeated(plan.text, plan.detail, plan.amount)
+
+    def _read(self, plan: Plan) -> Exact:
+        try:
+            return self._engine.exact([part.reading for part in plan.parts])
+        except Exception as error:
+            # The engine's own words may quote a row, so neither the log nor the analyst gets them.
+            reference = secrets.token_hex(6)
+            _operator_log.error("the engine failed with %s (reference %s)", type(error).__name__, reference)
+        raise EngineFailed(reference)
+
+    def _await(self, receipt: Receipt) -> str:
+        """The answer that another thread or process is making for the same request."""
+        end = time.monotonic() + _PATIENCE
+        while (stored := self._ledger.recall(receipt.number)) is None:
+            if time.monotonic() > end:
+                raise EngineFailed(f"receipt-{receipt.number}")
+            time.sleep(0.02)
+        return stored
+
+    def _certify(self, plan: Plan, receipt: Receipt, stored: str, *, repeated: bool) -> Answer:
+        return Answer(
+            question=plan.text,
+            rows=rows_of(plan, released_from_text(stored)),
+            cost=self._amount(0 if repeated else receipt.order.amount),
+            spent=self._promise(self._ledger.spent() if repeated else receipt.spent),
+            limit=self._limit(),
+            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+            certificate=Certificate(plan.certificate.theorems, plan.certificate.assumptions),
+            repeated=repeated,
+        )
+
+    # The same facts in the words of an answer.
+
+    def _amount(self, units: int) -> Amount:
+        return Amount(self.study.filter_name, units)
+
+    def _promise(self, units: int) -> Promise:
+        delta = self.study.limit.delta
+        return Promise(self.study.filter.epsilon(units, delta) if units else 0.0, float(delta))
+
+    def _limit(self) -> Promise:
+        return Promise(float_up(self.study.limit.epsilon), float(self.study.limit.delta))
+
+    def _step(self, part: Planned) -> Step:
+        return Step(
+            value=part.reading.name,
+            mechanism=part.mechanism.name,
+            scales=tuple(map(float, part.mechanism.scales)),
+            sensitivity=sensitivity_of(part),
+            cost=self._amount(part.amount),
+        )

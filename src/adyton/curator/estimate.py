@@ -1,0 +1,88 @@
+"""From noisy integers back to values in the units of the answer, each with its noise interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.certify import Absent, Bound, Interval, Row, Value
+from adyton.curator.plan import LEVEL, Plan, Planned, step_of
+from adyton.exact import float_down, float_up
+from adyton.mechanisms import ratio_interval, worst_error
+from adyton.query.nodes import Mean
+from adyton.sensitivity import Sensitivity
+
+NOT_YET = Absent("not yet certified: population intervals come with the validity theorems")
+
+Noisy = list[list[list[int]]]  # for each measure, for each coordinate, one integer for each cell
+
+
+def rows_of(plan: Plan, noisy: Noisy) -> tuple[Row, ...]:
+    columns = {
+        part.reading.name: _values(part, released) for part, released in zip(plan.parts, noisy, strict=True)
+    }
+    return tuple(
+        Row(keys, {name: values[cell] for name, values in columns.items()})
+        for cell, keys in enumerate(plan.keys())
+    )
+
+
+def bound_of(part: Planned, matching: int | None) -> Bound:
+    """How wide the noise interval will be, before anything is read."""
+    steps = Fraction(worst_error(part.mechanism, part.reading.sensitivity, LEVEL)) * step_of(part.reading)
+    if part.reading.public_rows is not None:
+        return Bound(LEVEL, float_up(steps / part.reading.public_rows))
+    if len(part.reading.coordinates) == 1:
+        return Bound(LEVEL, float_up(steps))
+    return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
+
+
+def sensitivity_of(part: Planned) -> float:
+    """How far one unit can move the (first) number that is read, in the units of the answer."""
+    whole = part.reading.sensitivity
+    first = Sensitivity(whole.boxes[:1], whole.cells, whole.neighbours)
+    one = (Fraction(1),)
+    moved = (
+        float(first.l1_diameter(one))
+        if part.mechanism.norm == 1
+        else float(first.l2_diameter_squared(one)) ** 0.5
+    )
+    return moved * float(step_of(part.reading))
+
+
+def _values(part: Planned, released: list[list[int]]) -> list[Value]:
+    return _ratios(part, released) if len(released) == 2 else _single(part, released[0])
+
+
+def _single(part: Planned, released: list[int]) -> list[Value]:
+    unit = step_of(part.reading) / (part.reading.public_rows or 1)
+    error = part.mechanism.error(LEVEL)
+
+    def around(z: int) -> Interval:
+        return Interval(LEVEL, float_down((z - error) * unit), float_up((z + error) * unit))
+
+    return [Value(float(z * unit), around(z), NOT_YET) for z in released]
+
+
+def _ratios(part: Planned, released: list[list[int]]) -> list[Value]:
+    """A mean from its centred sum and its count, clipped to the bounds that it must have."""
+    top, bottom = (np.array([float(z) for z in column]) for column in released)
+    reach = float(part.reading.sensitivity.boxes[0][1])
+    low, high = ratio_interval(top, bottom, reach, lambda t: part.mechanism.ratio_error(t, LEVEL))
+    guess = np.clip(top / np.maximum(bottom, 1.0), low, high)
+    back = _uncentred(part)
+    return [
+        Value(back(g), Interval(LEVEL, back(a), back(b)), NOT_YET)
+        for g, a, b in zip(guess.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]
+
+
+def _uncentred(part: Planned) -> Callable[[float], float]:
+    measure = part.reading.measure
+    if isinstance(measure, Mean):
+        grain, low, high = measure.value.lattice.grain, measure.value.lattice.low, measure.value.lattice.high
+    else:
+        grain, low, high = Fraction(1), 0, 1  # the indicator of a proportion
+    return lambda centred: float((Fraction(centred) + low + high) * grain / 2)

@@ -1,0 +1,34 @@
+"""Opening a study: the file, the engine and the ledger, put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from adyton.curator.curator import Curator
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.errors import InvalidRequest
+from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.study import Study, read_study
+
+
+def open_study(study: str | Path | Study, *, data: Any = None, ledger: Ledger | None = None) -> Curator:
+    """A curator for a study file, or for a Study made in Python.
+
+    ``data`` takes the place of the study's source: a pandas, polars or Arrow table, or a path.  The ledger is
+    the file beside the study file; a Study without a file gets one that lasts as long as the process.
+    """
+    known = study if isinstance(study, Study) else read_study(study)
+    source = Path(data) if isinstance(data, str) else known.source if data is None else data
+    if source is None:
+        raise InvalidRequest("this study has no source: give data = a table or the path of a file")
+    return Curator(known, DuckDBEngine(known.table, known.unit, source), ledger or _ledger_of(known))
+
+
+def _ledger_of(study: Study) -> Ledger:
+    limit = study.filter.allowed(study.limit)
+    if study.ledger is None:
+        return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, limit))
+    return SqliteLedger.open_or_create(
+        study.ledger, study=study.fingerprint, currency=study.filter_name, limit=limit
+    )

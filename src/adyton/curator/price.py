@@ -1,0 +1,55 @@
+"""What an asker may name as the price of a question, always the total for the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypedDict, Unpack, get_args
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive
+
+By = Literal["within", "epsilon", "share", "scale"]
+
+
+class PriceWords(TypedDict, total=False):
+    """Exactly one of the first four, and ``matching`` if the asker knows it.
+
+    ``within``: half-width of each value's 95 % noise interval.  ``epsilon``: the question's own guarantee at
+    the study's delta.  ``share``: of what is left.  ``scale``: of each value's noise.  ``matching``: how many
+    rows the asker expects to contribute to a mean, whose width depends on it.
+    """
+
+    within: Number
+    epsilon: Number
+    share: Number
+    scale: Number
+    matching: int
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    by: By
+    amount: Fraction
+    matching: int | None = None
+
+
+def price_of(**words: Unpack[PriceWords]) -> Price:
+    """The one price that was named; InvalidRequest if none or several were."""
+    unknown = set(words) - set(PriceWords.__annotations__)
+    if unknown:
+        raise InvalidRequest(
+            f"unknown option {sorted(unknown)[0]!r}; known: {', '.join(PriceWords.__annotations__)}"
+        )
+    named = [by for by in get_args(By) if words.get(by) is not None]
+    if len(named) != 1:
+        said = "no price was named" if not named else f"{len(named)} prices were named"
+        raise InvalidRequest(f"{said}: give exactly one of within, epsilon, share or scale")
+    by: By = named[0]
+    amount = positive(words[by], by)
+    if by == "share" and amount > 1:
+        raise InvalidRequest(f"share must be above 0 and at most 1, not {words['share']}")
+    matching = words.get("matching")
+    if matching is not None and (type(matching) is not int or matching < 1):
+        raise InvalidRequest("matching must be a whole number of rows, at least 1")
+    return Price(by, amount, matching)

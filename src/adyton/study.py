@@ -1,0 +1,312 @@
+"""The study file: public facts, written for people, reviewed by people, checked here.
+
+Every error names the key and the fix, and all that is wrong is said at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adyton.accounting import Filter, filter_named
+from adyton.errors import InvalidRequest
+from adyton.exact import positive, rational
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+)
+
+FILL_IN = "FILL IN"
+# Where nobody says how many rows there are, delta must be small enough for a hundred million.
+_ROWS_WHERE_PRIVATE = 10**8
+_STEPS_OF_DEFAULT_GRAIN = 10_000
+_T = TypeVar("_T")
+
+_COLUMN_KEYS: dict[str, tuple[str, ...]] = {
+    "integer": ("low", "high"),
+    "real": ("low", "high", "grain"),
+    "date": ("low", "high"),
+    "category": ("values",),
+    "boolean": (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What may be asked of which table, and how much may ever be learned about one unit of it."""
+
+    table: Table
+    unit: PrivacyUnit
+    limit: Guarantee
+    filter_name: str = "gdp"
+    source: Path | None = None
+    ledger: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_size(self.table.rows, self.unit, self.limit)
+        if self.filter.allowed(self.limit) < 1:
+            raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
+
+    @property
+    def filter(self) -> Filter:
+        return filter_named(self.filter_name)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that gives the ledger its meaning.  Where the data lies is not part of it."""
+        facts = [
+            [self.table.name, self.table.rows, [_column_facts(column) for column in self.table.columns]],
+            [self.unit.neighbours, self.unit.person, self.unit.rows],
+            [str(self.limit.epsilon), str(self.limit.delta), self.filter_name],
+        ]
+        return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
+
+
+def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
+    """Refuses a delta that would allow whole rows to be published."""
+    if unit.neighbours == "replace" and rows is None:
+        raise InvalidRequest(
+            "table.rows is missing: under neighbours = 'replace' the number of rows is public"
+        )
+    if rows is not None and rows < 1:
+        raise InvalidRequest(f"table.rows must be at least 1, not {rows}")
+    assumed = rows if rows is not None else _ROWS_WHERE_PRIVATE
+    if limit.delta * assumed >= 1:
+        how = (
+            f"1/rows = 1/{rows}"
+            if rows is not None
+            else "1e-8 unless table.rows says how many rows there are"
+        )
+        raise InvalidRequest(
+            f"privacy.delta = {float(limit.delta):g} must be below {how}: a larger delta would allow "
+            "whole rows to be published"
+        )
+
+
+def read_study(path: str | Path) -> Study:
+    """The study in a file; InvalidRequest lists everything that is wrong with it."""
+    path = Path(path)
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except FileNotFoundError:
+        raise InvalidRequest(
+            f"there is no study file {path.name!r}; make one with: adyton init DATA"
+        ) from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"the study file {path.name!r} cannot be read") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidRequest(f"the study file {path.name!r} is not valid TOML: {error}") from None
+    return parse_study(raw, path)
+
+
+def parse_study(raw: dict[str, Any], path: Path) -> Study:
+    notes = _Notes(path.name)
+    notes.check_keys(raw, "", ("table", "privacy", "columns"))
+    table = notes.section(raw, "table", ("name", "source", "rows"))
+    privacy = notes.section(
+        raw, "privacy", ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "filter")
+    )
+    columns = notes.section(raw, "columns", None)
+    unit = notes.attempt(lambda: _unit(privacy))
+    limit = notes.attempt(lambda: _guarantee(privacy))
+    parsed: list[Column | None] = [
+        notes.attempt(partial(_column, name, raw, notes)) for name, raw in columns.items()
+    ]
+    rows = notes.attempt(lambda: _whole(table["rows"], "table.rows") if "rows" in table else None)
+    name = notes.attempt(lambda: _text(table, "table", "name", "the name used after FROM in a question"))
+    source = notes.attempt(lambda: _text(table, "table", "source", "the path of the data file"))
+    if not columns:
+        notes.add("columns: declare at least one column, e.g. [columns.age]")
+    notes.stop_if_any()
+    return notes.final(
+        lambda: Study(
+            Table(_known(name), tuple(column for column in parsed if column is not None), rows),
+            _known(unit),
+            _known(limit),
+            _choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
+            path.parent / _known(source),
+            path.with_suffix(".ledger"),
+        )
+    )
+
+
+class _Notes:
+    """Collects what is wrong, so that an owner sees all of it at once."""
+
+    def __init__(self, file: str) -> None:
+        self._file, self._wrong = file, list[str]()
+
+    def add(self, message: str) -> None:
+        self._wrong.append(message)
+
+    def attempt(self, make: Callable[[], _T]) -> _T | None:
+        try:
+            return make()
+        except InvalidRequest as error:
+            self.add(error.message)
+            return None
+
+    def final(self, make: Callable[[], _T]) -> _T:
+        made = self.attempt(make)
+        self.stop_if_any()
+        return _known(made)
+
+    def stop_if_any(self) -> None:
+        if self._wrong:
+            listed = (
+                "; ".join(self._wrong)
+                if len(self._wrong) == 1
+                else "".join(f"\n  - {w}" for w in self._wrong)
+            )
+            raise InvalidRequest(f"{self._file}: {listed}")
+
+    def section(self, raw: dict[str, Any], name: str, keys: tuple[str, ...] | None) -> dict[str, Any]:
+        found = raw.get(name)
+        if not isinstance(found, dict):
+            self.add(f"the section [{name}] is missing")
+            return {}
+        if keys is not None:
+            self.check_keys(found, f"{name}.", keys)
+        return found
+
+    def check_keys(self, found: dict[str, Any], prefix: str, known: tuple[str, ...]) -> None:
+        for key in found:
+            if key not in known:
+                close = get_close_matches(key, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
+                self.add(f"unknown key {prefix}{key}; {hint}")
+
+
+def _known(value: _T | None) -> _T:
+    """``value``, which is missing only if something wrong was noted before."""
+    assert value is not None
+    return value
+
+
+def _column_facts(column: Column) -> list[object]:
+    match column:
+        case CategoryColumn(name, values):
+            return [column.kind, name, list(values)]
+        case BooleanColumn(name):
+            return [column.kind, name]
+        case _:
+            lattice = column.lattice
+            return [column.kind, column.name, str(lattice.grain), lattice.low, lattice.high]
+
+
+def _unit(privacy: dict[str, Any]) -> PrivacyUnit:
+    neighbours = _choice(privacy.get("neighbours"), "privacy.neighbours", ("replace", "add-or-remove"))
+    kind = _choice(privacy.get("unit"), "privacy.unit", ("row", "person"))
+    if kind == "row":
+        for key in ("person", "rows_per_person"):
+            if key in privacy:
+                raise InvalidRequest(f"privacy.{key} goes with unit = 'person'; remove it or change the unit")
+        return PrivacyUnit(neighbours)
+    person = _text(privacy, "privacy", "person", "the column that identifies a person")
+    return PrivacyUnit(
+        neighbours, person, _whole(privacy.get("rows_per_person", 1), "privacy.rows_per_person")
+    )
+
+
+def _guarantee(privacy: dict[str, Any]) -> Guarantee:
+    for key in ("epsilon", "delta"):
+        if key not in privacy:
+            raise InvalidRequest(
+                f"privacy.{key} is missing: the most that may ever be learned about one unit"
+            )
+    epsilon = positive(privacy["epsilon"], "privacy.epsilon")
+    return Guarantee(epsilon, rational(privacy["delta"], "privacy.delta"))
+
+
+def _column(name: str, raw: Any, notes: _Notes) -> Column:
+    where = f"columns.{name}"
+    if not isinstance(raw, dict):
+        raise InvalidRequest(f"{where} must be a section: [{where}]")
+    kind = _choice(raw.get("kind"), f"{where}.kind", tuple(_COLUMN_KEYS))
+    notes.check_keys(raw, f"{where}.", ("kind", *_COLUMN_KEYS[kind]))
+    for key in _COLUMN_KEYS[kind]:
+        if raw.get(key) == FILL_IN or (key not in raw and key != "grain"):
+            raise InvalidRequest(f"{where}.{key} is not filled in: {_WHAT_TO_WRITE[key]}")
+    match kind:
+        case "integer":
+            return IntegerColumn(
+                name, _whole(raw["low"], f"{where}.low"), _whole(raw["high"], f"{where}.high")
+            )
+        case "real":
+            low, high = (rational(raw[key], f"{where}.{key}") for key in ("low", "high"))
+            grain = (
+                positive(raw["grain"], f"{where}.grain")
+                if "grain" in raw
+                else _default_grain(name, low, high)
+            )
+            return RealColumn(name, low, high, grain)
+        case "date":
+            return DateColumn(name, _date(raw["low"], f"{where}.low"), _date(raw["high"], f"{where}.high"))
+        case "category":
+            if not isinstance(raw["values"], list):
+                raise InvalidRequest(f'{where}.values must be a list, e.g. ["north", "south"]')
+            return CategoryColumn(name, tuple(raw["values"]))
+        case _:
+            return BooleanColumn(name)
+
+
+_WHAT_TO_WRITE = {
+    "low": "write the least value the column may take, from what is publicly known, not from the data",
+    "high": "write the greatest value the column may take, from what is publicly known, not from the data",
+    "values": 'list the values the column may take, e.g. values = ["north", "south"]; others are missing',
+}
+
+
+def _default_grain(name: str, low: Fraction, high: Fraction) -> Fraction:
+    """The largest power of ten that divides the bounds and leaves at least ten thousand steps."""
+    if not low < high:
+        raise InvalidRequest(f"columns.{name}: low must be below high")
+    grain = Fraction(10) ** 40
+    while (
+        grain * _STEPS_OF_DEFAULT_GRAIN > high - low
+        or (low / grain).denominator * (high / grain).denominator > 1
+    ):
+        grain /= 10
+    return grain
+
+
+def _choice(value: Any, where: str, known: tuple[str, ...]) -> Any:
+    if value not in known:
+        said = "is missing" if value is None else f"must not be {value!r}"
+        raise InvalidRequest(f"{where} {said}; write one of: {', '.join(known)}")
+    return value
+
+
+def _text(section: dict[str, Any], where: str, key: str, meaning: str) -> str:
+    value = section.get(key)
+    if not isinstance(value, str) or not value:
+        raise InvalidRequest(f"{where}.{key} is missing: {meaning}")
+    return value
+
+
+def _whole(value: Any, where: str) -> int:
+    if type(value) is not int:
+        raise InvalidRequest(f"{where} must be a whole number, not {value!r}")
+    return value
+
+
+def _date(value: Any, where: str) -> datetime.date:
+    if type(value) is datetime.date:
+        return value
+    raise InvalidRequest(f"{where} must be a date without quotes, e.g. 1990-12-31")

@@ -1,0 +1,1 @@
+"""Ways to reach a curator.  A transport knows words and formats, never data."""

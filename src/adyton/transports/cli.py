@@ -1,0 +1,229 @@
+"""The command line: adyton init | preview | ask | statement | receipts | verify."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from adyton.certify import json_text
+from adyton.curator import Curator, open_study
+from adyton.curator.drafting import Wishes, draft_study
+from adyton.errors import CuratorError, InvalidRequest
+from adyton.exact import decimal_text
+from adyton.privacy import NEIGHBOURS
+from adyton.show import Sheet
+from adyton.study import FILL_IN
+
+app = typer.Typer(
+    name="adyton",
+    help="Question data you may not see. Every answer is private, and leaves a receipt.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a traceback could show what was read
+)
+
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
+Sql = Annotated[str, typer.Argument(help="A question in SQL, see docs/reference/sql.md.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+Within = Annotated[
+    str | None, typer.Option(help="Price: half-width of the 95 % noise interval of each value.", metavar="W")
+]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this question.", metavar="E")]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
+Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
+Matching = Annotated[
+    int | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
+]
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="A Parquet or CSV file.", show_default=False)],
+    epsilon: Annotated[str, typer.Option(help="The most that may ever be learned about one unit.")],
+    delta: Annotated[str, typer.Option(help="Below 1/rows; 0 with --filter pure.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Study file to write.")] = None,
+    person: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
+    rows_per_person: Annotated[int, typer.Option(help="Most rows of one person.")] = 1,
+    neighbours: Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")] = "replace",
+    rows: Annotated[int | None, typer.Option(help="Number of rows, if you want to say it.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the table in questions.")] = None,
+    filter_name: Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure.")] = "gdp",
+    public: Annotated[bool, typer.Option(help="The file is public: take bounds and values from it.")] = False,
+    force: Annotated[bool, typer.Option(help="Overwrite an existing study file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a first study file from column names and types. Values are never read, unless --public."""
+
+    def work() -> dict[str, Any]:
+        study_file = output or data.with_suffix(".toml")
+        if study_file.exists() and not force:
+            raise InvalidRequest(f"{study_file} exists already; choose another -o, or --force")
+        if neighbours not in NEIGHBOURS:
+            raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {neighbours!r}")
+        wishes = Wishes(epsilon, delta, neighbours, person, rows_per_person, rows, name, filter_name, public)
+        text = draft_study(data, wishes, study_file)
+        _write(study_file, text)
+        return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
+
+    done = _run(work, as_json)
+    if not as_json:
+        left = done["to_fill_in"]
+        typer.echo(f"Wrote {done['study']}.")
+        typer.echo(
+            f"{left} entries say {FILL_IN!r}: decide them from public knowledge."
+            if left
+            else "It is complete."
+        )
+
+
+@app.command()
+def preview(
+    study: StudyFile,
+    sql: Sql,
+    within: Within = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    scale: Scale = None,
+    matching: Matching = None,
+    as_json: Json = False,
+) -> None:
+    """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
+    words = _price(within=within, epsilon=epsilon, share=share, scale=scale, matching=matching)
+    _show(study, lambda curator: curator.preview(sql, **words), as_json)
+
+
+@app.command()
+def ask(
+    study: StudyFile,
+    sql: Sql,
+    within: Within = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    scale: Scale = None,
+    matching: Matching = None,
+    request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a question: charge first, then read, then answer."""
+    words = _price(within=within, epsilon=epsilon, share=share, scale=scale, matching=matching)
+    _show(study, lambda curator: curator.ask(sql, request=request, **words), as_json)
+
+
+@app.command()
+def statement(study: StudyFile, as_json: Json = False) -> None:
+    """Show what was spent and what is left."""
+    _show(study, lambda curator: curator.statement(), as_json)
+
+
+@app.command()
+def receipts(study: StudyFile, as_json: Json = False) -> None:
+    """List everything that was ever charged."""
+    _show(study, lambda curator: _Receipts(curator), as_json)
+
+
+@app.command()
+def verify(
+    study: StudyFile,
+    head: Annotated[
+        str | None, typer.Option(help="A digest that must be in the chain.", metavar="DIGEST")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Replay the ledger: is the chain intact, and the total within the limit?"""
+
+    def work() -> dict[str, Any]:
+        with open_study(study) as curator:
+            found = curator.verify(head)
+        return {"ok": True, "receipts": found.receipts, "head": found.head}
+
+    done = _run(work, as_json)
+    if not as_json:
+        typer.echo(f"The chain of {done['receipts']} receipts is intact and within the limit.")
+        typer.echo(f"Head: {done['head']}")
+
+
+class _Receipts:
+    """All receipts, as a table and as JSON."""
+
+    def __init__(self, curator: Curator) -> None:
+        self._receipts, self._currency = curator.receipts(), curator.study.filter_name
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "currency": self._currency,
+            "receipts": [
+                {
+                    "number": r.number,
+                    "asked_at": r.asked_at,
+                    "question": r.order.question,
+                    "amount": decimal_text(r.order.amount),
+                    "spent": decimal_text(r.spent),
+                    "digest": r.digest,
+                    "previous": r.previous,
+                }
+                for r in self._receipts
+            ],
+        }
+
+    def __rich__(self) -> object:
+        rows = tuple(
+            (str(r.number), r.asked_at, r.order.question, decimal_text(r.order.amount), r.digest[:12])
+            for r in self._receipts
+        )
+        headers = ("number", "asked at", "question", f"cost ({self._currency})", "digest")
+        return Sheet("Receipts", headers, rows, left_aligned=3).rich()
+
+
+def _price(**words: Any) -> Any:
+    return {name: value for name, value in words.items() if value is not None}
+
+
+def _show(study: Path, make: Callable[[Curator], Any], as_json: bool) -> None:
+    def work() -> dict[str, Any]:
+        with open_study(study) as curator:
+            made = make(curator)
+        if not as_json:
+            from rich.console import Console
+
+            Console().print(made)
+        return dict(made.to_json())
+
+    _run(work, as_json)
+
+
+def _run(work: Callable[[], dict[str, Any]], as_json: bool) -> dict[str, Any]:
+    """Do the work; print its JSON, or the error's, and leave with the error's code."""
+    try:
+        done = work()
+    except CuratorError as error:
+        _leave(error, as_json)
+    if as_json:
+        typer.echo(json_text(done))
+    return done
+
+
+def _leave(error: CuratorError, as_json: bool) -> NoReturn:
+    if as_json:
+        typer.echo(json_text(error.to_json()))
+    else:
+        typer.echo(f"adyton: {error.message}", err=True)
+    raise typer.Exit(error.exit_code) from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        raise InvalidRequest(f"{path} cannot be written") from None
+
+
+def main() -> None:
+    sys.exit(app())
+
+
+if __name__ == "__main__":
+    main()
