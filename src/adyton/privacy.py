@@ -80,6 +80,9 @@ class GaussianCost:
 
     mu_squared: Fraction
 
+    def __post_init__(self) -> None:
+        _check_positive(self.mu_squared)
+
     @property
     def pure(self) -> None:
         return None
@@ -103,6 +106,9 @@ class PureCost:
 
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        _check_positive(self.epsilon)
+
     @property
     def pure(self) -> Fraction:
         return self.epsilon
@@ -114,3 +120,8 @@ class PureCost:
     @property
     def gdp(self) -> None:
         return None
+
+
+def _check_positive(loss: Fraction) -> None:
+    if loss <= 0:
+        raise InvalidRequest("a cost is positive: a release never gives budget back")

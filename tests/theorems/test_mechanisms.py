@@ -1,0 +1,218 @@
+"""The mechanisms against their claims, by enumeration of the true output laws, and their intervals."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from adyton.accounting import gaussian
+from adyton.curator.estimate import rows_of
+from adyton.curator.plan import make_plan
+from adyton.curator.price import price_of
+from adyton.errors import InvalidRequest
+from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
+from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.nodes import Count, Mean, Question, ValueOf
+from adyton.schema import IntegerColumn, Table
+from adyton.sensitivity import Sensitivity
+from adyton.study import Study
+
+boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
+sensitivities = st.builds(
+    Sensitivity, st.tuples(boxes), st.integers(1, 3), st.sampled_from(["replace", "add-or-remove"])
+)
+pairs = st.integers(1, 5000).flatmap(
+    lambda h: st.builds(
+        Sensitivity,
+        st.just(((-h, h), (1, 1))),
+        st.integers(1, 3),
+        st.sampled_from(["replace", "add-or-remove"]),
+    )
+)
+
+
+class SeededWords:
+    """Uniform words that a test can repeat."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.Philox(seed))
+
+    def words(self, count: int) -> np.ndarray:
+        return self._generator.integers(0, 2**64, count, dtype=np.uint64)
+
+
+def _hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+@given(sigma=st.floats(0.3, 20), shift=st.integers(1, 8), epsilon=st.floats(0, 4))
+def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_on_one_integer(sigma: float, shift: int, epsilon: float) -> None:
+    """The exact laws of two neighbours, all outputs: never easier to tell apart than mu-GDP says."""
+    reach = int(14 * sigma) + shift + 2
+    law = np.array([rounded_gaussian.pmf(sigma, z) for z in range(-reach - shift, reach + shift + 1)])
+    p, q = law[: len(law) - shift], law[shift:]
+    mechanism = GaussianNoise((Fraction(sigma),))
+    sensitivity = Sensitivity(((0, shift),), 1, "replace")
+    mu = math.sqrt(float(mechanism.cost(sensitivity).gdp))
+    for a, b in ((p, q), (q, p)):
+        assert _hockey_stick(a, b, epsilon) <= gaussian.delta_up(mu, epsilon) + 1e-13
+
+
+def test_theorem_ROUNDED_GAUSSIAN_IS_GDP_in_two_coordinates_of_unequal_noise() -> None:
+    """The joint law of (centred sum, count) on two neighbours; a forgotten coordinate would show."""
+    sensitivity = Sensitivity(((-3, 3), (1, 1)), 1, "add-or-remove")
+    mechanism = GaussianNoise.for_cost(sensitivity, Fraction(1, 2))
+    sigmas = [float(s) for s in mechanism.scales]
+    laws = []
+    for move in ((0, 0), (3, 1)):
+        one, two = (
+            np.array([rounded_gaussian.pmf(s, z - m) for z in range(-80, 81)])
+            for s, m in zip(sigmas, move, strict=True)
+        )
+        laws.append(np.outer(one, two).ravel())
+    mu = math.sqrt(0.5)
+    for epsilon in (0.0, 0.5, 1.0, 2.0):
+        true = _hockey_stick(laws[0], laws[1], epsilon)
+        assert true <= gaussian.delta_up(mu, epsilon) + 1e-12
+        assert true > gaussian.delta_up(mu * 0.9, epsilon)  # no slack that would hide a forgotten factor
+
+
+@given(sensitivity=sensitivities, scale=st.fractions(Fraction(1, 4), 20))
+def test_theorem_GEOMETRIC_IS_PURE_DP(sensitivity: Sensitivity, scale: Fraction) -> None:
+    """No output tells two neighbours apart by more than exp(epsilon), and some output does by that much."""
+    epsilon = float(GeometricNoise((Fraction(float(scale)),)).cost(sensitivity).epsilon)
+    (low, high), cells = sensitivity.boxes[0], sensitivity.cells
+    points = [(0,) * cells]
+    points += [
+        tuple(v if i == cell else 0 for i in range(cells)) for cell in range(cells) for v in (low, high)
+    ]
+    base = points if sensitivity.neighbours == "replace" else points[:1]
+    worst = 0.0
+    for a in base:
+        for b in points:
+            for output in (a, b, tuple(x - 40 for x in a), tuple(x + 40 for x in b)):
+                ratio = sum(
+                    two_sided_geometric.log_pmf(float(scale), o - x)
+                    - two_sided_geometric.log_pmf(float(scale), o - y)
+                    for o, x, y in zip(output, a, b, strict=True)
+                )
+                worst = max(worst, abs(ratio))
+    assert worst <= epsilon * (1 + 1e-9) + 1e-9
+    assert worst >= epsilon * (1 - 1e-9) - 1e-9
+
+
+@given(sensitivity=sensitivities | pairs, units=st.integers(1, 10**20))
+def test_law_calibrated_noise_never_costs_more_than_the_price(sensitivity: Sensitivity, units: int) -> None:
+    price = Fraction(units, 10**18)
+    for kind, view in ((GaussianNoise, "gdp"), (GeometricNoise, "pure")):
+        try:
+            mechanism = kind.for_cost(sensitivity, price)
+        except InvalidRequest:
+            continue  # more noise than 64 bits hold
+        cost = getattr(mechanism.cost(sensitivity), view)
+        assert cost <= price
+        assert cost >= price * (1 - Fraction(1, 10**12))
+
+
+@given(sensitivity=pairs, mu_squared=st.fractions(Fraction(1, 1000), 10))
+def test_law_the_chosen_proportions_beat_equal_shares(sensitivity: Sensitivity, mu_squared: Fraction) -> None:
+    chosen = GaussianNoise.for_cost(sensitivity, mu_squared)
+    reach = sensitivity.boxes[0][1]
+    naive = (Fraction(reach), Fraction(1))
+    factor = math.sqrt(sensitivity.l2_diameter_squared(naive) / mu_squared)
+    equal = GaussianNoise(tuple(Fraction(float(s) * factor) for s in naive))
+    assert worst_error(chosen, sensitivity, 0.95) <= worst_error(equal, sensitivity, 0.95) * (1 + 1e-9)
+
+
+@given(
+    sensitivity=sensitivities | pairs, width=st.floats(1, 1e6), confidence=st.sampled_from([0.9, 0.95, 0.99])
+)
+@settings(max_examples=60)
+def test_law_within_is_kept_and_used(sensitivity: Sensitivity, width: float, confidence: float) -> None:
+    for kind in (GaussianNoise, GeometricNoise):
+        try:
+            mechanism = kind.for_error(sensitivity, width, confidence)
+        except InvalidRequest:
+            continue  # finer than the grain
+        assert worst_error(mechanism, sensitivity, confidence) <= width * (1 + 1e-11)
+        louder = kind(tuple(s * Fraction(11, 10) for s in mechanism.scales))
+        assert worst_error(louder, sensitivity, confidence) >= math.floor(width)
+
+
+@pytest.mark.parametrize("mechanism", [GaussianNoise((Fraction(7, 2),)), GeometricNoise((Fraction(7, 2),))])
+def test_theorem_NOISE_INTERVAL_covers_at_its_level(mechanism: GaussianNoise | GeometricNoise) -> None:
+    """By the exact law: the half-width reaches the level, and one less would not."""
+    w = mechanism.error(0.95)
+    pmf = rounded_gaussian.pmf if isinstance(mechanism, GaussianNoise) else two_sided_geometric.pmf
+    mass = [pmf(3.5, z) for z in range(-w, w + 1)]
+    assert sum(mass) >= 0.95
+    assert sum(mass[1:-1]) < 0.95
+
+
+@pytest.mark.parametrize("kind", [GaussianNoise, GeometricNoise])
+@pytest.mark.parametrize(
+    ("total", "count", "scales"),
+    [(4000, 50, (300, 3)), (0, 5, (900, 9)), (-990, 1, (50, 1)), (3000, 3, (2, 1))],
+)
+def test_theorem_RATIO_INTERVAL_covers_at_its_level(
+    kind: type[GaussianNoise] | type[GeometricNoise], total: int, count: int, scales: tuple[int, int]
+) -> None:
+    """20,000 releases; fewer than 94 % covered would be a 1e-9 event at a true 95 %.
+
+    The cases include a count smaller than its noise, where the interval must become the whole range.
+    """
+    mechanism = kind((Fraction(scales[0]), Fraction(scales[1])))
+    runs = 20_000
+    noisy = mechanism.release([[total] * runs, [count] * runs], SeededWords(5))
+    top, bottom = (np.array(column, dtype=float) for column in noisy)
+    low, high = ratio_interval(top, bottom, 1000.0, lambda t: mechanism.ratio_error(t, 0.95))
+    covered = int(((low <= total / count) & (total / count <= high)).sum())
+    assert covered >= binom.ppf(1e-9, runs, 0.95)
+    assert np.all(low <= high)
+
+
+def test_theorem_RATIO_INTERVAL_ends_are_where_the_band_ends() -> None:
+    mechanism = GaussianNoise((Fraction(300), Fraction(3)))
+    top, bottom = np.array([4000.0, -100.0]), np.array([50.0, 60.0])
+    low, high = ratio_interval(top, bottom, 1000.0, lambda t: mechanism.ratio_error(t, 0.95))
+    for end in (low, high):
+        gap = np.abs(top - end * bottom) - mechanism.ratio_error(end, 0.95)
+        assert np.all(np.abs(gap) < 1e-6)
+
+
+def test_theorem_RATIO_INTERVAL_says_nothing_when_noise_drowns_the_count() -> None:
+    mechanism = GaussianNoise((Fraction(300), Fraction(30)))
+    low, high = ratio_interval(
+        np.array([5.0]), np.array([2.0]), 1000.0, lambda t: mechanism.ratio_error(t, 0.95)
+    )
+    assert (low[0], high[0]) == (-1000.0, 1000.0)
+
+
+def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_released_integers() -> None:
+    """The same integers give the same rows, and each row reads its own integers only."""
+    age = IntegerColumn("age", 0, 100)
+    study = Study(
+        Table("people", (age,), 1000), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6))
+    )
+    question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
+    plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
+    first = rows_of(plan, [[[10]], [[50], [20]]])
+    assert first == rows_of(plan, [[[10]], [[50], [20]]])
+    changed = rows_of(plan, [[[11]], [[50], [20]]])
+    assert changed[0].values["m"] == first[0].values["m"]
+    assert changed[0].values["n"].value == first[0].values["n"].value + 1
+    assert first[0].values["m"].value == pytest.approx((50 / 20 + 100) / 2)
+
+
+def test_noise_too_large_for_64_bits_is_refused_before_anything_is_charged() -> None:
+    with pytest.raises(InvalidRequest, match="coarser grain"):
+        GaussianNoise((Fraction(2**57),))
+    with pytest.raises(InvalidRequest, match="coarser grain"):
+        GeometricNoise((Fraction(2**51),))
