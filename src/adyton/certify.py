@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import decimal_text
+from adyton.exact import UNITS_PER_ONE, decimal_text
 from adyton.show import Sheet, Shown, number
 
 Key = str | int | bool
@@ -81,7 +81,8 @@ class Amount:
         return {"currency": self.currency, "amount": decimal_text(self.units)}
 
     def __str__(self) -> str:
-        return f"{decimal_text(self.units)} ({self.currency})"
+        """Six digits, for people; programs read ``to_json``."""
+        return f"{self.units / UNITS_PER_ONE:.6g} {self.currency}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ class Preview(Shown):
                 step.value,
                 _width_text(self.bounds[step.value]),
                 f"{step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}",
-                decimal_text(step.cost.units),
+                str(step.cost),
             )
             for step in self.steps
         )
@@ -275,11 +276,11 @@ class Preview(Shown):
             else "it does NOT fit"
         )
         notes = (
-            f"Cost {self.cost}; left {decimal_text(self.left.units)}; {verdict}.",
+            f"Cost {self.cost}; left {self.left}; {verdict}.",
             f"{len(self.keys)} row(s) of answers. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
         )
-        headers = ("value of", "95 % noise interval", "mechanism", f"cost ({self.cost.currency})")
+        headers = ("value of", "95 % noise interval", "mechanism", "cost")
         return Sheet(f"Preview: {self.question}", headers, rows, notes)
 
 
@@ -304,11 +305,11 @@ class Statement(Shown):
 
     def sheet(self) -> Sheet:
         rows = (
-            ("questions answered", str(self.questions)),
+            ("questions charged", str(self.questions)),
             ("epsilon so far", f"{self.spent.epsilon:.6g}"),
             ("epsilon allowed", f"{self.limit.epsilon:g}"),
             ("delta", f"{self.limit.delta:g}"),
-            (f"left ({self.currency})", decimal_text(self.left)),
+            ("left", str(Amount(self.currency, self.left))),
         )
         return Sheet("Statement", ("", ""), rows)
 

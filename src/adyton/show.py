@@ -7,7 +7,7 @@ import io
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -32,7 +32,9 @@ class Sheet:
 
         table = Table(title=Text(self.title), title_justify="left", title_style="bold")
         for i, header in enumerate(self.headers):
-            table.add_column(Text(header), justify="left" if i < self.left_aligned else "right")
+            named = i < self.left_aligned
+            justify: Literal["left", "right"] = "left" if named else "right"
+            table.add_column(Text(header), justify=justify, overflow="fold" if named else "ellipsis")
         for row in self._shown():
             table.add_row(*(Text(cell) for cell in row))
         return Group(table, *(Text(note, style="dim") for note in self._all_notes()))

@@ -64,8 +64,8 @@ def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
 
 _PREFACE = """\
 # What everyone may know about this study.  Review it: every promise rests on it.
-# Bounds and values must come from public knowledge, never from the data.  Once the first question has been
-# answered, the ledger beside this file belongs to exactly these facts.
+# Bounds and values must come from public knowledge, never from the data.  From the first answer on, the
+# ledger beside this file belongs to exactly these facts.
 """
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import InvalidRequest
-from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.ledger import Header, Ledger, LedgerOnDemand, MemoryLedger
 from adyton.study import Study, read_study
 
 
@@ -29,6 +29,4 @@ def _ledger_of(study: Study) -> Ledger:
     limit = study.filter.allowed(study.limit)
     if study.ledger is None:
         return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, limit))
-    return SqliteLedger.open_or_create(
-        study.ledger, study=study.fingerprint, currency=study.filter_name, limit=limit
-    )
+    return LedgerOnDemand(study.ledger, study=study.fingerprint, currency=study.filter_name, limit=limit)

@@ -2,12 +2,14 @@
 
 from adyton.ledger.base import Charged, Header, Ledger, Order, Receipt, Verification
 from adyton.ledger.memory import MemoryLedger
+from adyton.ledger.on_demand import LedgerOnDemand
 from adyton.ledger.sqlite import SqliteLedger
 
 __all__ = [
     "Charged",
     "Header",
     "Ledger",
+    "LedgerOnDemand",
     "MemoryLedger",
     "Order",
     "Receipt",

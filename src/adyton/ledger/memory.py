@@ -70,6 +70,10 @@ class MemoryLedger:
             number = self._newest.get(question_digest(question, detail, amount))
             return None if number is None else (self._receipts[number - 1], self._answers[number])
 
+    def requested(self, request: str) -> Receipt | None:
+        with self._alone():
+            return self._by_request.get(request)
+
     def spent(self) -> int:
         with self._alone():
             last = self._last()

@@ -169,6 +169,10 @@ class SqliteLedger:
             raise LedgerCorrupt(f"answer {receipt.number} of the ledger is filed under another question")
         return receipt, answer
 
+    def requested(self, request: str) -> Receipt | None:
+        with self._session() as connection:
+            return _find(connection, "request = ?", request)
+
     def spent(self) -> int:
         last = self._newest()
         return last.spent if last else 0

@@ -376,4 +376,8 @@ def _check_parts(parts: tuple[Condition, ...]) -> None:
 
 
 def _set_lattice(node: object, lattice: Lattice) -> None:
+    if max(lattice.grain.numerator, lattice.grain.denominator) > LARGEST_CONSTANT:
+        raise InvalidRequest(
+            "an expression has a grain of more than 40 digits: use fewer or rounder constants"
+        )
     object.__setattr__(node, "lattice", lattice)  # the one way to finish a frozen value

@@ -33,7 +33,7 @@ _KEYWORDS = {
     *(_T.NULL, _T.TRUE, _T.FALSE, _T.CASE, _T.WHEN, _T.THEN, _T.ELSE, _T.END, _T.FILTER, _T.DATE),
 }
 _CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY)
-_PREFIXES = {_T.NOT, _T.DASH, _T.PLUS}
+_PREFIXES = {_T.NOT, _T.DASH}
 _ENDS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.R_PAREN, _T.END, _T.NULL, _T.TRUE, _T.FALSE),
 }
@@ -137,10 +137,12 @@ def _checked(words: list[Token], text: str, names: frozenset[str]) -> list[Token
 def _checked_word(before: Token, word: Token, after: Token, text: str, names: frozenset[str]) -> Token:
     kind = word.token_type
     if kind is _T.NUMBER and after.start == word.end + 1 and _PLAIN_WORD.match(after.text):
-        _refuse(word, text, f"{word.text + after.text!r} is not a number")
+        _refuse(word, text, f"{shortened(word.text + after.text)!r} is not a number")
     if kind in _SYMBOLS:
         if kind is _T.IDENTIFIER and after.token_type is _T.L_PAREN:
-            _refuse(word, text, f"{word.text!r} is not a function; functions: {', '.join(FUNCTIONS)}")
+            _refuse(
+                word, text, f"{shortened(word.text)!r} is not a function; functions: {', '.join(FUNCTIONS)}"
+            )
         return word
     if _PLAIN_WORD.fullmatch(word.text) and _is_name(before, word, after, names):
         return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
@@ -166,21 +168,21 @@ def _checked_keyword(word: Token, after: Token, text: str) -> Token:
 
 
 def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
-    said = word.text.upper()
+    said = shortened(word.text.upper())
     if word.token_type is _T.SEMICOLON:
         _refuse(word, text, "one question at a time: nothing may follow the semicolon")
     if after.token_type is _T.L_PAREN and said not in _REASONS and _PLAIN_WORD.fullmatch(said):
         _refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
-    hint = f'; if it is a name, write "{word.text}"' if _PLAIN_WORD.fullmatch(word.text) else ""
+    hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
     reason = _REASONS.get(said)
     _refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
 
 
 def _check_nesting(words: list[Token], text: str) -> None:
-    levels, pending = [0], 0
+    levels, pending, before = [0], 0, _T.UNKNOWN
     for word in words:
         if word.token_type in _PREFIXES:
-            pending += 1
+            pending += before not in _ENDS_VALUE  # else it is a minus between two numbers
         elif word.token_type in (_T.L_PAREN, _T.CASE):
             levels.append(levels[-1] + pending + 1)
             pending = 0
@@ -190,6 +192,7 @@ def _check_nesting(words: list[Token], text: str) -> None:
                 levels.pop()
         if levels[-1] + pending > DEEPEST_NESTING:
             _refuse(word, text, f"the text nests deeper than {DEEPEST_NESTING} levels")
+        before = word.token_type
 
 
 def _check_neighbours(words: list[Token], text: str) -> None:
@@ -208,6 +211,14 @@ def _check_neighbours(words: list[Token], text: str) -> None:
             _refuse(word, text, f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}")
         if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
             _refuse(word, text, "NOT stands before a condition, or before IN or BETWEEN")
+        if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and before.token_type is not _T.STAR:
+            _refuse(word, text, f"nothing stands before {word.text.upper()!r}")
+        if (
+            clause is _T.FROM
+            and depth == 0
+            and kind not in (_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT)
+        ):
+            _refuse(word, text, "FROM names one table and perhaps an alias, nothing else")
         if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
             _refuse(word, text, "a point stands in a number, or between a table and a column")
 

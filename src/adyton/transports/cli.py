@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from adyton.certify import json_text
+from adyton.certify import Amount, json_text
 from adyton.curator import Curator, open_study
 from adyton.curator.drafting import Wishes, draft_study
 from adyton.errors import CuratorError, InvalidRequest
@@ -171,10 +171,16 @@ class _Receipts:
 
     def __rich__(self) -> object:
         rows = tuple(
-            (str(r.number), r.asked_at, r.order.question, decimal_text(r.order.amount), r.digest[:12])
+            (
+                str(r.number),
+                r.asked_at[:16],
+                r.order.question,
+                str(Amount(self._currency, r.order.amount)),
+                r.digest[:12],
+            )
             for r in self._receipts
         )
-        headers = ("number", "asked at", "question", f"cost ({self._currency})", "digest")
+        headers = ("number", "asked at", "question", "cost", "digest")
         return Sheet("Receipts", headers, rows, left_aligned=3).rich()
 
 
