@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from scipy.special import erfcx
+from adyton.special import special
 
 _U = 2.0**-53
 _ROOT_HALF = math.sqrt(0.5)
@@ -156,4 +156,4 @@ def _log_phi(a: float) -> float:
 
 
 def _mills(t: float) -> float:
-    return _ROOT_HALF_PI * float(erfcx(t * _ROOT_HALF))
+    return _ROOT_HALF_PI * float(special().erfcx(t * _ROOT_HALF))

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.base import (
@@ -24,6 +23,7 @@ from adyton.noise import Bits, rounded_gaussian
 from adyton.noise.refine import Floats, check_scale
 from adyton.privacy import GaussianCost
 from adyton.sensitivity import Sensitivity
+from adyton.special import special
 
 _OUTWARD = 1 + 1e-12  # more than the error of ndtri and of a few multiplications
 
@@ -64,7 +64,7 @@ class GaussianNoise:
     def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
         """A weighted sum of two normals, and half a step of rounding in each.  Theorem: NOISE-INTERVAL."""
         top, bottom = map(float, self.scales)
-        z = float(-ndtri((1 - confidence) / 2))
+        z = _quantile(confidence)
         error: Floats = (z * np.hypot(top, ratio * bottom) + (1 + np.abs(ratio)) / 2) * _OUTWARD
         return error
 
@@ -84,7 +84,7 @@ class GaussianNoise:
     @classmethod
     def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GaussianNoise:
         """The most noise whose worst error stays within ``half_width`` (in steps of the exact integer)."""
-        z = float(-ndtri((1 - confidence) / 2)) * _OUTWARD
+        z = _quantile(confidence) * _OUTWARD
         relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
         if len(weights) == 1:
             return cls((Fraction((math.floor(half_width) + 0.5) / z),))
@@ -98,6 +98,11 @@ class GaussianNoise:
         """Noise of this standard deviation, at the worst ratio where there are two coordinates."""
         relative = _best(sensitivity)
         return cls(_times(relative, scale / _spread(relative, weights_of_worst_mean(sensitivity))))
+
+
+def _quantile(confidence: float) -> float:
+    """The z with P(|N| <= z) = confidence."""
+    return float(-special().ndtri((1 - confidence) / 2))
 
 
 def _best(sensitivity: Sensitivity) -> Scales:

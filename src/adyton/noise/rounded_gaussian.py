@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
 
 from adyton.noise import refine
 from adyton.noise.bits import Bits
 from adyton.noise.refine import Floats, Integers, check_scale
+from adyton.special import special
 
 LARGEST_SIGMA = 2.0**56  # 63 bits then hold 128 standard deviations
 _FARTHEST = 2**40  # nobody reads the 2**80 zero bits that a smaller tail would need
@@ -41,7 +41,7 @@ def coverage_radius(sigma: float, confidence: float) -> int:
 def tail(sigma: float, m: int) -> float:
     """P(Z >= m), to about 12 digits."""
     check_scale(sigma, "a standard deviation")
-    return float(ndtr((0.5 - m) / sigma))
+    return float(special().ndtr((0.5 - m) / sigma))
 
 
 def pmf(sigma: float, z: int) -> float:
@@ -62,7 +62,7 @@ def log_pmf(sigma: float, z: int) -> float:
 
 def _log_difference(upper: float, lower: float) -> float:
     """ln(Phi(upper) - Phi(lower)) where the second is at most a small part of the first."""
-    larger, smaller = float(log_ndtr(upper)), float(log_ndtr(lower))
+    larger, smaller = float(special().log_ndtr(upper)), float(special().log_ndtr(lower))
     return larger if math.isinf(smaller) else larger + math.log1p(-math.exp(smaller - larger))
 
 
@@ -79,7 +79,7 @@ class _RoundedGaussian:
     shift: ClassVar[float] = 0.5
 
     def level(self, p: Floats) -> Floats:
-        quantile: Floats = ndtri(p)
+        quantile: Floats = special().ndtri(p)
         return np.negative(quantile, out=quantile)
 
     def level_in(self, mp: Any, p: Any) -> Any:
