@@ -7,6 +7,7 @@ no files, no network, no extensions, no settings.  What is asked later can only 
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,9 @@ _LOCKED = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+
+
+_NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|BIT|VARIANT)")
 
 
 class DuckDBEngine:
@@ -166,7 +170,13 @@ def _matched(types: dict[str, str], table: Table, unit: PrivacyUnit) -> dict[str
         if name.casefold() not in spelled:
             known = ", ".join(types)
             raise InvalidRequest(f"the data has no column {name!r}; it has: {known}")
-    return {name: name if name in types else spelled[name.casefold()] for name in wanted}
+    names = {name: name if name in types else spelled[name.casefold()] for name in wanted}
+    for name, found in names.items():
+        if _NESTED.search(types[found]):
+            raise InvalidRequest(
+                f"the data's column {name!r} has type {types[found]}, which holds no single value"
+            )
+    return names
 
 
 def _one_row_per_person(person: str, places: list[str]) -> str:

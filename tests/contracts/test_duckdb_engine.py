@@ -1,0 +1,395 @@
+"""The DuckDB engine against a plain loop over the rows, on every kind of source and on hostile values."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adyton.engines.duckdb import DuckDBEngine, count_rows, describe
+from adyton.engines.duckdb_sql import quoted, text_literal
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf, group_values
+from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table, day_of
+from adyton.sensitivity import Reading, readings_of
+from strategies import (
+    AGE,
+    BORN,
+    INCOME,
+    PEOPLE,
+    REGION,
+    SMOKER,
+    YEAR,
+    Row,
+    conditions,
+    evaluate_condition,
+    evaluate_number,
+    questions,
+    rows,
+)
+
+ADD_OR_REMOVE = PrivacyUnit("add-or-remove")
+
+
+def expected(readings: tuple[Reading, ...], table: list[Row]) -> list[list[list[int]]]:
+    """What the integers mean, without any engine."""
+    return [_one(reading, table) for reading in readings]
+
+
+def _one(reading: Reading, table: list[Row]) -> list[list[int]]:
+    keys = list(itertools.product(*(group_values(column) for column in reading.by)))
+    sums = {key: [0] * len(reading.coordinates) for key in keys}
+    for row in table:
+        key = tuple(row[column.name] for column in reading.by)
+        values = [1 if c.value is None else evaluate_number(c.value, row) for c in reading.coordinates]
+        if key not in sums or None in values or evaluate_condition(reading.where, row) is not True:
+            continue
+        for i, (c, v) in enumerate(zip(reading.coordinates, values, strict=True)):
+            sums[key][i] += v if c.value is None else c.times * v - c.minus
+    return [[sums[key][i] for key in keys] for i in range(len(reading.coordinates))]
+
+
+def as_source(table: list[Row]) -> pa.Table:
+    """Lattice rows as the values that an owner's file would hold."""
+    return pa.table(
+        {
+            "age": pa.array([row["age"] for row in table], pa.int64()),
+            "income": pa.array(
+                [None if row["income"] is None else row["income"] / 100 for row in table], pa.float64()
+            ),
+            "region": pa.array([row["region"] for row in table], pa.string()),
+            "year": pa.array([row["year"] for row in table], pa.int32()),
+            "smoker": pa.array([row["smoker"] for row in table], pa.bool_()),
+            "born": pa.array(
+                [None if row["born"] is None else day_of(row["born"]) for row in table], pa.date32()
+            ),
+        }
+    )
+
+
+FIXED: list[Row] = [
+    {"age": 30, "income": 5_000_000, "region": "north", "year": 2020, "smoker": True, "born": 0},
+    {"age": 120, "income": 0, "region": "south", "year": 2021, "smoker": False, "born": -25_000},
+    {"age": None, "income": 20_000_000, "region": None, "year": 2022, "smoker": None, "born": None},
+    {"age": 0, "income": None, "region": "west", "year": None, "smoker": True, "born": 20_000},
+    {"age": 64, "income": 123_456, "region": "north", "year": 2020, "smoker": False, "born": 1},
+]
+
+
+@pytest.fixture(scope="module")
+def fixed_engine() -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(FIXED))
+    engine.prepare()
+    yield engine
+    engine.close()
+
+
+@given(question=questions())
+@settings(max_examples=250, deadline=None)
+def test_law_every_question_means_the_same_to_the_engine(
+    fixed_engine: DuckDBEngine, question: Question
+) -> None:
+    readings = readings_of(question, ADD_OR_REMOVE)
+    assert fixed_engine.exact(readings) == expected(readings, FIXED)
+
+
+@given(table=st.lists(rows(), max_size=6), where=conditions())
+@settings(max_examples=40, deadline=None)
+def test_law_every_table_means_the_same_to_the_engine(table: list[dict[str, Any]], where: Any) -> None:
+    question = Question(
+        PEOPLE, (("n", Count(where)), ("m", Mean(ValueOf(INCOME), where))), by=(REGION, SMOKER)
+    )
+    readings = readings_of(question, ADD_OR_REMOVE)
+    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(table))
+    engine.prepare()
+    assert engine.exact(readings) == expected(readings, table)
+    engine.close()
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "csv"])
+def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None:
+    arrow = as_source(FIXED)
+    pq.write_table(arrow, tmp_path / "people.parquet")
+    arrow.to_pandas().to_csv(tmp_path / "people.csv", index=False)
+    sources: Mapping[str, Any] = {
+        "arrow": arrow,
+        "pandas": arrow.to_pandas(),
+        "polars": pl.from_arrow(arrow),
+        "parquet": tmp_path / "people.parquet",
+        "csv": tmp_path / "people.csv",
+    }
+    readings = readings_of(
+        Question(
+            PEOPLE,
+            (("n", Count()), ("s", Sum(ValueOf(INCOME))), ("m", Mean(ValueOf(AGE)))),
+            by=(REGION, YEAR),
+        ),
+        ADD_OR_REMOVE,
+    )
+    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, sources[kind])
+    engine.prepare()
+    assert engine.exact(readings) == expected(readings, FIXED)
+    engine.close()
+
+
+# Hostile values ---------------------------------------------------------------------------------------------
+
+
+def _sum_of(column: RealColumn | IntegerColumn, values: pa.Array) -> int:
+    table = Table("t", (column,))
+    engine = DuckDBEngine(table, ADD_OR_REMOVE, pa.table({column.name: values}))
+    engine.prepare()
+    (((total,),),) = engine.exact(readings_of(Question(table, (("s", Sum(ValueOf(column))),)), ADD_OR_REMOVE))
+    engine.close()
+    return total
+
+
+NASTY = [
+    0.0,
+    -0.0,
+    1e308,
+    -1e308,
+    5e-324,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    None,
+    99.994,
+    99.996,
+    -7.0,
+]
+
+
+def test_A5_one_hostile_row_moves_a_sum_by_no_more_than_declared() -> None:
+    column = RealColumn("x", Fraction(-5), Fraction(100), Fraction(1, 100))
+    base = [1.0, 2.0]
+    without = _sum_of(column, pa.array(base, pa.float64()))
+    for value in NASTY:
+        moved = _sum_of(column, pa.array([*base, value], pa.float64())) - without
+        assert -500 <= moved <= 10_000
+        if value is None or value != value:
+            assert moved == 0
+
+
+def test_A5_the_order_of_rows_never_matters() -> None:
+    column = RealColumn("x", Fraction(-5), Fraction(100), Fraction(1, 100))
+    rng = np.random.default_rng(3)
+    totals = {
+        _sum_of(column, pa.array(list(rng.permutation(np.array(NASTY, dtype=object))), pa.float64()))
+        for _ in range(8)
+    }
+    assert len(totals) == 1
+
+
+def test_A5_no_sum_overflows() -> None:
+    """The largest values that a column may declare, more of them than 64 bits can add up."""
+    column = IntegerColumn("x", -(2**53), 2**53)
+    assert _sum_of(column, pa.array([2**53] * 5000, pa.int64())) == 5000 * 2**53
+    assert _sum_of(column, pa.array([-(2**63)] * 5000, pa.int64())) == -5000 * 2**53
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        (pa.array([300, 2], pa.uint64()), 102),
+        (pa.array([2**64 - 1], pa.uint64()), 100),
+        (
+            pa.array(["12", "abc", "", None, "1e999", "nan", "-1e400", "99999"], pa.string()),
+            12 + 100 - 5 + 100,
+        ),
+        (pa.array([True, False, None], pa.bool_()), 1),
+        (pa.array(["7.5"], pa.large_string()), 8),
+    ],
+)
+def test_any_physical_type_is_clipped_to_the_declared_bounds(values: pa.Array, total: int) -> None:
+    assert _sum_of(IntegerColumn("x", -5, 100), values) == total
+
+
+def test_a_type_that_is_no_number_is_refused_by_name_before_anything_is_charged() -> None:
+    column = IntegerColumn("x", 0, 1)
+    engine = DuckDBEngine(
+        Table("t", (column,)), ADD_OR_REMOVE, pa.table({"x": pa.array([[1], [2]], pa.list_(pa.int8()))})
+    )
+    with pytest.raises(InvalidRequest, match="holds no single value"):
+        engine.prepare()
+
+
+def test_infinite_dates_are_clipped_and_strange_ones_are_missing(tmp_path: Path) -> None:
+    born = DateColumn("born", datetime.date(2000, 1, 1), datetime.date(2010, 1, 1))
+    (tmp_path / "t.csv").write_text("born\ninfinity\n-infinity\n2005-02-30\nsoon\n2005-03-01\n\n9999-12-31\n")
+    engine = DuckDBEngine(Table("t", (born,)), ADD_OR_REMOVE, tmp_path / "t.csv")
+    engine.prepare()
+    days = [d for (d,) in engine._connection.execute("SELECT c0 FROM units WHERE c0 IS NOT NULL").fetchall()]
+    assert {day_of(d) for d in days} <= {born.low, born.high, datetime.date(2005, 3, 1)}
+    engine.close()
+
+
+def test_odd_names_values_and_capital_letters(tmp_path: Path) -> None:
+    """Quotes, semicolons, unicode and SQL in names and categories are only ever names and categories."""
+    odd = 'na"me; DROP TABLE units --'
+    category = CategoryColumn(
+        odd, ("it's", 'say "hi"', "'); DROP TABLE units; --", "Ünïcode 中文", " padded ")
+    )
+    table = Table("t", (category, IntegerColumn("AGE", 0, 9)))
+    values = [*category.values, "unknown", None, "it''s"]
+    source = pa.table({odd: pa.array(values, pa.string()), "age": pa.array(range(len(values)), pa.int8())})
+    engine = DuckDBEngine(table, ADD_OR_REMOVE, source)
+    engine.prepare()
+    readings = readings_of(
+        Question(table, (("n", Count()), ("s", Sum(ValueOf(table.columns[1])))), by=(category,)),
+        ADD_OR_REMOVE,
+    )
+    assert engine.exact(readings) == [[[1] * 5], [[0, 1, 2, 3, 4]]]
+    engine.close()
+    assert quoted('a"b') == '"a""b"'
+    assert text_literal("a'b") == "'a''b'"
+
+
+def test_an_empty_table_has_every_declared_group() -> None:
+    readings = readings_of(
+        Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=(REGION,)), ADD_OR_REMOVE
+    )
+    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source([]))
+    engine.prepare()
+    assert engine.exact(readings) == [[[0] * 4], [[0] * 4, [0] * 4]]
+    engine.close()
+
+
+def test_A6_a_row_of_nothing_but_missing_values_changes_no_shape_and_no_number() -> None:
+    nothing: Row = dict.fromkeys(("age", "income", "region", "year", "smoker", "born"))
+    question = Question(PEOPLE, (("s", Sum(ValueOf(AGE))), ("m", Mean(ValueOf(INCOME)))), by=(REGION,))
+    readings = readings_of(question, ADD_OR_REMOVE)
+    seen = []
+    for table in (FIXED, [*FIXED, nothing]):
+        engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, as_source(table))
+        engine.prepare()
+        seen.append(engine.exact(readings))
+        engine.close()
+    assert seen[0] == seen[1]
+
+
+# Persons --------------------------------------------------------------------------------------------------
+
+
+def _count(persons: list[Any], ages: list[Any]) -> int:
+    table = Table("t", (AGE,))
+    unit = PrivacyUnit("add-or-remove", "who")
+    engine = DuckDBEngine(table, unit, pd.DataFrame({"who": persons, "age": ages}))
+    engine.prepare()
+    (((found,),),) = engine.exact(readings_of(Question(table, (("n", Count()),)), unit))
+    engine.close()
+    return found
+
+
+def test_A10_a_person_with_many_rows_counts_once() -> None:
+    assert _count(["a", "b"], [1, 2]) == 2
+    assert _count(["a", "b"] + ["c"] * 5000, [1, 2, *range(5000)]) == 3
+
+
+def test_rows_without_a_person_do_not_count() -> None:
+    assert _count(["a", None, None], [1, 2, 3]) == 1
+
+
+def test_which_row_of_a_person_is_used_depends_on_that_person_alone() -> None:
+    table = Table("t", (AGE,))
+    unit = PrivacyUnit("add-or-remove", "who")
+
+    def chosen(frame: pd.DataFrame) -> int:
+        engine = DuckDBEngine(table, unit, frame)
+        engine.prepare()
+        (((total,),),) = engine.exact(readings_of(Question(table, (("s", Sum(ValueOf(AGE))),)), unit))
+        engine.close()
+        return total
+
+    mine = pd.DataFrame({"who": ["me"] * 20, "age": range(20)})
+    alone = chosen(mine)
+    others = pd.DataFrame({"who": [f"p{i}" for i in range(50)], "age": [0] * 50})
+    for seed in range(3):
+        assert chosen(pd.concat([others, mine]).sample(frac=1, random_state=seed)) == alone
+
+
+# Public facts ---------------------------------------------------------------------------------------------
+
+
+def test_the_declared_size_is_checked_only_where_it_is_public() -> None:
+    source = as_source(FIXED)
+    engine = DuckDBEngine(PEOPLE, PrivacyUnit("replace"), source)
+    with pytest.raises(InvalidRequest, match=r"table\.rows = 1000, but the data holds 5 rows"):
+        engine.prepare()
+    other = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, source)
+    other.prepare()
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("missing.parquet", None, "does not exist"),
+        ("broken.parquet", b"PAR1 this is not parquet", "cannot be read"),
+        ("empty.parquet", b"", "cannot be read"),
+        ("data.xlsx", b"x", "end in .parquet or .csv"),
+        ("other.csv", b"a,b\n1,2\n", "has no column 'age'"),
+    ],
+)
+def test_an_unusable_file_is_refused_by_public_facts(
+    name: str, content: bytes | None, says: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidRequest, match=says) as caught:
+        DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / name).prepare()
+    assert caught.value.__cause__ is None
+
+
+def test_A19_a_loading_error_quotes_no_value(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,income\n1,2\n" + "canary-8675309," * 40 + "\n3,4\n")
+    engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / "people.csv")
+    with pytest.raises(InvalidRequest) as caught:
+        engine.prepare()
+    assert "canary" not in str(caught.value)
+
+
+def test_csv_types_are_never_guessed_from_values(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2020-01-01\n")
+    assert describe(tmp_path / "t.csv") == {"a": "VARCHAR", "b": "VARCHAR"}
+    assert count_rows(tmp_path / "t.csv") == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "COPY units TO '/tmp/out.csv'",
+        "ATTACH 'other.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET memory_limit = '1GB'",
+        "SELECT * FROM FIXED",
+    ],
+)
+def test_after_loading_the_database_is_locked(fixed_engine: DuckDBEngine, statement: str) -> None:
+    import duckdb
+
+    with pytest.raises(duckdb.Error):
+        fixed_engine._connection.execute(statement)
+
+
+def test_only_integers_and_truths_are_kept_in_the_engine(fixed_engine: DuckDBEngine) -> None:
+    kinds = {kind for _, kind, *_ in fixed_engine._connection.execute("DESCRIBE units").fetchall()}
+    assert kinds <= {"BIGINT", "UTINYINT", "BOOLEAN"}
+    assert {c.name for c in (AGE, INCOME, REGION, YEAR, SMOKER, BORN)} == set(fixed_engine._places)
