@@ -34,7 +34,7 @@ def order(amount: int = 1, request: str | None = None) -> Order:
 
 
 def enter(path: Path, limit: int) -> SqliteLedger:
-    return SqliteLedger.open_or_create(path, study=STUDY, currency="gdp", limit=limit)
+    return SqliteLedger.open_or_create(path, Header.fresh(STUDY, "gdp", limit))
 
 
 def in_another_process(attack: Callable[..., None], *arguments: Any) -> None:

@@ -58,7 +58,7 @@ def _one(reading: Reading, table: list[Row]) -> list[list[int]]:
         if key not in sums or None in values or evaluate_condition(reading.where, row) is not True:
             continue
         for i, (c, v) in enumerate(zip(reading.coordinates, values, strict=True)):
-            sums[key][i] += v if c.value is None else c.times * v - c.minus
+            sums[key][i] += c.times * v - c.minus
     return [[sums[key][i] for key in keys] for i in range(len(reading.coordinates))]
 
 

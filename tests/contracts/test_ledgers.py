@@ -16,7 +16,7 @@ import pytest
 pytest.register_assert_rewrite("adyton.testing.ledger")
 
 from adyton.errors import InvalidRequest, LedgerCorrupt  # noqa: E402
-from adyton.ledger import Header, Ledger, MemoryLedger, Order, SqliteLedger  # noqa: E402
+from adyton.ledger import Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger  # noqa: E402
 from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order  # noqa: E402
 
 STUDY = "ab" * 32
@@ -103,7 +103,7 @@ class TestSqliteLedger(LedgerContract):
     def test_the_log_of_a_lost_ledger_is_not_played_into_a_new_one(self, tmp_path: Path) -> None:
         (tmp_path / "people.ledger-wal").write_bytes(b"an older log")
         with pytest.raises(InvalidRequest, match="left over"):
-            SqliteLedger.open_or_create(tmp_path / "people.ledger", study=STUDY, currency="gdp", limit=5)
+            SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(STUDY, "gdp", 5))
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -117,14 +117,14 @@ class TestSqliteLedger(LedgerContract):
         self, tmp_path: Path, change: dict[str, object], said: str
     ) -> None:
         facts: dict[str, object] = {"study": STUDY, "currency": "gdp", "limit": 10**18}
-        SqliteLedger.open_or_create(tmp_path / "people.ledger", **facts).close()
+        SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(**facts)).close()
         with pytest.raises(InvalidRequest, match=said) as refused:
-            SqliteLedger.open_or_create(tmp_path / "people.ledger", **facts | change)
+            SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(**facts | change))
         assert "people.ledger does not belong to this study" in refused.value.message
 
     def test_threads_that_race_to_create_share_one_ledger(self, tmp_path: Path) -> None:
         def enter(_: int) -> str:
-            ledger = SqliteLedger.open_or_create(tmp_path / "x.ledger", study=STUDY, currency="gdp", limit=99)
+            ledger = SqliteLedger.open_or_create(tmp_path / "x.ledger", Header.fresh(STUDY, "gdp", 99))
             ledger.charge(order())
             ledger.close()
             return ledger.header.salt
@@ -141,7 +141,7 @@ class TestSqliteLedger(LedgerContract):
         path = tmp_path / "people.ledger"
         path.write_bytes(content)
         with pytest.raises(LedgerCorrupt):
-            SqliteLedger.open_or_create(path, study=STUDY, currency="gdp", limit=5)
+            SqliteLedger.open_or_create(path, Header.fresh(STUDY, "gdp", 5))
         assert path.read_bytes() == content
 
     def test_another_database_or_format_is_not_opened(self, tmp_path: Path) -> None:
@@ -194,3 +194,44 @@ def test_the_contract_is_not_imported_with_adyton() -> None:
     look = "import sys, adyton, adyton.ledger; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert not {"pytest", "hypothesis", "adyton.testing"} & set(found.stdout.split())
+
+
+class TestLedgerOnDemand(LedgerContract):
+    @pytest.fixture
+    def make_ledger(self, tmp_path: Path) -> Iterator[MakeLedger]:
+        opened: list[LedgerOnDemand] = []
+
+        def make(limit: int) -> LedgerOnDemand:
+            path = tmp_path / f"{len(opened)}.ledger"
+            opened.append(LedgerOnDemand(path, study=STUDY, currency="gdp", limit=limit))
+            return opened[-1]
+
+        yield make
+        for ledger in opened:
+            ledger.close()
+
+    def test_looking_leaves_nothing_behind_and_the_first_charge_makes_the_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.ledger"
+        ledger = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10)
+        assert (ledger.spent(), ledger.count(), list(ledger.receipts())) == (0, 0, [])
+        assert ledger.repeated("q", "[]", 1) is ledger.requested("r") is ledger.recall(1) is None
+        assert ledger.verify().head == ledger.head() == ledger.header.digest
+        assert not path.exists()
+        ledger.charge(order(3))
+        assert path.exists()
+        assert ledger.spent() == 3
+        ledger.close()
+
+    def test_what_another_process_charges_is_seen(self, tmp_path: Path) -> None:
+        path = tmp_path / "shared.ledger"
+        early, other = (LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10) for _ in range(2))
+        other.charge(order(10))
+        assert early.spent() == 10
+        early.close()
+        other.close()
+
+    def test_the_ledger_of_another_study_is_refused_at_once(self, tmp_path: Path) -> None:
+        path = tmp_path / "theirs.ledger"
+        SqliteLedger.create(path, header(10)).close()
+        with pytest.raises(InvalidRequest, match="does not belong"):
+            LedgerOnDemand(path, study="cd" * 32, currency="gdp", limit=10)

@@ -203,12 +203,12 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     )
     question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
-    first = rows_of(plan, [[[10]], [[50], [20]]])
-    assert first == rows_of(plan, [[[10]], [[50], [20]]])
-    changed = rows_of(plan, [[[11]], [[50], [20]]])
+    first = rows_of(plan, [[[10]], [[50], [2000]]])
+    assert first == rows_of(plan, [[[10]], [[50], [2000]]])
+    changed = rows_of(plan, [[[11]], [[50], [2000]]])
     assert changed[0].values["m"] == first[0].values["m"]
     assert changed[0].values["n"].value == first[0].values["n"].value + 1
-    assert first[0].values["m"].value == pytest.approx((50 / 20 + 100) / 2)
+    assert first[0].values["m"].value == pytest.approx((50 / 20 + 100) / 2)  # 2000 steps are 20 rows
 
 
 def test_noise_too_large_for_64_bits_is_refused_before_anything_is_charged() -> None:

@@ -192,7 +192,7 @@ def _vector(question: Question, unit: PrivacyUnit, rows: list[dict[str, object]]
         if key not in sums or absent or evaluate_condition(reading.where, row) is not True:
             continue
         for i, (c, v) in enumerate(zip(reading.coordinates, values, strict=True)):
-            sums[key][i] += 1 if v is None else c.times * v - c.minus
+            sums[key][i] += c.times if v is None else c.times * v - c.minus
     return [x for key in keys for x in sums[key]]
 
 

@@ -14,7 +14,7 @@ from adyton.curator.price import PriceWords, price_of
 from adyton.engines.base import Engine, Exact
 from adyton.errors import EngineFailed
 from adyton.exact import float_up
-from adyton.ledger import Ledger, Receipt, Verification
+from adyton.ledger import Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.draft import Draft, question_of
 from adyton.query.nodes import Question
@@ -42,10 +42,11 @@ class Curator:
         a retry safe: one id is charged once.
         """
         plan = self._plan(question, price)
-        if known := self._asked_before(plan, request):
+        order = plan.order(request)
+        if known := self._asked_before(order):
             return self._certify(plan, *known, repeated=True)
         self._engine.prepare()  # public facts only: a missing file is found before anything is charged
-        charged = self._ledger.charge(plan.order(request))
+        charged = self._ledger.charge(order)
         if not charged.fresh:
             return self._certify(plan, charged.receipt, self._await(charged.receipt), repeated=True)
         exact = self._read(plan)  # the only line that sees private data
@@ -111,11 +112,11 @@ class Curator:
         asked, left = question_of(question, self.study.table), self._allowed - self._ledger.spent()
         return make_plan(self.study, asked, price_of(**price), left)
 
-    def _asked_before(self, plan: Plan, request: str | None) -> tuple[Receipt, str] | None:
+    def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         """A request id that was used before is for the ledger to judge, not for this short cut."""
-        if request is not None and self._ledger.requested(request) is not None:
+        if order.request is not None and self._ledger.requested(order.request) is not None:
             return None
-        return self._ledger.repeated(plan.text, plan.detail, plan.amount)
+        return self._ledger.repeated(order.question, order.detail, order.amount)
 
     def _read(self, plan: Plan) -> Exact:
         try:

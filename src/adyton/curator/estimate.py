@@ -10,7 +10,7 @@ import numpy as np
 from adyton.certify import Absent, Bound, Interval, Row, Value
 from adyton.curator.plan import LEVEL, Plan, Planned, step_of
 from adyton.exact import float_down, float_up
-from adyton.mechanisms import ratio_interval, worst_error
+from adyton.mechanisms import largest_ratio, ratio_interval, worst_error
 from adyton.query.nodes import Mean
 from adyton.sensitivity import Sensitivity
 
@@ -69,7 +69,7 @@ def _single(part: Planned, released: list[int]) -> list[Value]:
 def _ratios(part: Planned, released: list[list[int]]) -> list[Value]:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
     top, bottom = (np.array([float(z) for z in column]) for column in released)
-    reach = float(part.reading.sensitivity.boxes[0][1])
+    reach = largest_ratio(part.reading.sensitivity)
     low, high = ratio_interval(top, bottom, reach, lambda t: part.mechanism.ratio_error(t, LEVEL))
     guess = np.clip(top / np.maximum(bottom, 1.0), low, high)
     back = _uncentred(part)
@@ -85,4 +85,5 @@ def _uncentred(part: Planned) -> Callable[[float], float]:
         grain, low, high = measure.value.lattice.grain, measure.value.lattice.low, measure.value.lattice.high
     else:
         grain, low, high = Fraction(1), 0, 1  # the indicator of a proportion
-    return lambda centred: float((Fraction(centred) + low + high) * grain / 2)
+    steps_per_row = part.reading.coordinates[1].times
+    return lambda ratio: float((Fraction(ratio) * steps_per_row + low + high) * grain / 2)

@@ -195,10 +195,11 @@ def _arranged(rows: list[tuple[Any, ...]], readings: Sequence[Reading]) -> Exact
         cells *= size
     exact: Exact = [[[0] * cells for _ in reading.coordinates] for reading in readings]
     columns = [column for reading in exact for column in reading]
+    steps = [c.times if c.value is None else 1 for reading in readings for c in reading.coordinates]
     for row in rows:
         cell = 0
         for size, code in zip(sizes, row, strict=False):
             cell = cell * size + code
-        for column, value in zip(columns, row[len(sizes) :], strict=True):
-            column[cell] = int(value)
+        for column, value, step in zip(columns, row[len(sizes) :], steps, strict=True):
+            column[cell] = int(value) * step  # a count is multiplied here, where no integer is too large
     return exact

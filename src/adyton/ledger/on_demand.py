@@ -5,26 +5,28 @@ Until then a study may still be edited: looking at it, or previewing a question,
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from adyton.ledger.base import Charged, Header, Ledger, Order, Receipt, Verification
-from adyton.ledger.memory import MemoryLedger
+from adyton.ledger.base import Charged, Header, Order, Receipt, Verification, replay
 from adyton.ledger.sqlite import SqliteLedger
 
 
 class LedgerOnDemand:
     """The contract of ``Ledger``: empty until the first charge, from then on the file."""
 
-    def __init__(self, path: Path, *, study: str, currency: str, limit: int) -> None:
-        self._path, self._study, self._currency, self._limit = path, study, currency, limit
+    def __init__(self, path: str | Path, *, study: str, currency: str, limit: int) -> None:
+        self._path = Path(path).absolute()
+        self._unwritten = Header.fresh(study, currency, limit)
         self._file: SqliteLedger | None = None
-        self._empty = MemoryLedger(Header.fresh(study, currency, limit))
-        self._now()  # a ledger of another study is refused at once
+        self._lock = threading.Lock()
+        self._written()  # a ledger of another study is refused at once
 
     @property
     def header(self) -> Header:
-        return self._now().header
+        file = self._written()
+        return file.header if file else self._unwritten
 
     def charge(self, order: Order) -> Charged:
         return self._opened().charge(order)
@@ -33,43 +35,51 @@ class LedgerOnDemand:
         return self._opened().remember(number, answer)
 
     def recall(self, number: int) -> str | None:
-        return self._now().recall(number)
+        file = self._written()
+        return file.recall(number) if file else None
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        return self._now().repeated(question, detail, amount)
+        file = self._written()
+        return file.repeated(question, detail, amount) if file else None
 
     def requested(self, request: str) -> Receipt | None:
-        return self._now().requested(request)
+        file = self._written()
+        return file.requested(request) if file else None
 
     def spent(self) -> int:
-        return self._now().spent()
+        file = self._written()
+        return file.spent() if file else 0
 
     def spent_radius(self) -> int:
-        return self._now().spent_radius()
+        file = self._written()
+        return file.spent_radius() if file else 0
 
     def head(self) -> str:
-        return self._now().head()
+        file = self._written()
+        return file.head() if file else self._unwritten.digest
 
     def count(self) -> int:
-        return self._now().count()
+        file = self._written()
+        return file.count() if file else 0
 
     def receipts(self) -> Iterator[Receipt]:
-        return self._now().receipts()
+        file = self._written()
+        return file.receipts() if file else iter(())
 
     def verify(self, expected_head: str | None = None) -> Verification:
-        return self._now().verify(expected_head)
+        file = self._written()
+        return file.verify(expected_head) if file else replay(self._unwritten, (), expected_head)
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
-    def _now(self) -> Ledger:
+    def _written(self) -> SqliteLedger | None:
         """The file as soon as there is one; another process may have made it."""
-        return self._opened() if self._file is not None or self._path.exists() else self._empty
+        return self._opened() if self._file is not None or self._path.exists() else None
 
     def _opened(self) -> SqliteLedger:
-        if self._file is None:
-            self._file = SqliteLedger.open_or_create(
-                self._path, study=self._study, currency=self._currency, limit=self._limit
-            )
-        return self._file
+        with self._lock:
+            if self._file is None:
+                self._file = SqliteLedger.open_or_create(self._path, self._unwritten)
+            return self._file

@@ -111,16 +111,16 @@ class SqliteLedger:
         return ledger
 
     @classmethod
-    def open_or_create(cls, path: str | Path, *, study: str, currency: str, limit: int) -> SqliteLedger:
+    def open_or_create(cls, path: str | Path, header: Header) -> SqliteLedger:
         """For a study that may be new.  Of several processes that try at once, one creates and all open."""
         path = Path(path).absolute()
         if not path.exists():
             try:
-                _make(path, Header.fresh(study, currency, limit))
+                _make(path, header)
             except InvalidRequest:
                 if not path.exists():
                     raise
-        return cls.open(path, study=study, currency=currency, limit=limit)
+        return cls.open(path, study=header.study, currency=header.currency, limit=header.limit)
 
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:

@@ -92,10 +92,15 @@ def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: floa
     """The error of the value that has the most noise: a single coordinate, or a ratio at its far end."""
     if len(mechanism.scales) == 1:
         return mechanism.error(confidence)
-    reach = float(sensitivity.boxes[0][1])
-    return float(mechanism.ratio_error(np.array(reach), confidence))
+    return float(mechanism.ratio_error(np.array(largest_ratio(sensitivity)), confidence))
+
+
+def largest_ratio(sensitivity: Sensitivity) -> float:
+    """Of a centred sum to its count, where there are two coordinates."""
+    (_, reach), (step, _) = sensitivity.boxes
+    return reach / step
 
 
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:
     """The weights of the noises in the error of a ratio times its denominator, at the worst ratio."""
-    return (1.0, *(float(sensitivity.boxes[0][1]) for _ in sensitivity.boxes[1:]))
+    return (1.0,) if len(sensitivity.boxes) == 1 else (1.0, largest_ratio(sensitivity))

@@ -57,8 +57,8 @@ class Constant:
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parts = self.value.numerator, self.value.denominator
-        if not isinstance(self.value, Fraction) or max(map(abs, parts)) > LARGEST_CONSTANT:
+        parts = self.value.as_integer_ratio() if isinstance(self.value, Fraction) else ()
+        if not parts or max(map(abs, parts)) > LARGEST_CONSTANT:
             raise InvalidRequest("a constant is a Fraction of whole numbers of at most 40 digits")
         sign = (self.value > 0) - (self.value < 0)
         _set_lattice(self, Lattice(abs(self.value) or Fraction(1), sign, sign))
@@ -181,7 +181,8 @@ class OneOf:
             declared = ", ".join(map(repr, self.column.values[:10]))
             more = ", ..." if len(self.column.values) > 10 else ""
             raise InvalidRequest(
-                f"{unknown[0]!r} is not a declared value of {self.column.name!r} (declared: {declared}{more})"
+                f"{unknown[0]!r:.60} is not a declared value of {self.column.name!r} "
+                f"(declared: {declared}{more})"
             )
 
 

@@ -38,6 +38,7 @@ from adyton.query.sql_words import place
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, day_number
 
 MOST_VALUES = 10_000
+LONGEST_COLUMN_NAME = 200
 
 _NUMBER = re.compile(r"(?a:\d+\.?\d*|\.\d+)([eE][+-]?(?a:\d+))?")
 _DAY = re.compile(r"(?a:\d{4}-\d{2}-\d{2})")
@@ -85,6 +86,8 @@ class Source:
         name, qualifier = node.this, node.args.get("table")
         if qualifier is not None and self.name(qualifier).casefold() != self.known_as.casefold():
             raise self.refusal(node, f"the only table here is {self.known_as!r}")
+        if len(self.name(name)) > LONGEST_COLUMN_NAME:
+            raise self.refusal(node, "no column has so long a name")
         return self.table.column(self.name(name))
 
     def name(self, node: exp.Expr) -> str:
@@ -157,7 +160,7 @@ class Source:
         if len(branches) == 1 and default is not None:
             self.check_parts(branches[0], "this", "true")
             values = [self.bare(branches[0].args["true"]), self.bare(default)]
-            if [value.sql() for value in values if type(value) is exp.Literal] == ["1", "0"]:
+            if all(map(is_number, values)) and [value.this for value in values] == ["1", "0"]:
                 return Indicator(self.condition(branches[0].this))
         raise self.refusal(node, "only CASE WHEN condition THEN 1 ELSE 0 END is answered")
 
@@ -330,6 +333,11 @@ _OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
     exp.Cast: Source._written_day,
     exp.Column: Source._column_operand,
 }
+
+
+def is_number(node: exp.Expr) -> bool:
+    """Whether ``node`` is a number that the asker wrote."""
+    return type(node) is exp.Literal and not node.args["is_string"]
 
 
 def is_condition(node: exp.Expr) -> bool:

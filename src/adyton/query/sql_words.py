@@ -40,6 +40,7 @@ _ENDS_VALUE = {
 _BEGINS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.L_PAREN, _T.CASE, _T.NULL, _T.TRUE, _T.FALSE, _T.DATE, _T.VAR),
 }
+_IN_FROM = {_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT}
 # What must follow a word, where the parser would also take something else or nothing.
 _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.ALIAS: ({_T.IDENTIFIER}, "a name follows AS; it may be quoted with double quotes"),
@@ -105,7 +106,9 @@ def place(text: str, start: int | None, fragment: str) -> str:
 
 
 def shortened(fragment: str) -> str:
-    plain = " ".join(fragment.split())
+    """The beginning of a fragment, as it can be shown on one line."""
+    visible = (mark if mark.isprintable() else ascii(mark)[1:-1] for mark in " ".join(fragment[:200].split()))
+    plain = "".join(visible)
     return plain if len(plain) <= 60 else plain[:57] + "..."
 
 
@@ -200,27 +203,31 @@ def _check_neighbours(words: list[Token], text: str) -> None:
     end = Token(_T.UNKNOWN, "")
     depth, clause = 0, _T.UNKNOWN
     for before, word, after in zip([end, *words[:-1]], words, [*words[1:], end], strict=True):
-        kind, follows = word.token_type, before.token_type in _ENDS_VALUE
-        depth += (kind is _T.L_PAREN) - (kind is _T.R_PAREN)
-        clause = kind if depth == 0 and kind in _CLAUSES else clause
-        needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
-        if after.token_type not in needed:
+        depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
+        clause = word.token_type if depth == 0 and word.token_type in _CLAUSES else clause
+        reason = _misplaced(before, word, after, clause if depth == 0 else _T.UNKNOWN)
+        if reason is not None:
             _refuse(word, text, reason)
-        alias = kind is _T.IDENTIFIER and depth == 0 and clause in (_T.SELECT, _T.FROM)
-        if follows and kind in _BEGINS_VALUE and not alias:
-            _refuse(word, text, f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}")
-        if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
-            _refuse(word, text, "NOT stands before a condition, or before IN or BETWEEN")
-        if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and before.token_type is not _T.STAR:
-            _refuse(word, text, f"nothing stands before {word.text.upper()!r}")
-        if (
-            clause is _T.FROM
-            and depth == 0
-            and kind not in (_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT)
-        ):
-            _refuse(word, text, "FROM names one table and perhaps an alias, nothing else")
-        if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
-            _refuse(word, text, "a point stands in a number, or between a table and a column")
+
+
+def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> str | None:
+    """Why ``word`` cannot stand between its neighbours, if so."""
+    kind, follows = word.token_type, before.token_type in _ENDS_VALUE
+    needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
+    if after.token_type not in needed:
+        return reason
+    if clause is _T.FROM and kind not in _IN_FROM:
+        return "FROM names one table and perhaps an alias, nothing else"
+    alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM)
+    if follows and kind in _BEGINS_VALUE and not alias:
+        return f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}"
+    if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
+        return "NOT stands before a condition, or before IN or BETWEEN"
+    if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and before.token_type is not _T.STAR:
+        return f"nothing stands before {word.text.upper()!r}"
+    if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
+        return "a point stands in a number, or between a table and a column"
+    return None
 
 
 def _check_clauses(words: list[Token], text: str) -> None:

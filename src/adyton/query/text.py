@@ -87,10 +87,9 @@ def number_text(number: Comparable) -> str:
             return f"({' + '.join(sorted(number_text(term) for term in _operands(number, Plus)))})"
         case Times():
             return f"({' * '.join(sorted(number_text(factor) for factor in _operands(number, Times)))})"
-        case Negative(Constant(value)):
-            return fraction_text(-value)
         case Negative(inner):
-            return f"(- {number_text(inner)})"
+            constant = _constant(number)
+            return f"(- {number_text(inner)})" if constant is None else fraction_text(constant)
         case Indicator(condition):
             return f"CASE WHEN {condition_text(condition)} THEN 1 ELSE 0 END"
         case _:
@@ -121,7 +120,7 @@ def condition_text(condition: Condition) -> str:
 def _comparison(left: Comparable, operator: Operator, right: Comparable) -> str:
     """Constants stand on the right; else the sign points to the left, or the order is alphabetical."""
     a, b = number_text(left), number_text(right)
-    constant = (isinstance(left, Constant | Day), isinstance(right, Constant | Day))
+    constant = [isinstance(side, Day) or _constant(side) is not None for side in (left, right)]
     if constant[0] == constant[1]:
         mirrored = operator in (">", ">=") or (operator in ("=", "<>") and b < a)
     else:
@@ -144,6 +143,14 @@ def _parts(condition: Condition) -> tuple[str, list[str]]:
 
 def _assembled(word: str, texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"({word.join(texts)})"
+
+
+def _constant(number: Comparable) -> Fraction | None:
+    """The value of a constant with any number of signs before it."""
+    if isinstance(number, Negative):
+        inner = _constant(number.inner)
+        return None if inner is None else -inner
+    return number.value if isinstance(number, Constant) else None
 
 
 def _operands(number: Number, kind: type[Plus] | type[Times]) -> list[Number]:

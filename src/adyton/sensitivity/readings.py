@@ -26,10 +26,12 @@ from adyton.query.nodes import (
 )
 from adyton.sensitivity.bounds import Sensitivity
 
+_MOST_STEPS_PER_ROW = 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """A sum over contributing rows of ``times * value - minus``, or of 1 where there is no value."""
+    """A sum over contributing rows of ``times * value - minus``, or of ``times`` where there is no value."""
 
     value: Number | None = None
     times: int = 1
@@ -39,7 +41,7 @@ class Coordinate:
     def box(self) -> tuple[int, int]:
         """The least and the greatest that one row can add."""
         if self.value is None:
-            return 1, 1
+            return self.times, self.times
         lattice = self.value.lattice
         return self.times * lattice.low - self.minus, self.times * lattice.high - self.minus
 
@@ -74,11 +76,11 @@ def _reading(name: str, measure: Measure, question: Question, unit: PrivacyUnit)
         case Sum(value):
             coordinates = (Coordinate(value),)
         case Mean(value):
-            coordinates = (_centred(value), Coordinate())
+            coordinates = _centred_and_counted(value)
         case Proportion(condition):
             public_rows = _public_denominator(where, question, unit)
             if public_rows is None:
-                coordinates = (_centred(Indicator(condition)), Coordinate())
+                coordinates = _centred_and_counted(Indicator(condition))
             else:
                 where, coordinates = condition, (Coordinate(),)
         case _:
@@ -88,9 +90,13 @@ def _reading(name: str, measure: Measure, question: Question, unit: PrivacyUnit)
     return Reading(name, measure, where, coordinates, question.by, sensitivity, public_rows)
 
 
-def _centred(value: Number) -> Coordinate:
-    """Twice the distance from the middle of the bounds: whole even where the middle is not."""
-    return Coordinate(value, times=2, minus=value.lattice.low + value.lattice.high)
+def _centred_and_counted(value: Number) -> tuple[Coordinate, Coordinate]:
+    """Twice the distance from the middle of the bounds, whole even where the middle is not, and a count in
+    steps about as fine: noise is rounded to whole steps, and a whole row would be a coarse step for a mean.
+    """
+    low, high = value.lattice.low, value.lattice.high
+    steps_per_row = min(high - low, _MOST_STEPS_PER_ROW)
+    return Coordinate(value, times=2, minus=low + high), Coordinate(times=steps_per_row)
 
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
