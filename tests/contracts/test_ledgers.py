@@ -105,6 +105,13 @@ class TestSqliteLedger(LedgerContract):
         with pytest.raises(InvalidRequest, match="left over"):
             SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(STUDY, "gdp", 5))
 
+    def test_the_written_limit_rules_over_the_last_digits_of_a_new_conversion(self, tmp_path: Path) -> None:
+        path = tmp_path / "people.ledger"
+        SqliteLedger.create(path, Header.fresh(STUDY, "gdp", 10**18)).close()
+        ledger = SqliteLedger.open(path, study=STUDY, currency="gdp", limit=10**18 + 10**9)
+        assert ledger.header.limit == 10**18
+        ledger.close()
+
     @pytest.mark.parametrize(
         ("change", "said"),
         [

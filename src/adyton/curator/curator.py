@@ -31,7 +31,6 @@ class Curator:
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
-        self._allowed = study.filter.allowed(study.limit)
 
     def ask(
         self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
@@ -61,14 +60,14 @@ class Curator:
     def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
         plan, spent = self._plan(question, price), self._ledger.spent()
-        fits = spent + plan.amount <= self._allowed
+        fits = plan.amount <= self._left(spent)
         return Preview(
             question=plan.text,
             keys=tuple(plan.keys()),
             bounds={part.reading.name: bound_of(part, plan.matching) for part in plan.parts},
             population_interval=NOT_YET,
             cost=self._amount(plan.amount),
-            left=self._amount(self._allowed - spent),
+            left=self._amount(self._left(spent)),
             spent=self._promise(spent),
             spent_after=self._promise(spent + plan.amount) if fits else None,
             limit=self._limit(),
@@ -84,7 +83,7 @@ class Curator:
             spent=self._promise(spent),
             limit=self._limit(),
             currency=self.study.filter_name,
-            left=self._allowed - spent,
+            left=self._left(spent),
             questions=self._ledger.count(),
         )
 
@@ -109,7 +108,7 @@ class Curator:
     # Steps of ask, in the order in which they happen.
 
     def _plan(self, question: str | Draft | Question, price: PriceWords) -> Plan:
-        asked, left = question_of(question, self.study.table), self._allowed - self._ledger.spent()
+        asked, left = question_of(question, self.study.table), self._left(self._ledger.spent())
         return make_plan(self.study, asked, price_of(**price), left)
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
@@ -152,6 +151,9 @@ class Curator:
 
     def _amount(self, units: int) -> Amount:
         return Amount(self.study.filter_name, units)
+
+    def _left(self, spent: int) -> int:
+        return self._ledger.header.limit - spent
 
     def _promise(self, units: int) -> Promise:
         delta = self.study.limit.delta

@@ -371,13 +371,18 @@ def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) ->
             ("currency", header.currency, currency),
             ("limit", decimal_text(header.limit), decimal_text(limit)),
         )
-        if theirs != ours
+        if theirs != ours and not (what == "limit" and _same_limit(header.limit, limit))
     ]
     if differences:
         raise InvalidRequest(
             f"the ledger {ledger.path.name} does not belong to this study: "
             f"it was made for {' and for '.join(differences)}"
         )
+
+
+def _same_limit(theirs: int, ours: int) -> bool:
+    """The last digits of a conversion may differ between versions of a library; the written limit rules."""
+    return abs(theirs - ours) * 10**6 <= ours
 
 
 def _read_header(connection: sqlite3.Connection) -> Header:

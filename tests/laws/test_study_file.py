@@ -1,0 +1,293 @@
+"""The study file: every wrong entry is named with its fix, and meaning decides whose ledger it is."""
+
+from __future__ import annotations
+
+import datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from adyton.curator.drafting import Wishes, draft_study
+from adyton.errors import InvalidRequest
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
+from adyton.study import read_study
+
+GOOD = """
+[table]
+name = "people"
+source = "people.parquet"
+rows = 10000
+
+[privacy]
+unit = "person"
+person = "id"
+rows_per_person = 1
+neighbours = "replace"
+epsilon = 1
+delta = 1e-9
+filter = "gdp"
+
+[columns.age]
+kind = "integer"
+low = 0
+high = 120
+
+[columns.income]
+kind = "real"
+low = 0
+high = 200000
+grain = 0.01
+
+[columns.region]
+kind = "category"
+values = ["north", "south"]
+
+[columns.smoker]
+kind = "boolean"
+
+[columns.born]
+kind = "date"
+low = 1900-01-01
+high = 2020-12-31
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "people.toml").write_text(text)
+    return folder / "people.toml"
+
+
+def test_a_good_study_is_read_exactly(tmp_path: Path) -> None:
+    study = read_study(written(tmp_path, GOOD))
+    assert study.table.columns == (
+        IntegerColumn("age", 0, 120),
+        RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 100)),
+        CategoryColumn("region", ("north", "south")),
+        BooleanColumn("smoker"),
+        DateColumn("born", datetime.date(1900, 1, 1), datetime.date(2020, 12, 31)),
+    )
+    assert (study.unit.person, study.unit.rows, study.unit.neighbours) == ("id", 1, "replace")
+    assert (study.limit.epsilon, study.limit.delta) == (1, Fraction(1, 10**9))
+    assert study.source == tmp_path / "people.parquet"
+    assert study.ledger == tmp_path / "people.ledger"
+
+
+# What is changed in the good file, and what the error must say.
+WRONG = [
+    ("[table]", "[tabel]", ["unknown key tabel; did you mean 'table'?", "the section [table] is missing"]),
+    ('name = "people"', "name = 3", ["table.name is missing"]),
+    ('source = "people.parquet"', "", ["table.source is missing: the path of the data file"]),
+    ("rows = 10000", "", ["table.rows is missing: under neighbours = 'replace'"]),
+    ("rows = 10000", "rows = -4", ["table.rows must be at least 1"]),
+    ("rows = 10000", 'rows = "many"', ["table.rows must be a whole number"]),
+    ("rows = 10000", "row = 10000", ["unknown key table.row; did you mean 'rows'?"]),
+    ("rows_per_person = 1", "rows_per_person = 2", ["more than one row per unit is not supported yet"]),
+    ("rows_per_person = 1", "rows_per_person = 0", ["at least 1 row"]),
+    (
+        'unit = "person"',
+        'unit = "household"',
+        ["privacy.unit must not be 'household'; write one of: row, person"],
+    ),
+    ('unit = "person"', 'unit = "row"', ["privacy.person goes with unit = 'person'"]),
+    ('person = "id"', "", ["privacy.person is missing: the column that identifies a person"]),
+    ('neighbours = "replace"', "", ["privacy.neighbours is missing; write one of: replace, add-or-remove"]),
+    ('neighbours = "replace"', 'neighbours = "swap"', ["privacy.neighbours must not be 'swap'"]),
+    ("epsilon = 1", "", ["privacy.epsilon is missing"]),
+    ("epsilon = 1", "epsilon = 0", ["privacy.epsilon must be above 0"]),
+    ("epsilon = 1", "epsilon = -1", ["privacy.epsilon must be above 0"]),
+    ("epsilon = 1", "epsilon = nan", ["privacy.epsilon must be a finite number"]),
+    ("epsilon = 1", "epsilon = inf", ["privacy.epsilon must be a finite number"]),
+    ("epsilon = 1", "epsilon = true", ["privacy.epsilon must be a number"]),
+    ("epsilon = 1", "epsilon = 1000", ["above the maximum of 500"]),
+    ("epsilon = 1", 'epsilon = "1"\nepsilom = 2', ["unknown key privacy.epsilom; did you mean 'epsilon'?"]),
+    ("delta = 1e-9", "", ["privacy.delta is missing"]),
+    ("delta = 1e-9", "delta = 1e-4", ["privacy.delta = 0.0001 must be below 1/rows = 1/10000"]),
+    ("delta = 1e-9", "delta = 1", ["delta must be at least 0 and below 1"]),
+    ("delta = 1e-9", "delta = -1e-9", ["delta must be at least 0"]),
+    ("delta = 1e-9", "delta = 0", ["choose the pure filter"]),
+    ("delta = 1e-9", "delta = nan", ["privacy.delta must be a finite number"]),
+    ('filter = "gdp"', 'filter = "pure"', ["a pure study has delta = 0"]),
+    ('filter = "gdp"', 'filter = "rdp"', ["privacy.filter must not be 'rdp'; write one of: gdp, zcdp, pure"]),
+    ('kind = "integer"', 'kind = "int"', ["columns.age.kind must not be 'int'; write one of: integer, real"]),
+    ("low = 0\nhigh = 120", "high = 120", ["columns.age.low is not filled in: write the least value"]),
+    ("low = 0\nhigh = 120", 'low = "FILL IN"\nhigh = 1', ["columns.age.low is not filled in"]),
+    ("low = 0\nhigh = 120", "low = 120\nhigh = 0", ["columns.age: low must be below high"]),
+    ("low = 0\nhigh = 120", "low = 5\nhigh = 5", ["columns.age: low must be below high"]),
+    ("low = 0\nhigh = 120", "low = nan\nhigh = 5", ["columns.age.low must be a whole number"]),
+    ("low = 0\nhigh = 120", "low = 0\nhigh = 99999999999999999", ["more than 2**53 grains"]),
+    ("low = 0\nhigh = 120", "low = 0\nhigh = 120\ngrain = 2", ["unknown key columns.age.grain"]),
+    ("high = 200000", "high = inf", ["columns.income.high must be a finite number"]),
+    ("high = 200000", "high = nan", ["columns.income.high must be a finite number"]),
+    ("grain = 0.01", "grain = 0", ["columns.income.grain must be above 0"]),
+    ("grain = 0.01", "grain = 3", ["columns.income.high must be a whole multiple of the grain"]),
+    ('values = ["north", "south"]', "values = []", ["columns.region.values must list at least one value"]),
+    ('values = ["north", "south"]', 'values = ["a", "a"]', ["columns.region.values lists a value twice"]),
+    ('values = ["north", "south"]', 'values = ["a", 1]', ["must be all texts or all whole numbers"]),
+    ('values = ["north", "south"]', "values = [1.5]", ["must be all texts or all whole numbers"]),
+    ('values = ["north", "south"]', 'values = "north"', ["columns.region.values must be a list"]),
+    ("low = 1900-01-01", 'low = "1900-01-01"', ["columns.born.low must be a date without quotes"]),
+    ("low = 1900-01-01", "low = 1900-01-01T00:00:00", ["columns.born.low must be a date"]),
+    ("[columns.smoker]", "[columns.AGE]", ["two columns have the same name"]),
+    ("[columns.age]", "[columns", ["is not valid TOML"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "says"), WRONG, ids=[f"{new[:40]!r}" for _, new, _ in WRONG])
+def test_A7_a_wrong_entry_is_named_with_its_fix(old: str, new: str, says: list[str], tmp_path: Path) -> None:
+    assert old in GOOD
+    with pytest.raises(InvalidRequest) as caught:
+        read_study(written(tmp_path, GOOD.replace(old, new, 1)))
+    assert "people.toml" in caught.value.message
+    for words in says:
+        assert words in caught.value.message
+
+
+def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
+    text = (
+        GOOD.replace("low = 0", 'low = "FILL IN"')
+        .replace("epsilon = 1", "epsilon = 0")
+        .replace('name = "people"', "")
+    )
+    with pytest.raises(InvalidRequest) as caught:
+        read_study(written(tmp_path, text))
+    for words in ("columns.age.low", "columns.income.low", "privacy.epsilon", "table.name"):
+        assert words in caught.value.message
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00bad", b"", b"[table]\n"])
+def test_a_file_that_is_no_study_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "people.toml").write_bytes(content)
+    with pytest.raises(InvalidRequest, match=r"people\.toml"):
+        read_study(tmp_path / "people.toml")
+
+
+def test_a_missing_or_unreadable_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="adyton init"):
+        read_study(tmp_path / "none.toml")
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        read_study(tmp_path)
+
+
+def test_without_a_declared_size_delta_must_be_tiny(tmp_path: Path) -> None:
+    private = GOOD.replace("rows = 10000\n", "").replace('"replace"', '"add-or-remove"')
+    assert read_study(written(tmp_path, private)).table.rows is None
+    with pytest.raises(InvalidRequest, match=r"must be below 1e-8 unless table\.rows"):
+        read_study(written(tmp_path, private.replace("1e-9", "1e-7")))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "grain"),
+    [
+        ("0", "200000", "10"),
+        ("0", "1", "0.0001"),
+        ("-273.15", "100", "0.01"),
+        ("0", "99999", "1"),
+        ("0.5", "1e6", "0.1"),
+    ],
+)
+def test_the_default_grain_divides_the_bounds_into_ten_thousand_steps_or_more(
+    low: str, high: str, grain: str, tmp_path: Path
+) -> None:
+    text = GOOD.replace("low = 0\nhigh = 200000\ngrain = 0.01", f"low = {low}\nhigh = {high}")
+    column = read_study(written(tmp_path, text)).table.column("income")
+    assert isinstance(column, RealColumn)
+    assert column.grain == Fraction(grain)
+
+
+CHANGES_MEANING = [
+    ("high = 120", "high = 121"),
+    ("grain = 0.01", "grain = 0.02"),
+    ('["north", "south"]', '["south", "north"]'),
+    ("epsilon = 1", "epsilon = 2"),
+    ("delta = 1e-9", "delta = 2e-9"),
+    ('filter = "gdp"', 'filter = "zcdp"'),
+    ('neighbours = "replace"', 'neighbours = "add-or-remove"'),
+    ('person = "id"', 'person = "other"'),
+    ("rows = 10000", "rows = 9999"),
+    ('name = "people"', 'name = "persons"'),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGES_MEANING)
+def test_a_change_of_meaning_changes_the_fingerprint(old: str, new: str, tmp_path: Path) -> None:
+    before = read_study(written(tmp_path, GOOD)).fingerprint
+    assert read_study(written(tmp_path, GOOD.replace(old, new, 1))).fingerprint != before
+
+
+def test_spelling_and_place_do_not_change_the_fingerprint(tmp_path: Path) -> None:
+    before = read_study(written(tmp_path, GOOD)).fingerprint
+    spelled = GOOD.replace("epsilon = 1", "epsilon = 1.00  # one").replace("1e-9", "0.000000001")
+    moved = spelled.replace("people.parquet", "elsewhere/people.parquet")
+    assert read_study(written(tmp_path, moved)).fingerprint == before
+    # Pinned: a ledger written by this version must still belong to its study in the next one.
+    assert before == "b974fe0405150484edd0bb9711f372b6f276dd894039ef0d999ebef86f791922"
+
+
+# The first draft ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    frame = pd.DataFrame(
+        {
+            "id": [1, 2, 3],
+            "age": [17, 65, 40],
+            "income": [12.5, 77777.25, 3.0],
+            "region": ["canary-north", "canary-south", None],
+            "smoker": [True, False, None],
+            "born": pd.to_datetime(["1950-05-05", "1999-09-09", None]),
+            "odd name!": [1, 2, 3],
+            "tags": [["a"], ["b"], []],
+        }
+    )
+    frame.to_parquet(tmp_path / "people.parquet")
+    return tmp_path / "people.parquet"
+
+
+def test_a_draft_reads_names_and_types_and_no_value(data: Path, tmp_path: Path) -> None:
+    text = draft_study(data, Wishes("1", "1e-9", person="id"), tmp_path / "people.toml")
+    for value in ("17", "65", "77777", "12.5", "canary", "1950", "1999"):
+        assert value not in text
+    assert text.count('"FILL IN"') == 9
+    assert "# column 'tags' has type" in text
+    with pytest.raises(InvalidRequest, match=r"columns\.odd name!\.low is not filled in"):
+        read_study(written(tmp_path, text))
+
+
+def test_a_draft_of_a_public_file_is_complete(data: Path, tmp_path: Path) -> None:
+    text = draft_study(data, Wishes("1", "1e-9", person="id", public=True), tmp_path / "people.toml")
+    study = read_study(written(tmp_path, text))
+    assert study.table.column("age") == IntegerColumn("age", 17, 65)
+    assert study.table.column("region") == CategoryColumn("region", ("canary-north", "canary-south"))
+    assert study.table.column("born") == DateColumn(
+        "born", datetime.date(1950, 5, 5), datetime.date(1999, 9, 9)
+    )
+    assert study.table.rows == 3
+
+
+def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Path) -> None:
+    private = draft_study(data, Wishes("1", "1e-9", neighbours="add-or-remove"), tmp_path / "people.toml")
+    assert "rows = 3" not in private
+    assert "rows = 3  #" in draft_study(data, Wishes("1", "1e-9"), tmp_path / "people.toml")
+
+
+@pytest.mark.parametrize(
+    ("wishes", "says"),
+    [
+        (Wishes("0", "1e-9"), "epsilon must be above 0"),
+        (Wishes("nan", "1e-9"), "epsilon must be a finite number"),
+        (Wishes("1", "0.5"), r"must be below 1/rows = 1/3"),
+        (Wishes("1", "1e-3", neighbours="add-or-remove"), "must be below 1e-8"),
+        (Wishes("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
+        (Wishes("1", "1e-9", person="id", rows_per_person=3), "more than one row per unit"),
+        (Wishes("1", "1e-9", filter="rdp"), "unknown filter"),
+        (Wishes("1", "1e-9", filter="pure"), "delta = 0"),
+    ],
+)
+def test_what_the_study_would_refuse_the_draft_refuses(
+    wishes: Wishes, says: str, data: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidRequest, match=says):
+        draft_study(data, wishes, tmp_path / "people.toml")
