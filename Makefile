@@ -44,9 +44,9 @@ $(VENV)/.installed-core: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed-core
-	$(install) -e ".[test]"
+	$(install) -e ".[test,peers,plot]"
 	@touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-core
-	$(install) -e ".[test,check]"
+	$(install) -e ".[test,peers,plot,check]"
 	@touch $@
