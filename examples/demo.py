@@ -1,0 +1,188 @@
+"""An hour in the life of a study, in a few seconds:  make demo
+
+A made-up table of 20,000 people, a handful of questions, each chosen in the light of the last answer, a
+repeat that is free, a refusal, and the books at the end.  Everything happens in a temporary directory.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import duckdb
+from rich.console import Console
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+
+import adyton
+
+PEOPLE = 20_000
+REGIONS = ("north", "south", "east", "west", "islands")
+
+STUDY = f"""\
+[table]
+name = "people"
+source = "people.parquet"
+rows = {PEOPLE}
+
+[privacy]
+unit = "person"
+person = "person_id"
+neighbours = "replace"  # the number of people is public
+epsilon = 1             # for all answers together
+delta = 1e-6
+filter = "gdp"
+
+[columns.age]
+kind = "integer"
+low = 0
+high = 110
+
+[columns.income]
+kind = "real"
+low = 0
+high = 150000
+grain = 1
+
+[columns.region]
+kind = "category"
+values = [{", ".join(f'"{region}"' for region in REGIONS)}]
+
+[columns.smoker]
+kind = "boolean"
+"""
+
+# Numbers that look random and are the same on every machine: a hash of the row's number and of a word.
+MADE_UP = f"""
+CREATE TABLE people AS
+WITH dice AS (
+    SELECT i AS person_id, [{", ".join(f"'{r}'" for r in REGIONS)}] AS regions,
+           (hash(i, 'age') % 10007) / 10007.0 AS a, (hash(i, 'region') % 10007) / 10007.0 AS r,
+           (hash(i, 'smoker') % 10007) / 10007.0 AS s, (hash(i, 'income') % 10007) / 10007.0 AS m
+    FROM range({PEOPLE}) AS numbers(i)
+), placed AS (
+    SELECT *, regions[1 + least(4, floor(5 * r))::INTEGER] AS region, (18 + floor(72 * a))::INTEGER AS age
+    FROM dice
+), lived AS (
+    SELECT *, s < CASE region WHEN 'islands' THEN 0.34 WHEN 'north' THEN 0.24 ELSE 0.17 END AS smoker
+    FROM placed
+)
+SELECT person_id, age, region, smoker,
+       round(16000 + 52000 * m * m + 90 * age + CASE WHEN smoker THEN -5000 ELSE 0 END, 2) AS income
+FROM lived
+"""
+
+show = Console()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        study = prepare(Path(folder))
+        with adyton.open(study) as curator:
+            explore(curator)
+            books(curator)
+    say("That was all. The study, its table and its ledger lived in a temporary directory and are gone.")
+
+
+def prepare(folder: Path) -> Path:
+    """The two things that an owner brings: a table, and a file that says what everyone may know about it."""
+    show.print(Rule("adyton: question data you may not see"))
+    say(
+        f"The owner has a table of {PEOPLE:,} people that nobody may look at, and writes down what is public "
+        "anyway: names, kinds, bounds, and how much all answers together may ever reveal about one person."
+    )
+    with duckdb.connect() as database:
+        database.execute(MADE_UP)
+        database.execute(f"COPY people TO '{_sql_text(folder / 'people.parquet')}' (FORMAT parquet)")
+    study = folder / "people.toml"
+    study.write_text(STUDY, encoding="utf-8")
+    show.print(Panel(STUDY.rstrip(), title="people.toml", expand=False), highlight=False, markup=False)
+    return study
+
+
+def explore(curator: adyton.Curator) -> None:
+    """Each question is chosen after seeing the answer to the one before it."""
+    step("1. What would it cost? A preview reads nothing and is free")
+    by_region = adyton.proportion("smoker", by="region")
+    price = {"within": 0.03, "matching": PEOPLE // len(REGIONS)}  # a guess: one fifth of all in each region
+    show.print(curator.preview(by_region, **price))
+
+    step("2. Worth it: in which region do most people smoke?")
+    smokers = curator.ask(by_region, **price)
+    show.print(smokers)
+    region = largest(smokers)
+
+    step(f"3. The answer points to {region!r}. What do they earn there?")
+    question = f"SELECT smoker, AVG(income) FROM people WHERE region = '{region}' GROUP BY smoker"
+    show.print(curator.ask(question, within=2500, matching=1500))
+
+    step("4. A narrower filter, bought with a fifth of what is left")
+    narrower = f"SELECT AVG(income), COUNT(*) FROM people WHERE region = '{region}' AND smoker AND age >= 65"
+    show.print(curator.ask(narrower, share="0.2"))
+    say("Fewer people match, so the same noise weighs more: the interval says so by itself.")
+
+    step("5. The first question again, in other words")
+    again = curator.ask("select region, proportion( SMOKER ) from people group by region", **price)
+    show.print(again)
+    assert again.repeated
+    assert again.to_json()["answer"] == smokers.to_json()["answer"]
+    say(
+        "The same meaning at the same price: the stored answer, free of charge. Averaging repeats is useless."
+    )
+
+    step("6. Greed: everyone's mean income within 20")
+    refused(curator)
+
+
+def refused(curator: adyton.Curator) -> None:
+    try:
+        curator.ask(adyton.mean("income"), within=20)
+    except adyton.BudgetRefused as refusal:
+        table = Table(title="Refused, free of charge", title_justify="left", title_style="bold")
+        table.add_column("")
+        table.add_column(refusal.facts["currency"], justify="right")
+        for fact in ("requested", "spent", "limit", "largest"):
+            table.add_row(fact, refusal.facts[fact])
+        show.print(table)
+        say("Nothing was read, nothing was charged, and the study goes on.")
+    else:
+        raise AssertionError("a question that costs more than is left must be refused")
+
+
+def books(curator: adyton.Curator) -> None:
+    step("7. The books")
+    table = Table(title="Receipts", title_justify="left", title_style="bold")
+    for header in ("number", "question", "digest", "previous"):
+        table.add_column(header)
+    for receipt in curator.receipts():
+        question, digest, previous = receipt.order.question, receipt.digest[:8], receipt.previous[:8]
+        table.add_row(str(receipt.number), question, digest, previous)
+    show.print(table)
+    show.print(curator.statement())
+    found = curator.verify()
+    say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the limit.")
+    say(f"Keep its head somewhere else to notice a rollback: {found.head}")
+
+
+def largest(answer: adyton.Answer) -> str:
+    """The key of the row with the largest value: chosen from what was released, so it costs nothing."""
+    row = max(answer.rows, key=lambda row: row.values["proportion_smoker"].value)
+    return str(row.keys["region"])
+
+
+def step(title: str) -> None:
+    show.print()
+    show.print(Rule(title, align="left"))
+
+
+def say(text: str) -> None:
+    show.print(text, style="italic", highlight=False)
+
+
+def _sql_text(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+if __name__ == "__main__":
+    main()

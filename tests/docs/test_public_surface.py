@@ -1,0 +1,24 @@
+"""The front page of the package: a pinned list of names, and a light import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import adyton
+
+HEAVY = ("duckdb", "fastapi", "mpmath", "pandas", "pyspark", "rich", "scipy.optimize", "sqlglot", "typer")
+
+
+def test_the_public_names_are_the_pinned_ones() -> None:
+    pinned = (Path(__file__).parent / "public_names.txt").read_text().split()
+    assert sorted(adyton.__all__) == pinned
+    assert len(pinned) <= 30
+    assert all(hasattr(adyton, name) for name in pinned)
+
+
+def test_importing_adyton_imports_nothing_heavy() -> None:
+    program = f"import sys, adyton; print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

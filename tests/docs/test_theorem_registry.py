@@ -1,0 +1,94 @@
+"""Every theorem has a page, a place in the code, a test, and a reading that is up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from pages import ROOT
+
+import adyton
+from adyton.accounting import filter_named
+from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.schema import BooleanColumn, IntegerColumn
+
+PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "theorems").glob("*.md"))}
+FILTERS = {"gdp": Fraction(1, 10**9), "zcdp": Fraction(1, 10**9), "pure": Fraction(0)}
+
+
+def bless() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bless", ROOT / "docs" / "bless.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def sources(folder: str) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def cited_in_code() -> set[str]:
+    return {name for text in sources("src") for name in re.findall(r"Theorem: ([A-Z0-9][A-Z0-9-]*)", text)}
+
+
+def listed_by_parts() -> set[str]:
+    """What mechanisms and filters say of themselves."""
+    parts = [GaussianNoise, GeometricNoise, *map(filter_named, FILTERS)]
+    return {name for part in parts for name in part.theorems}
+
+
+def named_by_certificates() -> set[str]:
+    """What answers say of themselves: every filter, one number and two."""
+    table = adyton.Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), rows=100)
+    named: set[str] = set()
+    for filter_name, delta in FILTERS.items():
+        limit = adyton.Guarantee(Fraction(1), delta)
+        study = adyton.Study(table, adyton.PrivacyUnit("replace"), limit, filter_name)
+        with adyton.open(study, data=Path("never-read.parquet")) as curator:
+            for question in (adyton.count(), adyton.mean("age", by="smoker")):
+                named |= set(curator.preview(question, share="0.5").certificate.theorems)
+    return named
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_its_code_its_source_and_its_last_reading(name: str) -> None:
+    text = PAGES[name].read_text(encoding="utf-8")
+    for field in ("code", "source", "read_at"):
+        assert re.search(rf"^{field}: \S", text, flags=re.MULTILINE), f"{name} has no {field}"
+    assert re.search(r"^read_at: [0-9a-f]{12}$", text, flags=re.MULTILINE)
+    assert len(text.split("---", 2)[2].split()) >= 20, f"{name} says nothing"
+
+
+def test_every_page_is_used_and_every_used_theorem_has_a_page() -> None:
+    assert cited_in_code() | listed_by_parts() | named_by_certificates() == set(PAGES)
+
+
+def test_every_theorem_that_a_certificate_names_has_a_page() -> None:
+    named = named_by_certificates()
+    assert listed_by_parts() <= named
+    assert named <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_has_a_test_that_would_refute_it(name: str) -> None:
+    wanted = re.compile(rf"def test_theorem_{name.replace('-', '_')}(?![A-Z0-9])")
+    assert any(wanted.search(text) for text in sources("tests"))
+
+
+def test_every_test_of_a_theorem_has_its_page() -> None:
+    """The longest run of capital words after test_theorem_ is the name of a page."""
+    found = {
+        n for text in sources("tests") for n in re.findall(r"def test_theorem_([A-Z0-9_]*[A-Z0-9])", text)
+    }
+    assert {name.replace("_", "-") for name in found} <= set(PAGES)
+
+
+def test_every_page_was_read_together_with_the_code_as_it_is_now() -> None:
+    stale = bless().stale()
+    assert stale == [], f"read each page and its code again, then: make bless ID={stale[0]}"
