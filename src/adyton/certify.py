@@ -95,8 +95,8 @@ class Promise:
     def to_json(self) -> dict[str, float]:
         return {"epsilon": self.epsilon, "delta": self.delta}
 
-    def __str__(self) -> str:
-        return f"epsilon {self.epsilon:.6g} at delta {self.delta:g}"
+    def of(self, limit: Promise) -> str:
+        return f"epsilon {self.epsilon:.6g} of {limit.epsilon:g}, at delta {self.delta:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Answer(Shown):
         free = ", asked before: free of charge" if self.repeated else ""
         notes = (
             f"Noise interval: 95 %, for these rows. Population interval: {reasons or '95 %'}.",
-            f"Cost {self.cost}{free}. Spent so far: {self.spent} of {self.limit.epsilon:g}.",
+            f"Cost {self.cost}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )

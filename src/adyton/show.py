@@ -30,7 +30,9 @@ class Sheet:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(self.title), title_justify="left", title_style="bold")
+        table = Table(
+            title=Text(self.title), title_justify="left", title_style="bold", show_header=any(self.headers)
+        )
         for i, header in enumerate(self.headers):
             named = i < self.left_aligned
             justify: Literal["left", "right"] = "left" if named else "right"

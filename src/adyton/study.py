@@ -225,11 +225,9 @@ def _unit(privacy: dict[str, Any]) -> PrivacyUnit:
 
 
 def _guarantee(privacy: dict[str, Any]) -> Guarantee:
-    for key in ("epsilon", "delta"):
-        if key not in privacy:
-            raise InvalidRequest(
-                f"privacy.{key} is missing: the most that may ever be learned about one unit"
-            )
+    missing = " and ".join(f"privacy.{key}" for key in ("epsilon", "delta") if key not in privacy)
+    if missing:
+        raise InvalidRequest(f"{missing}: missing; the most that may ever be learned about one unit")
     epsilon = positive(privacy["epsilon"], "privacy.epsilon")
     return Guarantee(epsilon, rational(privacy["delta"], "privacy.delta"))
 
@@ -240,9 +238,10 @@ def _column(name: str, raw: Any, notes: _Notes) -> Column:
         raise InvalidRequest(f"{where} must be a section: [{where}]")
     kind = _choice(raw.get("kind"), f"{where}.kind", tuple(_COLUMN_KEYS))
     notes.check_keys(raw, f"{where}.", ("kind", *_COLUMN_KEYS[kind]))
-    for key in _COLUMN_KEYS[kind]:
-        if raw.get(key) == FILL_IN or (key not in raw and key != "grain"):
-            raise InvalidRequest(f"{where}.{key} is not filled in: {_WHAT_TO_WRITE[key]}")
+    missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "grain")]
+    if missing:
+        listed = " and ".join(f"{where}.{key}" for key in missing)
+        raise InvalidRequest(f"{listed}: not filled in; {_WHAT_TO_WRITE[missing[0]]}")
     match kind:
         case "integer":
             return IntegerColumn(
@@ -267,8 +266,9 @@ def _column(name: str, raw: Any, notes: _Notes) -> Column:
 
 
 _WHAT_TO_WRITE = {
-    "low": "write the least value the column may take, from what is publicly known, not from the data",
-    "high": "write the greatest value the column may take, from what is publicly known, not from the data",
+    "low": "write the least and the greatest possible value, from public knowledge, not from the data",
+    "high": "write the greatest possible value, from public knowledge, not from the data",
+    "grain": "write the step to which values are rounded, or leave the key out",
     "values": 'list the values the column may take, e.g. values = ["north", "south"]; others are missing',
 }
 

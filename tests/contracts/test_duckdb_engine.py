@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.engines.duckdb import DuckDBEngine, count_rows, describe
+from adyton.engines.duckdb import DuckDBEngine, count_units, describe
 from adyton.engines.duckdb_sql import quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -340,7 +340,7 @@ def test_the_declared_size_is_checked_only_where_it_is_public() -> None:
         ("missing.parquet", None, "does not exist"),
         ("broken.parquet", b"PAR1 this is not parquet", "cannot be read"),
         ("empty.parquet", b"", "cannot be read"),
-        ("data.xlsx", b"x", "end in .parquet or .csv"),
+        ("data.xlsx", b"x", "end in .parquet, .csv or .tsv"),
         ("other.csv", b"a,b\n1,2\n", "has no column 'age'"),
     ],
 )
@@ -365,7 +365,50 @@ def test_A19_a_loading_error_quotes_no_value(tmp_path: Path) -> None:
 def test_csv_types_are_never_guessed_from_values(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2020-01-01\n")
     assert describe(tmp_path / "t.csv") == {"a": "VARCHAR", "b": "VARCHAR"}
-    assert count_rows(tmp_path / "t.csv") == 1
+    assert count_units(tmp_path / "t.csv", None) == 1
+
+
+EVIL_LINES = [
+    b'"open,5', b'"o"pen,5', b'x"y,5', b'""",5', b"a\rb,5", b"\r", b"\x00,5", b"\xff\xfe,5", b"\x01,5", b"1,2,3", b"only",
+    b"", b"z" * 2_500_000 + b",5", b"\\\",5", b"#,5", b"\xef\xbb\xbf,5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("evil", EVIL_LINES, ids=lambda b: repr(b[:12]))
+@pytest.mark.parametrize("position", [0, 300, 600])
+def test_one_line_of_csv_never_touches_another(evil: bytes, position: int, tmp_path: Path) -> None:
+    """An open quote must not swallow the rows after it: that one row would have a sensitivity of all rows."""
+    table = Table("t", (IntegerColumn("age", 0, 100),))
+    lines = [b'"Name, %d",30' % i for i in range(600)]
+    (tmp_path / "t.csv").write_bytes(
+        b"\n".join([b"name,age", *lines[:position], evil, *lines[position:]]) + b"\n"
+    )
+    engine = DuckDBEngine(table, ADD_OR_REMOVE, tmp_path / "t.csv")
+    engine.prepare()
+    (((total,),),) = engine.exact(
+        readings_of(Question(table, (("s", Sum(ValueOf(table.columns[0]))),)), ADD_OR_REMOVE)
+    )
+    assert 600 * 30 <= total <= 600 * 30 + 100
+    engine.close()
+
+
+def test_csv_values_in_quotes_keep_separators_and_quotes(tmp_path: Path) -> None:
+    place = CategoryColumn("place", ("a, b", 'say "hi"', "c"))
+    (tmp_path / "t.tsv").write_text(
+        '\ufeffplace\tn\n"a, b"\t1\n"say ""hi"""\t2\nc\t3\n\t4\n', encoding="utf-8"
+    )
+    engine = DuckDBEngine(Table("t", (place,)), ADD_OR_REMOVE, tmp_path / "t.tsv")
+    engine.prepare()
+    readings = readings_of(Question(Table("t", (place,)), (("n", Count()),), by=(place,)), ADD_OR_REMOVE)
+    assert engine.exact(readings) == [[[1, 1, 1]]]
+    engine.close()
+
+
+@pytest.mark.parametrize("header", ["", "a,,b", "a,A", "\n"])
+def test_a_header_must_name_each_column_once(header: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(header + "\n1,2,3\n")
+    with pytest.raises(InvalidRequest, match="must name the columns"):
+        describe(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(

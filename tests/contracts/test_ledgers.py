@@ -115,7 +115,7 @@ class TestSqliteLedger(LedgerContract):
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            ({"study": "cd" * 32}, "study"),
+            ({"study": "cd" * 32}, "other public facts"),
             ({"currency": "pure"}, "currency gdp, not pure"),
             ({"limit": 11 * 10**17}, "limit 1, not 1.1"),
         ],

@@ -166,7 +166,14 @@ def test_law_refusal_costs_nothing(filter_name: str) -> None:
         asker.ask("SELECT COUNT(*) FROM people", epsilon="0.9")
     assert ledger.spent() == before
     assert len(engine.charged_at_read) == 1
-    assert set(caught.value.facts) == {"requested", "spent", "limit", "largest", "currency"}
+    assert set(caught.value.facts) == {
+        "requested",
+        "spent",
+        "limit",
+        "largest",
+        "currency",
+        "largest_epsilon",
+    }
     largest = Fraction(caught.value.facts["largest"])
     assert largest == Fraction(caught.value.facts["limit"]) - Fraction(caught.value.facts["spent"])
     asker.ask("SELECT COUNT(*) FROM people", share=1)  # one refusal never ends a session

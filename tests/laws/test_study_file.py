@@ -94,7 +94,7 @@ WRONG = [
     ('person = "id"', "", ["privacy.person is missing: the column that identifies a person"]),
     ('neighbours = "replace"', "", ["privacy.neighbours is missing; write one of: replace, add-or-remove"]),
     ('neighbours = "replace"', 'neighbours = "swap"', ["privacy.neighbours must not be 'swap'"]),
-    ("epsilon = 1", "", ["privacy.epsilon is missing"]),
+    ("epsilon = 1", "", ["privacy.epsilon: missing"]),
     ("epsilon = 1", "epsilon = 0", ["privacy.epsilon must be above 0"]),
     ("epsilon = 1", "epsilon = -1", ["privacy.epsilon must be above 0"]),
     ("epsilon = 1", "epsilon = nan", ["privacy.epsilon must be a finite number"]),
@@ -102,7 +102,7 @@ WRONG = [
     ("epsilon = 1", "epsilon = true", ["privacy.epsilon must be a number"]),
     ("epsilon = 1", "epsilon = 1000", ["above the maximum of 500"]),
     ("epsilon = 1", 'epsilon = "1"\nepsilom = 2', ["unknown key privacy.epsilom; did you mean 'epsilon'?"]),
-    ("delta = 1e-9", "", ["privacy.delta is missing"]),
+    ("delta = 1e-9", "", ["privacy.delta: missing"]),
     ("delta = 1e-9", "delta = 1e-4", ["privacy.delta = 0.0001 must be below 1/rows = 1/10000"]),
     ("delta = 1e-9", "delta = 1", ["delta must be at least 0 and below 1"]),
     ("delta = 1e-9", "delta = -1e-9", ["delta must be at least 0"]),
@@ -111,8 +111,8 @@ WRONG = [
     ('filter = "gdp"', 'filter = "pure"', ["a pure study has delta = 0"]),
     ('filter = "gdp"', 'filter = "rdp"', ["privacy.filter must not be 'rdp'; write one of: gdp, zcdp, pure"]),
     ('kind = "integer"', 'kind = "int"', ["columns.age.kind must not be 'int'; write one of: integer, real"]),
-    ("low = 0\nhigh = 120", "high = 120", ["columns.age.low is not filled in: write the least value"]),
-    ("low = 0\nhigh = 120", 'low = "FILL IN"\nhigh = 1', ["columns.age.low is not filled in"]),
+    ("low = 0\nhigh = 120", "high = 120", ["columns.age.low: not filled in; write the least"]),
+    ("low = 0\nhigh = 120", 'low = "FILL IN"\nhigh = 1', ["columns.age.low: not filled in"]),
     ("low = 0\nhigh = 120", "low = 120\nhigh = 0", ["columns.age: low must be below high"]),
     ("low = 0\nhigh = 120", "low = 5\nhigh = 5", ["columns.age: low must be below high"]),
     ("low = 0\nhigh = 120", "low = nan\nhigh = 5", ["columns.age.low must be a whole number"]),
@@ -252,7 +252,9 @@ def test_a_draft_reads_names_and_types_and_no_value(data: Path, tmp_path: Path) 
         assert value not in text
     assert text.count('"FILL IN"') == 9
     assert "# column 'tags' has type" in text
-    with pytest.raises(InvalidRequest, match=r"columns\.odd name!\.low is not filled in"):
+    with pytest.raises(
+        InvalidRequest, match=r"columns\.odd name!\.low and columns\.odd name!\.high: not filled in"
+    ):
         read_study(written(tmp_path, text))
 
 

@@ -92,7 +92,7 @@ def test_the_walk_of_the_readme() -> None:
     }
     shown = run("statement", "people.toml")
     assert "epsilon so far" in shown.stdout
-    assert "1 receipts is intact" in run("verify", "people.toml").stdout
+    assert "1 receipt: the chain is intact" in run("verify", "people.toml").stdout
     assert (
         of(run("receipts", "people.toml", "--json"))["receipts"][0]["digest"] == answer["receipt"]["digest"]
     )
@@ -177,6 +177,9 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
     (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--within", "0.001"), 3, "budget_refused"),
     (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--request", ""), 2, "invalid_request"),
     (("preview", "people.toml", "SELECT COUNT(*)", "--epsilon", "0.1"), 2, "invalid_request"),
+    (("preview", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--matching", "x"), 2, "invalid_request"),
+    (("init", ".", "--epsilon", "1", "--delta", "1e-9"), 2, "invalid_request"),
+    (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "--rows", "many", "-o", "z.toml"), 2, "invalid_request"),
     (("verify", "people.toml", "--head", "00ff"), 5, "ledger_corrupt"),
     (("init", "gone.parquet", "--epsilon", "1", "--delta", "1e-9"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "0.01", "-o", "x.toml"), 2, "invalid_request"),
@@ -208,7 +211,12 @@ def test_bad_input_is_refused_with_its_code_and_charges_nothing(
 @pytest.mark.usefixtures("study")
 def test_a_refusal_says_requested_spent_limit_and_largest() -> None:
     error = of(run("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "2", "--json"))["error"]
-    assert {"requested", "spent", "limit", "largest", "currency"} <= set(error)
+    assert {"requested", "spent", "limit", "largest", "currency", "largest_epsilon"} <= set(error)
+    assert float(error["largest_epsilon"]) == pytest.approx(1)
+
+
+def test_the_version_is_told() -> None:
+    assert re.fullmatch(r"adyton \d+\.\d+\.\d+", run("--version").stdout.strip())
 
 
 def test_a_wrong_study_file_is_explained(study: Path) -> None:

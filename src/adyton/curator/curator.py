@@ -8,13 +8,13 @@ import time
 from typing import Unpack
 
 from adyton.certify import Amount, Answer, Certificate, Preview, Promise, Proof, Statement, Step
-from adyton.curator.estimate import NOT_YET, bound_of, rows_of, sensitivity_of
+from adyton.curator.estimate import NOT_YET, bound_of, rows_of, scales_of, sensitivity_of
 from adyton.curator.plan import Plan, Planned, make_plan
 from adyton.curator.price import PriceWords, price_of
 from adyton.engines.base import Engine, Exact
-from adyton.errors import EngineFailed
+from adyton.errors import BudgetRefused, EngineFailed
 from adyton.exact import float_up
-from adyton.ledger import Ledger, Order, Receipt, Verification
+from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.draft import Draft, question_of
 from adyton.query.nodes import Question
@@ -45,7 +45,7 @@ class Curator:
         if known := self._asked_before(order):
             return self._certify(plan, *known, repeated=True)
         self._engine.prepare()  # public facts only: a missing file is found before anything is charged
-        charged = self._ledger.charge(order)
+        charged = self._charge(order)
         if not charged.fresh:
             return self._certify(plan, charged.receipt, self._await(charged.receipt), repeated=True)
         exact = self._read(plan)  # the only line that sees private data
@@ -117,6 +117,15 @@ class Curator:
             return None
         return self._ledger.repeated(order.question, order.detail, order.amount)
 
+    def _charge(self, order: Order) -> Charged:
+        """A refusal also says, in epsilon, how much would still fit."""
+        try:
+            return self._ledger.charge(order)
+        except BudgetRefused as refusal:
+            left = self._promise(self._left(self._ledger.spent())).epsilon
+            message = f"{refusal.message} (about epsilon {left:.3g} for a question of its own)"
+            raise BudgetRefused(message, **refusal.facts, largest_epsilon=f"{left:.6g}") from None
+
     def _read(self, plan: Plan) -> Exact:
         try:
             return self._engine.exact([part.reading for part in plan.parts])
@@ -166,7 +175,7 @@ class Curator:
         return Step(
             value=part.reading.name,
             mechanism=part.mechanism.name,
-            scales=tuple(map(float, part.mechanism.scales)),
+            scales=scales_of(part),
             sensitivity=sensitivity_of(part),
             cost=self._amount(part.amount),
         )

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.accounting import filter_named
-from adyton.engines.duckdb import count_rows, describe, public_profile
+from adyton.engines.csv_lines import SEPARATORS
+from adyton.engines.duckdb import count_units, describe, public_profile
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
@@ -59,13 +60,19 @@ def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
     _check_promise(wishes, rows)
     sections = [_table(data, wishes, rows, study_file), _privacy(wishes)]
     sections += [_column(data, n, t, wishes.public) for n, t in types.items() if n != wishes.person]
-    return "\n".join([_PREFACE, *sections])
+    return "\n".join([_PREFACE, *([_CSV_NOTE] if data.suffix.lower() in SEPARATORS else []), *sections])
 
 
 _PREFACE = """\
 # What everyone may know about this study.  Review it: every promise rests on it.
 # Bounds and values must come from public knowledge, never from the data.  From the first answer on, the
 # ledger beside this file belongs to exactly these facts.
+"""
+
+
+_CSV_NOTE = """\
+# The data is CSV, and CSV is text: every column below begins as a category.  Where a column holds numbers,
+# days or truths, set kind to "integer", "real", "date" or "boolean" and give its bounds.
 """
 
 
@@ -87,7 +94,7 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
 def _rows(data: Path, wishes: Wishes) -> int | None:
     """Counted only where the number is public: under ``replace``, or in a public file."""
     if wishes.rows is None and (wishes.neighbours == "replace" or wishes.public):
-        return count_rows(data)
+        return count_units(data, wishes.person)
     return wishes.rows
 
 
@@ -133,7 +140,9 @@ def _column(data: Path, name: str, kind_of_file: str, public: bool) -> str:
             f"{key} = {found.get(key, _toml(FILL_IN))}" + (f"  # {advice}" if key not in found else "")
         )
     if kind == "real":
-        lines.append("# grain = 0.01  # the step to which values are rounded; the default has 10,000 steps")
+        lines.append(
+            "# grain = 0.01  # the step to which values are rounded; the default has at least 10,000"
+        )
     return "\n".join(lines) + "\n"
 
 

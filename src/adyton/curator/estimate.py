@@ -39,6 +39,12 @@ def bound_of(part: Planned, matching: int | None) -> Bound:
     return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
 
 
+def scales_of(part: Planned) -> tuple[float, ...]:
+    """The noise in the units of the answer, and of the count of a mean in rows."""
+    steps = (step_of(part.reading), *(Fraction(1, c.times) for c in part.reading.coordinates[1:]))
+    return tuple(float(scale * step) for scale, step in zip(part.mechanism.scales, steps, strict=True))
+
+
 def sensitivity_of(part: Planned) -> float:
     """How far one unit can move the (first) number that is read, in the units of the answer."""
     whole = part.reading.sensitivity

@@ -69,10 +69,16 @@ class Plan:
 def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
     """The plan for ``question``; refuses what cannot be planned.  Reads nothing, charges nothing."""
     readings = readings_of(question, study.unit)
-    calibrate = _calibrator(study, price, left, len(readings))
+    matching = _matching(price, question, study)
+    calibrate = _calibrator(study, price, left, len(readings), matching)
     parts = tuple(_planned(reading, calibrate(reading), study.filter) for reading in readings)
-    matching = price.matching or study.table.rows
     return Plan(question, question_text(question), parts, _certificate(study, parts), matching)
+
+
+def _matching(price: Price, question: Question, study: Study) -> int | None:
+    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
+    rows = study.table.rows
+    return price.matching or (max(1, rows // question.cells) if rows is not None else None)
 
 
 def _planned(reading: Reading, mechanism: Mechanism, rule: Filter) -> Planned:
@@ -81,7 +87,9 @@ def _planned(reading: Reading, mechanism: Mechanism, rule: Filter) -> Planned:
     return Planned(reading, mechanism, amount, radius)
 
 
-def _calibrator(study: Study, price: Price, left: int, parts: int) -> Callable[[Reading], Mechanism]:
+def _calibrator(
+    study: Study, price: Price, left: int, parts: int, matching: int | None
+) -> Callable[[Reading], Mechanism]:
     """How the noise of a measure follows from the price; the measures of a question share it equally."""
     noise: type[GaussianNoise] | type[GeometricNoise]
     noise = GeometricNoise if study.filter_name == "pure" else GaussianNoise
@@ -92,11 +100,11 @@ def _calibrator(study: Study, price: Price, left: int, parts: int) -> Callable[[
             return lambda reading: noise.for_cost(reading.sensitivity, cost)
         case "within":
             return lambda reading: noise.for_error(
-                reading.sensitivity, float(_in_steps(price, reading, study)), LEVEL
+                reading.sensitivity, float(_in_steps(price, reading, matching)), LEVEL
             )
         case "scale":
             return lambda reading: noise.for_scale(
-                reading.sensitivity, float(_in_steps(price, reading, study))
+                reading.sensitivity, float(_in_steps(price, reading, matching))
             )
 
 
@@ -118,14 +126,13 @@ def _cost_of_units(filter_name: str, units: int) -> Fraction:
     return 2 * amount if filter_name == "zcdp" else amount
 
 
-def _in_steps(price: Price, reading: Reading, study: Study) -> Fraction:
+def _in_steps(price: Price, reading: Reading, matching: int | None) -> Fraction:
     """The price, given in the units of the answer, in steps of the integers that are read."""
     step = step_of(reading)
     if reading.public_rows is not None:
         return price.amount * reading.public_rows / step
     if len(reading.coordinates) == 1:
         return price.amount / step
-    matching = price.matching or study.table.rows
     if matching is None:
         raise InvalidRequest(
             f"how wide the interval of {reading.name!r} is depends on how many rows match, which is private: "

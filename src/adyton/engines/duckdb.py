@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.engines.base import Exact
+from adyton.engines.csv_lines import csv_scan
 from adyton.engines.duckdb_sql import loaded_value, quoted, select, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -99,10 +100,12 @@ def describe(source: Path | Any) -> dict[str, str]:
         return dict(types)
 
 
-def count_rows(source: Path | Any) -> int:
-    """The number of rows: for owners who declare it public."""
+def count_units(source: Path | Any, person: str | None) -> int:
+    """The number of rows, or of persons: for owners who declare it public."""
+    counted = "*" if person is None else f"DISTINCT {quoted(person)}"
     with contextlib.closing(_connect()) as connection, _source(connection, source) as (origin, _):
-        return int(connection.execute(f"SELECT count(*) FROM {origin}").fetchone()[0])
+        ((found,),) = _execute(connection, f"SELECT count({counted}) FROM {origin}", source)
+        return int(found)
 
 
 def public_profile(source: Path | Any, column: str, most_values: int) -> tuple[Any, Any, list[Any] | None]:
@@ -139,16 +142,14 @@ def _source(connection: Any, source: Path | Any) -> Any:
 
 def _file_scan(path: Path) -> str:
     if not path.is_file():
-        raise InvalidRequest(f"the data file {path.name!r} does not exist; table.source says where it is")
-    literal = text_literal(str(path))
+        raise InvalidRequest(f"the data file {path.name!r} does not exist")
     match path.suffix.lower():
         case ".parquet" | ".pq":
-            return f"read_parquet({literal})"
-        case ".csv" | ".tsv" | ".txt":
-            # All text: types guessed from values would depend on the data.  A bad line is a missing row.
-            return f"read_csv({literal}, all_varchar = true, header = true, ignore_errors = true)"
+            return f"read_parquet({text_literal(str(path))})"
+        case ".csv" | ".tsv":
+            return csv_scan(path)  # all text: types guessed from values would depend on the data
         case other:
-            raise InvalidRequest(f"data files end in .parquet or .csv, not {other!r}")
+            raise InvalidRequest(f"data files end in .parquet, .csv or .tsv, not {other!r}")
 
 
 def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
@@ -159,7 +160,7 @@ def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
     try:
         return connection.execute(statement).fetchall()
     except duckdb.Error:
-        raise InvalidRequest(f"{name} cannot be read as a table with the declared columns") from None
+        raise InvalidRequest(f"{name} cannot be read: it is damaged, or not a table") from None
 
 
 def _matched(types: dict[str, str], table: Table, unit: PrivacyUnit) -> dict[str, str]:

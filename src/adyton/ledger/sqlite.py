@@ -367,12 +367,13 @@ def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) ->
     differences = [
         f"{what} {theirs}, not {ours}"
         for what, theirs, ours in (
-            ("study", header.study, study),
             ("currency", header.currency, currency),
             ("limit", decimal_text(header.limit), decimal_text(limit)),
         )
         if theirs != ours and not (what == "limit" and _same_limit(header.limit, limit))
     ]
+    if header.study != study:
+        differences = ["other public facts; undo what was changed in the study file, or start a new study"]
     if differences:
         raise InvalidRequest(
             f"the ledger {ledger.path.name} does not belong to this study: "

@@ -18,6 +18,11 @@ from adyton.sensitivity import Sensitivity
 Columns = list[list[int]]  # one list of cells for each coordinate
 Scales = tuple[Fraction, ...]
 
+TOO_FINE = (
+    "within is smaller than the rounding of the integers that are read, even without noise: "
+    "ask for a wider interval, or declare a finer grain"
+)
+
 
 class Mechanism(Protocol):
     """Noise on integer vectors: every cell of coordinate i gets independent noise of scale ``scales[i]``."""

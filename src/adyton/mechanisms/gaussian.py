@@ -12,6 +12,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.base import (
+    TOO_FINE,
     Columns,
     Scales,
     quietest,
@@ -90,7 +91,7 @@ class GaussianNoise:
             return cls((Fraction((math.floor(half_width) + 0.5) / z),))
         room = half_width / _OUTWARD - sum(weights) / 2
         if room <= 0:
-            raise InvalidRequest("within is finer than the grain of the data allows")
+            raise InvalidRequest(TOO_FINE)
         return cls(_times(relative, room / (z * _spread(relative, weights))))
 
     @classmethod

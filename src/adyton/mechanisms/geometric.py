@@ -12,6 +12,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.base import (
+    TOO_FINE,
     Columns,
     Scales,
     quietest,
@@ -90,7 +91,7 @@ class GeometricNoise:
 
         quiet, loud = 1e-3, max(1.0, half_width)
         if worst_error(at(quiet), sensitivity, confidence) > half_width:
-            raise InvalidRequest("within is finer than the grain of the data allows")
+            raise InvalidRequest(TOO_FINE)
         while loud / quiet > 1 + 1e-9:
             middle = math.sqrt(quiet * loud)
             fits = worst_error(at(middle), sensitivity, confidence) <= half_width

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -36,8 +38,23 @@ Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this questi
 Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
 Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
 Matching = Annotated[
-    int | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
+    str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
 ]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"adyton {version('adyton')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    return  # only the options of adyton itself; without a docstring its help is that of the app
 
 
 @app.command()
@@ -45,26 +62,42 @@ def init(
     data: Annotated[Path, typer.Argument(help="A Parquet or CSV file.", show_default=False)],
     epsilon: Annotated[str, typer.Option(help="The most that may ever be learned about one unit.")],
     delta: Annotated[str, typer.Option(help="Below 1/rows; 0 with --filter pure.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Study file to write.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Study file to write; beside the data unless given.")
+    ] = None,
     person: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
-    rows_per_person: Annotated[int, typer.Option(help="Most rows of one person.")] = 1,
+    rows_per_person: Annotated[str, typer.Option(help="Most rows of one person.")] = "1",
     neighbours: Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")] = "replace",
-    rows: Annotated[int | None, typer.Option(help="Number of rows, if you want to say it.")] = None,
+    rows: Annotated[str | None, typer.Option(help="Number of rows, if you want to say it.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the table in questions.")] = None,
     filter_name: Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure.")] = "gdp",
-    public: Annotated[bool, typer.Option(help="The file is public: take bounds and values from it.")] = False,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing study file.")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="The file is public: take bounds and values from it.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing study file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a first study file from column names and types. Values are never read, unless --public."""
 
     def work() -> dict[str, Any]:
+        if not data.is_file():
+            raise InvalidRequest(f"there is no data file {str(data)!r}")
         study_file = output or data.with_suffix(".toml")
         if study_file.exists() and not force:
             raise InvalidRequest(f"{study_file} exists already; choose another -o, or --force")
         if neighbours not in NEIGHBOURS:
             raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {neighbours!r}")
-        wishes = Wishes(epsilon, delta, neighbours, person, rows_per_person, rows, name, filter_name, public)
+        wishes = Wishes(
+            epsilon,
+            delta,
+            neighbours,
+            person,
+            _whole(rows_per_person, "--rows-per-person"),
+            None if rows is None else _whole(rows, "--rows"),
+            name,
+            filter_name,
+            public,
+        )
         text = draft_study(data, wishes, study_file)
         _write(study_file, text)
         return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
@@ -92,8 +125,8 @@ def preview(
     as_json: Json = False,
 ) -> None:
     """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
-    words = _price(within=within, epsilon=epsilon, share=share, scale=scale, matching=matching)
-    _show(study, lambda curator: curator.preview(sql, **words), as_json)
+    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
+    _show(study, lambda curator: curator.preview(sql, **_price(**words)), as_json)
 
 
 @app.command()
@@ -109,8 +142,8 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question: charge first, then read, then answer."""
-    words = _price(within=within, epsilon=epsilon, share=share, scale=scale, matching=matching)
-    _show(study, lambda curator: curator.ask(sql, request=request, **words), as_json)
+    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
+    _show(study, lambda curator: curator.ask(sql, request=request, **_price(**words)), as_json)
 
 
 @app.command()
@@ -142,8 +175,14 @@ def verify(
 
     done = _run(work, as_json)
     if not as_json:
-        typer.echo(f"The chain of {done['receipts']} receipts is intact and within the limit.")
-        typer.echo(f"Head: {done['head']}")
+        found = done["receipts"]
+        if not found:
+            typer.echo("Nothing was charged yet.")
+        else:
+            typer.echo(
+                f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
+            )
+            typer.echo(f"Head: {done['head']}")
 
 
 class _Receipts:
@@ -184,8 +223,16 @@ class _Receipts:
         return Sheet("Receipts", headers, rows, left_aligned=3).rich()
 
 
-def _price(**words: Any) -> Any:
-    return {name: value for name, value in words.items() if value is not None}
+def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
+    named: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
+    return named if matching is None else {**named, "matching": _whole(matching, "--matching")}
+
+
+def _whole(text: str, option: str) -> int:
+    """Read here and not by the parser of options, so that --json also covers the errors."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise InvalidRequest(f"{option} must be a whole number, not {text[:40]!r}")
+    return int(text)
 
 
 def _show(study: Path, make: Callable[[Curator], Any], as_json: bool) -> None:
