@@ -78,3 +78,15 @@ def float_up(value: Fraction) -> float:
 def float_down(value: Fraction) -> float:
     """The greatest float that is not above ``value``."""
     return -float_up(-value)
+
+
+def ratio_up(numerator: int, denominator: int) -> float:
+    """``float_up`` of a quotient of whole numbers, fast enough for every cell of a long table."""
+    near = numerator / denominator  # of two integers Python rounds correctly
+    n, d = near.as_integer_ratio()
+    return near if n * denominator >= numerator * d else math.nextafter(near, math.inf)
+
+
+def ratio_down(numerator: int, denominator: int) -> float:
+    """``float_down`` of a quotient of whole numbers."""
+    return -ratio_up(-numerator, denominator)

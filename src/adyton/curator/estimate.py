@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.certify import Absent, Bound, Interval, Row, Value
 from adyton.curator.plan import LEVEL, Plan, Planned, step_of
-from adyton.exact import float_down, float_up
+from adyton.exact import float_up, ratio_down, ratio_up
 from adyton.mechanisms import largest_ratio, ratio_interval, worst_error
 from adyton.query.nodes import Mean
 from adyton.sensitivity import Sensitivity
@@ -67,9 +67,10 @@ def _single(part: Planned, released: list[int]) -> list[Value]:
     error = part.mechanism.error(LEVEL)
 
     def around(z: int) -> Interval:
-        return Interval(LEVEL, float_down((z - error) * unit), float_up((z + error) * unit))
+        return Interval(LEVEL, ratio_down((z - error) * top, bottom), ratio_up((z + error) * top, bottom))
 
-    return [Value(float(z * unit), around(z), NOT_YET) for z in released]
+    top, bottom = unit.as_integer_ratio()
+    return [Value(z * top / bottom, around(z), NOT_YET) for z in released]
 
 
 def _ratios(part: Planned, released: list[list[int]]) -> list[Value]:
