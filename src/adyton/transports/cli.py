@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
-from adyton.certify import Amount, json_text
+from adyton.certify import Amount
 from adyton.curator import Curator, open_study
 from adyton.curator.drafting import Wishes, draft_study
-from adyton.errors import CuratorError, InvalidRequest
+from adyton.errors import InvalidRequest
 from adyton.exact import decimal_text
 from adyton.privacy import NEIGHBOURS
 from adyton.show import Sheet
 from adyton.study import FILL_IN
+from adyton.transports.terminal import Json, run, show, whole
 
 app = typer.Typer(
     name="adyton",
@@ -30,7 +30,6 @@ app = typer.Typer(
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Sql = Annotated[str, typer.Argument(help="A question in SQL, see docs/reference/sql.md.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Within = Annotated[
     str | None, typer.Option(help="Price: half-width of the 95 % noise interval of each value.", metavar="W")
 ]
@@ -92,8 +91,8 @@ def init(
             delta,
             neighbours,
             person,
-            _whole(rows_per_person, "--rows-per-person"),
-            None if rows is None else _whole(rows, "--rows"),
+            whole(rows_per_person, "--rows-per-person"),
+            None if rows is None else whole(rows, "--rows"),
             name,
             filter_name,
             public,
@@ -102,7 +101,7 @@ def init(
         _write(study_file, text)
         return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
 
-    done = _run(work, as_json)
+    done = run(work, as_json)
     if not as_json:
         left = done["to_fill_in"]
         typer.echo(f"Wrote {done['study']}.")
@@ -173,7 +172,7 @@ def verify(
             found = curator.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
 
-    done = _run(work, as_json)
+    done = run(work, as_json)
     if not as_json:
         found = done["receipts"]
         if not found:
@@ -225,46 +224,15 @@ class _Receipts:
 
 def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
     named: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
-    return named if matching is None else {**named, "matching": _whole(matching, "--matching")}
-
-
-def _whole(text: str, option: str) -> int:
-    """Read here and not by the parser of options, so that --json also covers the errors."""
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        raise InvalidRequest(f"{option} must be a whole number, not {text[:40]!r}")
-    return int(text)
+    return named if matching is None else {**named, "matching": whole(matching, "--matching")}
 
 
 def _show(study: Path, make: Callable[[Curator], Any], as_json: bool) -> None:
-    def work() -> dict[str, Any]:
+    def opened() -> Any:
         with open_study(study) as curator:
-            made = make(curator)
-        if not as_json:
-            from rich.console import Console
+            return make(curator)
 
-            Console().print(made)
-        return dict(made.to_json())
-
-    _run(work, as_json)
-
-
-def _run(work: Callable[[], dict[str, Any]], as_json: bool) -> dict[str, Any]:
-    """Do the work; print its JSON, or the error's, and leave with the error's code."""
-    try:
-        done = work()
-    except CuratorError as error:
-        _leave(error, as_json)
-    if as_json:
-        typer.echo(json_text(done))
-    return done
-
-
-def _leave(error: CuratorError, as_json: bool) -> NoReturn:
-    if as_json:
-        typer.echo(json_text(error.to_json()))
-    else:
-        typer.echo(f"adyton: {error.message}", err=True)
-    raise typer.Exit(error.exit_code) from None
+    show(opened, as_json)
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,0 +1,54 @@
+"""How a command does its work: people get a table, programs one JSON object, and errors an exit code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from adyton.certify import json_text
+from adyton.errors import CuratorError, InvalidRequest
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+
+
+def run(work: Callable[[], dict[str, Any]], as_json: bool) -> dict[str, Any]:
+    """Do the work; print its JSON, or the error's, and leave with the error's code."""
+    try:
+        done = work()
+    except CuratorError as error:
+        leave(error, as_json)
+    if as_json:
+        typer.echo(json_text(done))
+    return done
+
+
+def show(make: Callable[[], Any], as_json: bool) -> None:
+    """Print what ``make`` makes: something with ``to_json`` that rich can draw."""
+
+    def work() -> dict[str, Any]:
+        made = make()
+        if not as_json:
+            from rich.console import Console
+
+            Console().print(made)
+        return dict(made.to_json())
+
+    run(work, as_json)
+
+
+def leave(error: CuratorError, as_json: bool) -> NoReturn:
+    if as_json:
+        typer.echo(json_text(error.to_json()))
+    else:
+        typer.echo(f"adyton: {error.message}", err=True)
+    raise typer.Exit(error.exit_code) from None
+
+
+def whole(text: str, option: str) -> int:
+    """Read here and not by the parser of options, so that --json also covers the errors."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise InvalidRequest(f"{option} must be a whole number, not {text[:40]!r}")
+    return int(text)
