@@ -1,0 +1,166 @@
+"""BROKEN ON PURPOSE.  Sparse vectors of the literature that do not keep their promise.
+
+Nothing outside the lab and the tests may use this file.  It exists so that their true cost can be computed,
+and so that an auditor can show that it would have found them.  The numbering is that of Lyu, Su, Li 2017;
+their algorithms 1 and 2 are right and stand here for comparison.
+
+Questions are integers of sensitivity 1, the noise is two-sided geometric, so every probability is a sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.noise import Bits, two_sided_geometric
+from adyton.noise.refine import Floats, Integers
+
+ABOVE, BELOW = "above", "below"
+Output = str | int  # one of the two, or a noisy value
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The same question asked ``times`` times in a row, and the output that each time is observed."""
+
+    question: int
+    output: Output
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A sparse vector whose screws can be loosened one by one.
+
+    ``per_question`` None: the questions get no noise.  ``most`` None: it never stops.  ``redraw``: a new
+    noisy threshold after every positive.  ``tells_value``: publishes the noisy value instead of "above".
+    """
+
+    name: str
+    claimed: Fraction
+    threshold_scale: Fraction
+    per_question: Fraction | None
+    most: int | None
+    redraw: bool = False
+    tells_value: bool = False
+
+    def release(self, questions: Sequence[int], threshold: int, bits: Bits) -> list[Output]:
+        """The outputs, as many as there are before it stops."""
+        outputs: list[Output] = []
+        positives, noisy = 0, threshold + self._noise(self.threshold_scale, bits)
+        for question in questions:
+            value = question + self._noise(self.per_question, bits)
+            if value < noisy:
+                outputs.append(BELOW)
+                continue
+            outputs.append(value if self.tells_value else ABOVE)
+            positives += 1
+            if positives == self.most:
+                break
+            if self.redraw:
+                noisy = threshold + self._noise(self.threshold_scale, bits)
+        return outputs
+
+    def _noise(self, scale: Fraction | None, bits: Bits) -> int:
+        return 0 if scale is None else int(two_sided_geometric.draw(float(scale), 1, bits)[0])
+
+    def log_chance(self, runs: Sequence[Run], threshold: int = 0) -> float:
+        """ln of the probability of exactly these outputs, to about 9 digits."""
+        total, rest = 0.0, list(runs)
+        while rest:
+            end = next((i + 1 for i, run in enumerate(rest) if self._ends(run)), len(rest))
+            total += self._segment(rest[:end], threshold)
+            rest = rest[end:]
+        return total
+
+    def _ends(self, run: Run) -> bool:
+        if self.redraw and run.output != BELOW and run.times > 1:
+            raise ValueError("write positives one at a time where the threshold is redrawn")
+        return self.redraw and run.output != BELOW
+
+    def _segment(self, runs: Sequence[Run], threshold: int) -> float:
+        """ln of the sum over all noisy thresholds of their chance times that of the outputs."""
+        scale = float(self.threshold_scale)
+        far = int(60 * scale) + 60 + max(abs(run.question - threshold) for run in runs)
+        noise = np.arange(-far, far + 1)
+        terms = math.log(math.tanh(0.5 / scale)) - np.abs(noise) / scale
+        for run in runs:
+            terms = terms + run.times * self._log_output(run, noise + threshold)
+        largest = float(terms.max())
+        return largest if math.isinf(largest) else largest + math.log(np.exp(terms - largest).sum())
+
+    def _log_output(self, run: Run, noisy: Integers) -> Floats:
+        """ln P(output) for each noisy threshold."""
+        gap = noisy - run.question  # the noise that is just enough for a positive
+        if run.output == BELOW:
+            return log_below(self.per_question, gap)
+        if not isinstance(run.output, int):
+            return log_below(self.per_question, 1 - gap)  # by symmetry: noise >= gap
+        if self.per_question is None:
+            raise ValueError("without noise a value is not a random output")
+        chance = two_sided_geometric.log_pmf(float(self.per_question), run.output - run.question)
+        return np.where(run.output >= noisy, chance, -np.inf)
+
+
+def log_below(scale: Fraction | None, gap: Integers) -> Floats:
+    """ln P(Z < gap) for two-sided geometric Z, or for Z = 0 where there is no noise."""
+    if scale is None:
+        return np.where(gap > 0, 0.0, -np.inf)
+    s = float(scale)
+    log_whole = math.log1p(math.exp(-1 / s))
+    upper = np.exp(-np.maximum(gap, 1) / s - log_whole)  # P(Z >= gap), where gap is positive
+    lower = (np.minimum(gap, 0) - 1) / s - log_whole  # ln P(Z >= 1 - gap), where it is not
+    below: Floats = np.where(gap >= 1, np.log1p(-upper), lower)
+    return below
+
+
+def loss(sparse: Sparse, here: Sequence[Run], there: Sequence[Run]) -> float:
+    """ln P(outputs | here) - ln P(outputs | there): a lower bound on the true epsilon."""
+    if [(r.output, r.times) for r in here] != [(r.output, r.times) for r in there]:
+        raise ValueError("the two sides must observe the same outputs")
+    denominator = sparse.log_chance(there)
+    return math.inf if math.isinf(denominator) else sparse.log_chance(here) - denominator
+
+
+def seed_sparse(epsilon: Fraction, c: int) -> Sparse:
+    """BROKEN: the slide's Sparse (000-23), which halts at count > c and so gives c + 1 positives."""
+    return Sparse("slide", epsilon, 2 * c / epsilon, 4 * c / epsilon, c + 1, redraw=True)
+
+
+def corrected_sparse(epsilon: Fraction, c: int) -> Sparse:
+    """The slide's Sparse that halts at count >= c: right."""
+    return Sparse("slide, corrected", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
+
+
+def algorithm_1(epsilon: Fraction, c: int) -> Sparse:
+    """Right: the form that Lyu, Su and Li propose."""
+    return Sparse("algorithm 1", epsilon, 2 / epsilon, 4 * c / epsilon, c)
+
+
+def algorithm_2(epsilon: Fraction, c: int) -> Sparse:
+    """Right: the form of the textbook of Dwork and Roth."""
+    return Sparse("algorithm 2", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
+
+
+def algorithm_3(epsilon: Fraction, c: int) -> Sparse:
+    """BROKEN: publishes the noisy value, which says where the noisy threshold is not."""
+    return Sparse("algorithm 3", epsilon, 2 / epsilon, 2 * c / epsilon, c, tells_value=True)
+
+
+def algorithm_4(epsilon: Fraction, c: int) -> Sparse:
+    """BROKEN: the noise of the questions does not grow with the number of positives."""
+    return Sparse("algorithm 4", epsilon, 4 / epsilon, 4 / (3 * epsilon), c)
+
+
+def algorithm_5(epsilon: Fraction) -> Sparse:
+    """BROKEN: the questions get no noise at all, and it never stops."""
+    return Sparse("algorithm 5", epsilon, 2 / epsilon, None, None)
+
+
+def algorithm_6(epsilon: Fraction) -> Sparse:
+    """BROKEN: it never stops."""
+    return Sparse("algorithm 6", epsilon, 2 / epsilon, 2 / epsilon, None)

@@ -1,0 +1,73 @@
+"""Randomized response: a survey that never collects the truth, and what it still can say."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.noise import Bits
+
+RANDOMIZED_ANSWERS = Topic(
+    "randomized-response",
+    ("001-08", "001-09", "001-10", "004-03", "004-04", "004-05"),
+    "Randomized response: two coins, and Warner's version",
+)
+_PEOPLE = 50_000
+_SHARE = 0.3
+
+
+def randomized_answers(bits: Bits, dice: np.random.Generator) -> Report:
+    """Made-up people with and without a pet answer with two coins; how many have one?"""
+    coins = RandomizedResponse.two_coins()
+    held = (dice.random(_PEOPLE) < _SHARE).astype(int).tolist()
+    guess = _estimate(coins, held, bits)
+    share, spread = sum(held) / _PEOPLE, math.sqrt(0.75 / _PEOPLE)
+    warner = RandomizedResponse.for_epsilon(Fraction(1))
+    e = math.e
+    findings = (
+        Finding("epsilon of two coins", float(coins.cost().epsilon), math.log(3)),
+        Finding("chance of a true answer with two coins", float(coins.truth), 0.75, 0),
+        Finding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread),
+        Finding("variance of that estimate times n", float(coins.variance(1, _PEOPLE - 1)) / _PEOPLE, 0.75),
+        Finding("epsilon of Warner's version for 1, rounded up", float(warner.cost().epsilon), 1, 1e-9),
+        Finding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e)),
+        Finding("variance of its estimate times n", float(warner.variance(0, 100)) / 100, e / (e - 1) ** 2),
+        Finding(
+            "its estimated share",
+            _estimate(warner, held, bits),
+            share,
+            6 * math.sqrt(e / (e - 1) ** 2 / _PEOPLE),
+        ),
+        Finding("what one number from a curator errs, as a share", 1 / _PEOPLE),
+    )
+    return Report(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
+
+
+def _estimate(mechanism: RandomizedResponse, held: list[int], bits: Bits) -> float:
+    yes = sum(mechanism.release(held, bits))
+    return float(mechanism.estimate([len(held) - yes, yes])[1]) / len(held)
+
+
+def _chart() -> Chart:
+    people = tuple(10**i for i in range(1, 8))
+    coins = RandomizedResponse.two_coins()
+    local = tuple(math.sqrt(coins.variance(0, n)) / n for n in people)
+    return Chart(
+        "people",
+        "standard deviation of a share, epsilon ln 3",
+        (
+            Line("randomized response", people, local),
+            Line("a curator's count", people, tuple(math.sqrt(2) / math.log(3) / n for n in people)),
+        ),
+        ("x", "y"),
+    )
+
+
+_NOTES = (
+    "Each single report is epsilon-DP: nobody has to be trusted, and there is no curator.",
+    "The price is accuracy: the error of a count is of order sqrt(n); a curator's does not grow with n.",
+)

@@ -1,0 +1,55 @@
+"""Everything that the lab can show, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.lab.averaging import AVERAGING, averaging
+from adyton.lab.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
+from adyton.lab.deterministic import DETERMINISTIC, deterministic
+from adyton.lab.differencing import DIFFERENCING, differencing
+from adyton.lab.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
+from adyton.lab.laplace_error import LAPLACE_ERROR, laplace_error
+from adyton.lab.name_and_shame import NAME_AND_SHAME, name_and_shame
+from adyton.lab.noisy_max import NOISY_MAX, noisy_max
+from adyton.lab.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
+from adyton.lab.report import Report, Topic
+from adyton.lab.sensitivities import SENSITIVITIES, sensitivities
+from adyton.lab.sparse_vectors import SPARSE_VECTORS, sparse_vectors
+from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
+from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
+from adyton.noise import Bits
+
+Experiment = Callable[[Bits, np.random.Generator], Report]
+
+EXPERIMENTS: dict[Topic, Experiment] = {
+    DIFFERENCING: lambda bits, dice: differencing(bits),
+    AVERAGING: lambda bits, dice: averaging(bits),
+    DETERMINISTIC: lambda bits, dice: deterministic(),
+    UNIFORM_NOISE: lambda bits, dice: uniform_noise(),
+    NAME_AND_SHAME: lambda bits, dice: name_and_shame(dice),
+    TWO_HYPOTHESES: lambda bits, dice: two_hypotheses(),
+    SENSITIVITIES: lambda bits, dice: sensitivities(),
+    LAPLACE_ERROR: lambda bits, dice: laplace_error(bits),
+    GAUSSIAN_CALIBRATION: lambda bits, dice: gaussian_calibration(),
+    RANDOMIZED_ANSWERS: randomized_answers,
+    PRICE: lambda bits, dice: price(),
+    HAIR: lambda bits, dice: hair(),
+    CANDIDATES: lambda bits, dice: candidates(),
+    NOISY_MAX: lambda bits, dice: noisy_max(),
+    SPARSE_VECTORS: lambda bits, dice: sparse_vectors(),
+}
+
+
+def run(name: str, bits: Bits, dice: np.random.Generator) -> Report:
+    """The report of the experiment called ``name``; ``dice`` makes data up, ``bits`` makes noise."""
+    by_name = {topic.name: experiment for topic, experiment in EXPERIMENTS.items()}
+    if name not in by_name:
+        close = get_close_matches(name, by_name, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InvalidRequest(f"the lab has no {name!r}{hint} Known: {', '.join(by_name)}")
+    return by_name[name](bits, dice)
