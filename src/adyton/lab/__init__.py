@@ -4,6 +4,6 @@ Nothing here protects anybody.  Simulated data come from numpy's generator; nois
 """
 
 from adyton.lab.report import Chart, Finding, Line, Report, Topic
-from adyton.lab.table import EXPERIMENTS, run
+from adyton.lab.table import EXPERIMENTS, Contents, run
 
-__all__ = ["EXPERIMENTS", "Chart", "Finding", "Line", "Report", "Topic", "run"]
+__all__ = ["EXPERIMENTS", "Chart", "Contents", "Finding", "Line", "Report", "Topic", "run"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from adyton.lab.sparse_vectors import SPARSE_VECTORS, sparse_vectors
 from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
 from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
 from adyton.noise import Bits
+from adyton.show import Sheet, Shown
 
 Experiment = Callable[[Bits, np.random.Generator], Report]
 
@@ -53,3 +55,20 @@ def run(name: str, bits: Bits, dice: np.random.Generator) -> Report:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise InvalidRequest(f"the lab has no {name!r}{hint} Known: {', '.join(by_name)}")
     return by_name[name](bits, dice)
+
+
+class Contents(Shown):
+    """The list of everything, as a table and as JSON."""
+
+    def sheet(self) -> Sheet:
+        rows = tuple((topic.name, topic.title, ", ".join(topic.seeds)) for topic in EXPERIMENTS)
+        notes = ("adyton lab NAME shows one of them.",)
+        return Sheet("The lab", ("name", "what it shows", "seeds"), rows, notes, left_aligned=3)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "entries": [
+                {"name": topic.name, "title": topic.title, "seeds": list(topic.seeds)}
+                for topic in EXPERIMENTS
+            ]
+        }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest
+from adyton.errors import InvalidRequest
+from adyton.lab import Contents, Report
+from adyton.lab import run as run_experiment
+from adyton.transports.terminal import Json, show
 
 Name = Annotated[str | None, typer.Argument(help="What to show; without it, the list.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="List everything that the lab can show.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Figure = Annotated[
     Path | None, typer.Option(help="Also write the figure to this HTML file (extra: plot).", metavar="FILE")
 ]
@@ -22,65 +23,38 @@ def register(app: typer.Typer) -> None:
     app.command()(lab)
 
 
-def lab(name: Name = None, listed: List = False, as_json: Json = False, figure: Figure = None) -> None:
+def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json: Json = False) -> None:
     """Show an attack or a worked example. Exit code 1: a number is not as expected."""
-    try:
-        shown = _list() if name is None or listed else _report(name)
+    agrees = True
+
+    def make() -> Report | Contents:
+        nonlocal agrees
+        if name is None or listed:
+            if figure is not None:
+                raise InvalidRequest("the list has no figure: name one of its entries")
+            return Contents()
+        report = _report(name)
+        agrees = report.agrees
         if figure is not None:
-            _draw(shown, figure)
-    except CuratorError as error:
-        _say(error.to_json() if as_json else None, f"adyton: {error.message}", err=not as_json)
-        raise typer.Exit(error.exit_code) from None
-    _show(shown, as_json)
-    if not getattr(shown, "agrees", True):
+            _draw(report, figure)
+        return report
+
+    show(make, as_json)
+    if not agrees:
         raise typer.Exit(1)
 
 
-def _list() -> Any:
-    from adyton.lab import EXPERIMENTS
-    from adyton.show import Sheet, Shown
-
-    class Contents(Shown):
-        def sheet(self) -> Sheet:
-            rows = tuple((topic.name, topic.title, ", ".join(topic.seeds)) for topic in EXPERIMENTS)
-            notes = ("adyton lab NAME shows one of them.",)
-            return Sheet("The lab", ("name", "what it shows", "seeds"), rows, notes, left_aligned=3)
-
-        def to_json(self) -> dict[str, Any]:
-            return {
-                "entries": [{"name": t.name, "title": t.title, "seeds": list(t.seeds)} for t in EXPERIMENTS]
-            }
-
-    return Contents()
-
-
-def _report(name: str) -> Any:
+def _report(name: str) -> Report:
     import numpy as np
 
-    from adyton.lab import run
     from adyton.noise import SystemBits
 
-    return run(name, SystemBits(), np.random.default_rng())
+    return run_experiment(name, SystemBits(), np.random.default_rng())
 
 
-def _draw(shown: Any, path: Path) -> None:
-    if not hasattr(shown, "figure"):
-        raise InvalidRequest("the list has no figure: name one of its entries")
-    drawn = shown.figure()
+def _draw(report: Report, path: Path) -> None:
+    drawn = report.figure()
     try:
         drawn.write_html(path)
     except OSError:
         raise InvalidRequest(f"{path} cannot be written") from None
-
-
-def _show(shown: Any, as_json: bool) -> None:
-    if as_json:
-        _say(shown.to_json(), "")
-        return
-    from rich.console import Console
-
-    Console().print(shown)
-
-
-def _say(as_json: dict[str, Any] | None, text: str, *, err: bool = False) -> None:
-    typer.echo(text if as_json is None else json_text(as_json), err=err)
