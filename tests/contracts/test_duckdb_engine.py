@@ -284,9 +284,9 @@ def test_A6_a_row_of_nothing_but_missing_values_changes_no_shape_and_no_number()
 # Persons --------------------------------------------------------------------------------------------------
 
 
-def _count(persons: list[Any], ages: list[Any]) -> int:
+def _count(persons: list[Any], ages: list[Any], rows: int = 1) -> int:
     table = Table("t", (AGE,))
-    unit = PrivacyUnit("add-or-remove", "who")
+    unit = PrivacyUnit("add-or-remove", "who", rows)
     engine = DuckDBEngine(table, unit, pd.DataFrame({"who": persons, "age": ages}))
     engine.prepare()
     (((found,),),) = engine.exact(readings_of(Question(table, (("n", Count()),)), unit))
@@ -297,6 +297,11 @@ def _count(persons: list[Any], ages: list[Any]) -> int:
 def test_A10_a_person_with_many_rows_counts_once() -> None:
     assert _count(["a", "b"], [1, 2]) == 2
     assert _count(["a", "b"] + ["c"] * 5000, [1, 2, *range(5000)]) == 3
+
+
+@pytest.mark.parametrize("rows", [2, 10, 100])
+def test_A10_a_person_with_many_rows_counts_as_often_as_declared(rows: int) -> None:
+    assert _count(["a", "b"] + ["c"] * 5000, [1, 2, *range(5000)], rows) == 2 + rows
 
 
 def test_rows_without_a_person_do_not_count() -> None:

@@ -83,7 +83,7 @@ WRONG = [
     ("rows = 10000", "rows = -4", ["table.rows must be at least 1"]),
     ("rows = 10000", 'rows = "many"', ["table.rows must be a whole number"]),
     ("rows = 10000", "row = 10000", ["unknown key table.row; did you mean 'rows'?"]),
-    ("rows_per_person = 1", "rows_per_person = 2", ["more than one row per unit is not supported yet"]),
+    ("rows_per_person = 1", 'rows_per_person = "two"', ["privacy.rows_per_person must be a whole number"]),
     ("rows_per_person = 1", "rows_per_person = 0", ["at least 1 row"]),
     (
         'unit = "person"',
@@ -283,7 +283,7 @@ def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Pa
         (Wishes("1", "0.5"), r"must be below 1/rows = 1/3"),
         (Wishes("1", "1e-3", neighbours="add-or-remove"), "must be below 1e-8"),
         (Wishes("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
-        (Wishes("1", "1e-9", person="id", rows_per_person=3), "more than one row per unit"),
+        (Wishes("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
         (Wishes("1", "1e-9", filter="rdp"), "unknown filter"),
         (Wishes("1", "1e-9", filter="pure"), "delta = 0"),
     ],

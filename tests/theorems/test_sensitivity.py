@@ -21,7 +21,19 @@ ONE = Fraction(1)
 
 
 def _points(sensitivity: Sensitivity) -> list[np.ndarray]:
-    """Everything one unit can add, by enumeration: nothing, or a point of the box in one cell."""
+    """Everything one unit can add: sums of as many points as it has rows."""
+    one, points = (
+        _points_of_a_row(sensitivity),
+        [np.zeros((sensitivity.cells, len(sensitivity.boxes)), dtype=int)],
+    )
+    for _ in range(sensitivity.rows):
+        sums = {(p + q).tobytes(): p + q for p in points for q in one}
+        points = list(sums.values())
+    return points
+
+
+def _points_of_a_row(sensitivity: Sensitivity) -> list[np.ndarray]:
+    """By enumeration: nothing, or a point of the box in one cell."""
     width = len(sensitivity.boxes)
     points = [np.zeros((sensitivity.cells, width), dtype=int)]
     for cell in range(sensitivity.cells):
@@ -32,19 +44,11 @@ def _points(sensitivity: Sensitivity) -> list[np.ndarray]:
     return points
 
 
-def _moves(sensitivity: Sensitivity) -> list[np.ndarray]:
-    points = _points(sensitivity)
-    if sensitivity.neighbours == "add-or-remove":
-        return points
-    return [a - b for a, b in itertools.combinations(points, 2)] + [points[0]]
-
-
-def _l1(move: np.ndarray, scales: tuple[Fraction, ...]) -> Fraction:
-    return sum((abs(int(v)) / s for row in move for v, s in zip(row, scales, strict=True)), Fraction(0))
-
-
-def _l2(move: np.ndarray, scales: tuple[Fraction, ...]) -> Fraction:
-    return sum(((int(v) / s) ** 2 for row in move for v, s in zip(row, scales, strict=True)), Fraction(0))
+def _moves(sensitivity: Sensitivity) -> np.ndarray:
+    """All differences between neighbours: against every other unit, or against none."""
+    points = np.array(_points(sensitivity))
+    others = points if sensitivity.neighbours == "replace" else np.zeros_like(points[:1])
+    return (points[:, None] - others[None, :]).reshape(-1, *points.shape[1:])
 
 
 sensitivities = st.builds(
@@ -52,8 +56,19 @@ sensitivities = st.builds(
     boxes=st.lists(boxes, min_size=1, max_size=2).map(tuple),
     cells=st.integers(1, 3),
     neighbours=st.sampled_from(["replace", "add-or-remove"]),
+) | st.builds(
+    Sensitivity,
+    boxes=st.lists(st.sampled_from([(1, 1), (-1, 1), (0, 1), (-1, 0)]), min_size=1, max_size=2).map(tuple),
+    cells=st.integers(1, 2),
+    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    rows=st.integers(2, 3),
 )
-scale_pairs = st.tuples(*[st.fractions(Fraction(1, 3), 5)] * 2)
+# One over a whole number, so that the brute force stays in integers.
+scale_pairs = st.tuples(*[st.integers(1, 5).map(lambda w: Fraction(1, w))] * 2)
+
+
+def _weights(scales: tuple[Fraction, ...]) -> np.ndarray:
+    return np.array([int(1 / s) for s in scales])
 
 
 @given(sensitivity=sensitivities, pair=scale_pairs)
@@ -61,7 +76,8 @@ def test_theorem_L1_SENSITIVITY_equals_brute_force(
     sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
 ) -> None:
     scales = pair[: len(sensitivity.boxes)]
-    assert sensitivity.l1_diameter(scales) == max(_l1(m, scales) for m in _moves(sensitivity))
+    moves = np.abs(_moves(sensitivity)) * _weights(scales)
+    assert sensitivity.l1_diameter(scales) == int(moves.sum(axis=(1, 2)).max())
 
 
 @given(sensitivity=sensitivities, pair=scale_pairs)
@@ -69,7 +85,8 @@ def test_theorem_L2_SENSITIVITY_equals_brute_force(
     sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
 ) -> None:
     scales = pair[: len(sensitivity.boxes)]
-    assert sensitivity.l2_diameter_squared(scales) == max(_l2(m, scales) for m in _moves(sensitivity))
+    moves = (_moves(sensitivity) * _weights(scales)) ** 2
+    assert sensitivity.l2_diameter_squared(scales) == int(moves.sum(axis=(1, 2)).max())
 
 
 def _smallest_ball_squared(points: np.ndarray) -> float:
@@ -93,9 +110,7 @@ def test_theorem_L2_RADIUS_some_ball_of_this_radius_holds_every_unit(
     """A radius below that of the smallest ball would make every population interval too narrow."""
     scales = pair[: len(sensitivity.boxes)]
     points = _scaled_points(sensitivity, scales)
-    half_diameter_squared = max(
-        float(((a - b) ** 2).sum()) / 4 for a, b in itertools.combinations_with_replacement(points, 2)
-    )
+    half_diameter_squared = max(float(((points - p) ** 2).sum(axis=1).max()) / 4 for p in points)
     radius_squared = float(sensitivity.l2_radius_squared(scales))
     assert radius_squared >= half_diameter_squared * (1 - 1e-12)
 
@@ -132,7 +147,9 @@ def test_theorem_L1_RADIUS_some_point_is_this_near_to_every_unit(
     scales = pair[: len(sensitivity.boxes)]
     centre = [Fraction(0)] * len(scales)
     if sensitivity.cells == 1:
-        centre = [Fraction(min(low, 0) + max(high, 0), 2) for low, high in sensitivity.boxes]
+        centre = [
+            sensitivity.rows * Fraction(min(low, 0) + max(high, 0), 2) for low, high in sensitivity.boxes
+        ]
     reach = max(
         sum(
             (abs(int(v) - c) / s for row in p for v, c, s in zip(row, centre, scales, strict=True)),
@@ -214,5 +231,29 @@ def test_theorem_L2_SENSITIVITY_of_whole_questions_on_all_neighbouring_tables(
     if measure == Count() and not by and neighbours == "replace":
         pairs.append((base, [*base, ROWS[0]]))  # priced as if a row could be missing: never too little
     moves = [np.subtract(_vector(question, unit, x), _vector(question, unit, y)) for x, y in pairs]
+    assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
+    assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("by", [(), (REGION,)])
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda m: type(m).__name__)
+def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
+    measure: Measure, by: tuple[CategoryColumn, ...], neighbours: str
+) -> None:
+    """All persons of at most two rows, against all others (replace) or against nobody (add-or-remove)."""
+    question = Question(PEOPLE, (("value", measure),), by=by)
+    unit = PrivacyUnit(neighbours, "who", 2)  # type: ignore[arg-type]
+    (reading,) = readings_of(question, unit)
+    scales = (ONE,) * len(reading.coordinates)
+    rows = [r for r in ROWS if r["age"] != 0 and r["smoker"] is not None]
+    persons = [
+        [],
+        *([r] for r in rows),
+        *([a, b] for a, b in itertools.combinations_with_replacement(rows, 2)),
+    ]
+    vectors = np.unique([_vector(question, unit, person) for person in persons], axis=0)
+    others = vectors if neighbours == "replace" else np.array([_vector(question, unit, [])])
+    moves = [a - b for a in vectors for b in others]
     assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)

@@ -48,7 +48,7 @@ def scales_of(part: Planned) -> tuple[float, ...]:
 def sensitivity_of(part: Planned) -> float:
     """How far one unit can move the (first) number that is read, in the units of the answer."""
     whole = part.reading.sensitivity
-    first = Sensitivity(whole.boxes[:1], whole.cells, whole.neighbours)
+    first = Sensitivity(whole.boxes[:1], whole.cells, whole.neighbours, whole.rows)
     one = (Fraction(1),)
     moved = (
         float(first.l1_diameter(one))

@@ -22,7 +22,9 @@ def open_study(study: str | Path | Study, *, data: Any = None, ledger: Ledger | 
     source = Path(data) if isinstance(data, str) else known.source if data is None else data
     if source is None:
         raise InvalidRequest("this study has no source: give data = a table or the path of a file")
-    return Curator(known, DuckDBEngine(known.table, known.unit, source), ledger or _ledger_of(known))
+    return Curator(
+        known, DuckDBEngine(known.table, known.unit, source, known.fingerprint), ledger or _ledger_of(known)
+    )
 
 
 def _ledger_of(study: Study) -> Ledger:

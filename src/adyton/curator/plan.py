@@ -157,10 +157,10 @@ def _certificate(study: Study, parts: tuple[Planned, ...]) -> Certificate:
 
 def _assumptions(study: Study) -> tuple[str, ...]:
     unit, table = study.unit, study.table
-    who = (
-        "one row" if unit.person is None else f"all rows of one person ({unit.person}), of which one is used"
-    )
-    replaced = "exchanged for another; the number of rows is public"
+    who = "one row"
+    if unit.person is not None:
+        who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"
+    replaced = "exchanged for another; the number of units is public"
     how = replaced if unit.neighbours == "replace" else "added or removed"
     return (
         f"protected is {who}",

@@ -38,8 +38,8 @@ _NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|BIT|VARIANT)")
 class DuckDBEngine:
     """Answers from a Parquet or CSV file, or from a pandas, polars or Arrow table."""
 
-    def __init__(self, table: Table, unit: PrivacyUnit, source: Path | Any) -> None:
-        self._table, self._unit, self._source = table, unit, source
+    def __init__(self, table: Table, unit: PrivacyUnit, source: Path | Any, salt: str = "") -> None:
+        self._table, self._unit, self._source, self._salt = table, unit, source, salt
         self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         self._connection: Any = None
         self._lock = threading.Lock()
@@ -51,7 +51,6 @@ class DuckDBEngine:
             connection = _connect()
             try:
                 self._load(connection)
-                self._check_size(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -77,20 +76,32 @@ class DuckDBEngine:
             ]
             bounded = f"SELECT {', '.join(values) or '1 AS nothing'} FROM {origin}"
             if self._unit.person is not None:
-                bounded += _one_row_per_person(quoted(names[self._unit.person]), list(self._places.values()))
+                bounded += self._bound(quoted(names[self._unit.person]))
             _execute(connection, f"CREATE TABLE units AS {bounded}", self._source)
+            self._check_size(connection, origin, names)
         for statement in _LOCKED:
             connection.execute(statement)
 
-    def _check_size(self, connection: Any) -> None:
-        """Only under ``replace``, where the size is public and the same for all neighbours."""
+    def _bound(self, person: str) -> str:
+        """Keeps at most the declared rows of each person, and no row without a person.
+
+        Which rows depends on that person's rows alone: a salted hash of their values puts them in order.
+        """
+        order = f"hash({', '.join([text_literal(self._salt), *self._places.values()])})"
+        ranked = f"row_number() OVER (PARTITION BY {person} ORDER BY {order})"
+        return f" WHERE {person} IS NOT NULL QUALIFY {ranked} <= {self._unit.rows}"
+
+    def _check_size(self, connection: Any, origin: str, names: dict[str, str]) -> None:
+        """Only under ``replace``, where the number of units is public and the same for all neighbours."""
         if self._unit.neighbours != "replace":
             return
-        (found,) = connection.execute("SELECT count(*) FROM units").fetchone()
+        person = self._unit.person
+        counted = "*" if person is None else f"DISTINCT {quoted(names[person])}"
+        ((found,),) = _execute(connection, f"SELECT count({counted}) FROM {origin}", self._source)
         if found != self._table.rows:
             raise InvalidRequest(
                 f"the study says table.rows = {self._table.rows}, but the data holds {found} "
-                f"{'persons' if self._unit.person else 'rows'}: correct the study file"
+                f"{'persons' if person else 'rows'}: correct the study file"
             )
 
 
@@ -178,14 +189,6 @@ def _matched(types: dict[str, str], table: Table, unit: PrivacyUnit) -> dict[str
                 f"the data's column {name!r} has type {types[found]}, which holds no single value"
             )
     return names
-
-
-def _one_row_per_person(person: str, places: list[str]) -> str:
-    """Keeps one row of each person, chosen by that person's rows alone, and no row without a person."""
-    order = f"hash({', '.join(places)})" if places else "1"
-    return (
-        f" WHERE {person} IS NOT NULL QUALIFY row_number() OVER (PARTITION BY {person} ORDER BY {order}) = 1"
-    )
 
 
 def _arranged(rows: list[tuple[Any, ...]], readings: Sequence[Reading]) -> Exact:

@@ -4,6 +4,9 @@ A unit adds to the vector of one cell either nothing or a point of a box, and no
 
     C = {0}  united with  {e_cell (x) v : v in box, cell = 1..cells}
 
+With up to r rows a unit adds a sum of r such points, and every distance below is r times as long: no farther,
+by the triangle inequality, and as far, by the same point r times.
+
 Privacy pays the *diameter*: the largest distance between the vectors of two neighbouring tables.
 Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbours.
 Distances are measured in noise: coordinate i is divided by ``scales[i]``.
@@ -21,35 +24,36 @@ Scales = tuple[Fraction, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """L1 and L2 distances, exact, for one row a unit."""
+    """L1 and L2 distances, exact, for a unit of at most ``rows`` rows."""
 
     boxes: tuple[tuple[int, int], ...]
     cells: int
     neighbours: Neighbours
+    rows: int = 1
 
     def l1_diameter(self, scales: Scales) -> Fraction:
         """Theorem: L1-SENSITIVITY."""
         farthest = sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
         if self.neighbours == "add-or-remove":
-            return farthest
+            return self.rows * farthest
         within_cell = sum((_length(b) / s for b, s in self._with(scales)), Fraction(0))
         across_cells = 2 * farthest if self.cells > 1 else farthest  # out of one cell and into another
-        return max(within_cell, across_cells)
+        return self.rows * max(within_cell, across_cells)
 
     def l2_diameter_squared(self, scales: Scales) -> Fraction:
         """Theorem: L2-SENSITIVITY."""
         farthest = sum(((_farthest(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
         if self.neighbours == "add-or-remove":
-            return farthest
+            return self.rows**2 * farthest
         within_cell = sum(((_length(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
         across_cells = 2 * farthest if self.cells > 1 else farthest
-        return max(within_cell, across_cells)
+        return self.rows**2 * max(within_cell, across_cells)
 
     def l1_radius(self, scales: Scales) -> Fraction:
         """Distance from the middle of the hull of C (one cell) or from 0 (several).  Theorem: L1-RADIUS."""
         if self.cells == 1:
-            return sum((Fraction(_hull(b)) / 2 / s for b, s in self._with(scales)), Fraction(0))
-        return sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
+            return self.rows * sum((Fraction(_hull(b)) / 2 / s for b, s in self._with(scales)), Fraction(0))
+        return self.rows * sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
 
     def l2_radius_squared(self, scales: Scales) -> Fraction:
         """Squared radius of a ball around C.  Any centre gives a valid one; the better of two is taken:
@@ -59,7 +63,7 @@ class Sensitivity:
         """
         centre = tuple(_least_squares_centre(b, self.cells) for b in self.boxes)
         pulled = tuple(self._pull(centre, scales) * c for c in centre)
-        return min(self._reach_squared(centre, scales), self._reach_squared(pulled, scales))
+        return self.rows**2 * min(self._reach_squared(centre, scales), self._reach_squared(pulled, scales))
 
     def _pull(self, centre: tuple[Fraction, ...], scales: Scales) -> Fraction:
         """The share of the way from 0 to ``centre`` at which 0 is as far away as the farthest corner."""

@@ -86,7 +86,7 @@ def _reading(name: str, measure: Measure, question: Question, unit: PrivacyUnit)
         case _:
             assert_never(measure)
     boxes = tuple(coordinate.box for coordinate in coordinates)
-    sensitivity = Sensitivity(boxes, question.cells, unit.neighbours)
+    sensitivity = Sensitivity(boxes, question.cells, unit.neighbours, unit.rows)
     return Reading(name, measure, where, coordinates, question.by, sensitivity, public_rows)
 
 
@@ -100,6 +100,7 @@ def _centred_and_counted(value: Number) -> tuple[Coordinate, Coordinate]:
 
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
-    """Replacing a unit never changes how many there are; a filter or a group could."""
+    """Replacing a unit of one row never changes how many rows there are; a filter or a group could."""
     unfiltered = where == EVERY_ROW and not question.by
-    return question.table.rows if unit.neighbours == "replace" and unfiltered else None
+    fixed = unit.neighbours == "replace" and unit.rows == 1
+    return question.table.rows if fixed and unfiltered else None
