@@ -173,6 +173,14 @@ def test_a_told_value_has_the_stated_law() -> None:
         assert abs(seen[BELOW, value] - tries * chance) <= 6 * math.sqrt(tries * chance)
 
 
+def test_after_the_last_positive_nothing_comes() -> None:
+    once = broken.algorithm_1(HALF, 1)
+    for late in ([Run(0, ABOVE), Run(0, BELOW)], [Run(0, ABOVE, 2)], [Run(0, ABOVE), Run(0, ABOVE)]):
+        assert once.log_chance(late) == -math.inf
+        assert broken.seed_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 3) > -math.inf
+        assert broken.seed_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 4) == -math.inf
+
+
 def test_a_run_is_the_same_as_its_single_outputs() -> None:
     for sparse in (broken.algorithm_1(HALF, 3), broken.algorithm_6(HALF)):
         short = [Run(0, BELOW, 4), Run(2, ABOVE, 3)]
@@ -213,6 +221,10 @@ def test_what_makes_no_sense_is_refused() -> None:
         broken.algorithm_2(HALF, 2).log_chance([Run(0, ABOVE, 2)])
     with pytest.raises(ValueError, match="same outputs"):
         broken.loss(broken.algorithm_6(HALF), [Run(0, ABOVE)], [Run(0, BELOW)])
+    with pytest.raises(ValueError, match="impossible"):
+        broken.loss(
+            broken.corrected_sparse(HALF, 1), [Run(0, ABOVE), Run(0, BELOW)], [Run(1, ABOVE), Run(0, BELOW)]
+        )
     with pytest.raises(ValueError, match="random output"):
         broken.algorithm_5(HALF).log_chance([Run(0, 3)])
 

@@ -70,12 +70,20 @@ class Sparse:
 
     def log_chance(self, runs: Sequence[Run], threshold: int = 0) -> float:
         """ln of the probability of exactly these outputs, to about 9 digits."""
+        if self._goes_on_too_long(runs):
+            return -math.inf
         total, rest = 0.0, list(runs)
         while rest:
             end = next((i + 1 for i, run in enumerate(rest) if self._ends(run)), len(rest))
             total += self._segment(rest[:end], threshold)
             rest = rest[end:]
         return total
+
+    def _goes_on_too_long(self, runs: Sequence[Run]) -> bool:
+        """Whether there is an output after the last positive that it may give."""
+        before = sum(run.times for run in runs[:-1] if run.output != BELOW)
+        last = runs[-1].times if runs[-1].output != BELOW else 0
+        return self.most is not None and (before >= self.most or before + last > self.most)
 
     def _ends(self, run: Run) -> bool:
         if self.redraw and run.output != BELOW and run.times > 1:
@@ -122,8 +130,10 @@ def loss(sparse: Sparse, here: Sequence[Run], there: Sequence[Run]) -> float:
     """ln P(outputs | here) - ln P(outputs | there): a lower bound on the true epsilon."""
     if [(r.output, r.times) for r in here] != [(r.output, r.times) for r in there]:
         raise ValueError("the two sides must observe the same outputs")
-    denominator = sparse.log_chance(there)
-    return math.inf if math.isinf(denominator) else sparse.log_chance(here) - denominator
+    numerator, denominator = sparse.log_chance(here), sparse.log_chance(there)
+    if math.isinf(numerator):
+        raise ValueError("these outputs are impossible")
+    return math.inf if math.isinf(denominator) else numerator - denominator
 
 
 def seed_sparse(epsilon: Fraction, c: int) -> Sparse:
