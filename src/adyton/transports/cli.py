@@ -1,4 +1,4 @@
-"""The command line: adyton init | preview | ask | statement | receipts | verify."""
+"""The command line: studies and questions here, other commands in cli_*.py."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from adyton.exact import decimal_text
 from adyton.privacy import NEIGHBOURS
 from adyton.show import Sheet
 from adyton.study import FILL_IN
+from adyton.transports import cli_audit, cli_lab
 from adyton.transports.terminal import Json, run, show, whole
 
 app = typer.Typer(
@@ -240,6 +241,10 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError:
         raise InvalidRequest(f"{path} cannot be written") from None
+
+
+for commands in (cli_audit, cli_lab):
+    commands.register(app)
 
 
 def main() -> None:

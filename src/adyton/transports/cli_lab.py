@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.lab import Contents, Report
-from adyton.lab import run as run_experiment
 from adyton.transports.terminal import Json, show
+
+if TYPE_CHECKING:  # the lab takes 0.05 s to load, which other commands need not wait for
+    from adyton.lab import Contents, Report
 
 Name = Annotated[str | None, typer.Argument(help="What to show; without it, the list.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="List everything that the lab can show.")]
@@ -30,6 +31,8 @@ def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json:
     def make() -> Report | Contents:
         nonlocal agrees
         if name is None or listed:
+            from adyton.lab import Contents
+
             if figure is not None:
                 raise InvalidRequest("the list has no figure: name one of its entries")
             return Contents()
@@ -47,9 +50,10 @@ def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json:
 def _report(name: str) -> Report:
     import numpy as np
 
+    from adyton.lab import run
     from adyton.noise import SystemBits
 
-    return run_experiment(name, SystemBits(), np.random.default_rng())
+    return run(name, SystemBits(), np.random.default_rng())
 
 
 def _draw(report: Report, path: Path) -> None:
