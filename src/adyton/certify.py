@@ -177,7 +177,7 @@ class Answer(Shown):
         reasons = "; ".join(sorted(absent))
         free = ", asked before: free of charge" if self.repeated else ""
         notes = (
-            f"Noise interval: 95 %, for these rows. Population interval: {reasons or '95 %'}.",
+            f"Noise interval: 95 %, for these rows. Population interval: {reasons or 'for all answers at once'}.",
             f"Cost {self.cost}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
@@ -218,7 +218,7 @@ class Preview(Shown):
     question: str
     keys: tuple[dict[str, Key], ...]
     bounds: dict[str, Bound]
-    population_interval: Absent
+    population: dict[str, Bound | Absent]
     cost: Amount
     left: Amount
     spent: Promise
@@ -234,9 +234,8 @@ class Preview(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
-        population = self.population_interval.to_json()
         values = {
-            name: {"noise_interval": bound.to_json(), "population_interval": population}
+            name: {"noise_interval": bound.to_json(), "population_interval": self.population[name].to_json()}
             for name, bound in self.bounds.items()
         }
         return {
@@ -258,6 +257,7 @@ class Preview(Shown):
             (
                 step.value,
                 _width_text(self.bounds[step.value]),
+                _width_text(self.population[step.value]),
                 f"{step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}",
                 str(step.cost),
             )
@@ -279,8 +279,9 @@ class Preview(Shown):
             f"Cost {self.cost}; left {self.left}; {verdict}.",
             f"{len(self.keys)} row(s) of answers. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
+            *_absent_note(self.population),
         )
-        headers = ("value of", "95 % noise interval", "mechanism", "cost")
+        headers = ("value of", "95 % noise interval", "population interval", "mechanism", "cost")
         return Sheet(f"Preview: {self.question}", headers, rows, notes)
 
 
@@ -350,7 +351,14 @@ def _cells(name: str, v: Value) -> list[str]:
     ]
 
 
-def _width_text(bound: Bound) -> str:
+def _absent_note(population: dict[str, Bound | Absent]) -> tuple[str, ...]:
+    reasons = sorted({p.reason for p in population.values() if isinstance(p, Absent)})
+    return (f"Population interval: {'; '.join(reasons)}.",) if reasons else ()
+
+
+def _width_text(bound: Bound | Absent) -> str:
+    if isinstance(bound, Absent):
+        return "-"
     return (
         "depends on the rows"
         if bound.half_width is None

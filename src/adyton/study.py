@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
@@ -31,6 +31,7 @@ from adyton.schema import (
     RealColumn,
     Table,
 )
+from adyton.validity.unequal import split_width
 
 FILL_IN = "FILL IN"
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
@@ -48,6 +49,21 @@ _COLUMN_KEYS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Validity:
+    """What the population intervals of a study rest on, fixed before the first question.
+
+    Either a cap on what all questions together may spend of stability (mu0), or how many questions there will
+    be and the tolerance for each.  Beyond it a question is refused, or answered without the interval.
+    """
+
+    confidence: Fraction
+    stability: Fraction | None = None
+    questions: int | None = None
+    tolerance: Fraction | None = None
+    beyond: Literal["refuse", "answer"] = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """What may be asked of which table, and how much may ever be learned about one unit of it."""
 
@@ -57,6 +73,7 @@ class Study:
     filter_name: str = "gdp"
     source: Path | None = None
     ledger: Path | None = None
+    validity: Validity | None = None
 
     def __post_init__(self) -> None:
         check_size(self.table.rows, self.unit, self.limit)
@@ -75,6 +92,9 @@ class Study:
             [self.unit.neighbours, self.unit.person, self.unit.rows],
             [str(self.limit.epsilon), str(self.limit.delta), self.filter_name],
         ]
+        if self.validity is not None:
+            v = self.validity
+            facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
         return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
 
 
@@ -117,7 +137,7 @@ def read_study(path: str | Path) -> Study:
 
 def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes = _Notes(path.name)
-    notes.check_keys(raw, "", ("table", "privacy", "columns"))
+    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity"))
     table = notes.section(raw, "table", ("name", "source", "rows"))
     privacy = notes.section(
         raw, "privacy", ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "filter")
@@ -131,6 +151,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     rows = notes.attempt(lambda: _whole(table["rows"], "table.rows") if "rows" in table else None)
     name = notes.attempt(lambda: _text(table, "table", "name", "the name used after FROM in a question"))
     source = notes.attempt(lambda: _text(table, "table", "source", "the path of the data file"))
+    validity = notes.attempt(lambda: _validity(raw, rows, notes)) if "validity" in raw else None
     if not columns:
         notes.add("columns: declare at least one column, e.g. [columns.age]")
     notes.stop_if_any()
@@ -142,6 +163,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             _choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
             path.parent / _known(source),
             path.with_suffix(".ledger"),
+            validity,
         )
     )
 
@@ -230,6 +252,46 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
         raise InvalidRequest(f"{missing}: missing; the most that may ever be learned about one unit")
     epsilon = positive(privacy["epsilon"], "privacy.epsilon")
     return Guarantee(epsilon, rational(privacy["delta"], "privacy.delta"))
+
+
+_VALIDITY_KEYS = ("independent", "confidence", "stability", "questions", "tolerance", "beyond")
+
+
+def _validity(raw: dict[str, Any], rows: int | None, notes: _Notes) -> Validity | None:
+    section = notes.section(raw, "validity", _VALIDITY_KEYS)
+    if section.get("independent") is not True:
+        raise InvalidRequest(
+            "validity.independent must be true: the units are independent draws from the population; "
+            "if they are not, remove the section, and answers will say nothing about a population"
+        )
+    confidence = rational(section.get("confidence", Decimal("0.95")), "validity.confidence")
+    if not 0 < confidence < 1:
+        raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
+    questions = _whole(section["questions"], "validity.questions") if "questions" in section else None
+    if questions is not None and questions < 1:
+        raise InvalidRequest("validity.questions must be at least 1")
+    beyond = _choice(section.get("beyond", "refuse"), "validity.beyond", ("refuse", "answer"))
+    if ("stability" in section) == ("tolerance" in section):
+        raise InvalidRequest("give either validity.stability, or validity.tolerance and validity.questions")
+    if "tolerance" in section:
+        tolerance = positive(section["tolerance"], "validity.tolerance")
+        if questions is None or rows is None:
+            raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
+        _check_tolerance(rows, questions, tolerance, confidence)
+        return Validity(confidence, None, questions, tolerance, beyond)
+    stability = positive(section["stability"], "validity.stability")
+    if stability > 1:
+        raise InvalidRequest("validity.stability above 1 certifies nothing; below 0.1 is useful")
+    return Validity(confidence, stability, questions, None, beyond)
+
+
+def _check_tolerance(rows: int, questions: int, tolerance: Fraction, confidence: Fraction) -> None:
+    best = split_width(rows, questions, 1 - confidence).tolerance
+    if best > tolerance:
+        raise InvalidRequest(
+            f"{rows} rows certify {questions} adaptive questions within {best:.4g}, not within "
+            f"{float(tolerance):g}: ask fewer questions or allow a wider tolerance (see adyton plan)"
+        )
 
 
 def _column(name: str, raw: Any, notes: _Notes) -> Column:

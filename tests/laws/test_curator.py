@@ -511,7 +511,7 @@ def test_answers_export_and_show_themselves() -> None:
         assert "<table>" in shown._repr_html_()
         assert len(str(shown)) > 50
     assert "noise interval" in str(answer)
-    assert "not yet certified" in str(answer)
+    assert "not declared" in str(answer)
     with pytest.raises(adyton.InvalidRequest, match="4 values"):
         _ = answer.value
 

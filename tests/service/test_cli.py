@@ -120,7 +120,7 @@ def test_the_json_contract_of_ask() -> None:
         assert set(value["noise_interval"]) == {"level", "low", "high"}
         assert value["noise_interval"]["level"] == 0.95
         assert value["noise_interval"]["low"] < value["value"] < value["noise_interval"]["high"]
-        assert value["population_interval"]["absent"].startswith("not yet certified: ")
+        assert value["population_interval"]["absent"].startswith("not declared: ")
     assert set(answer["cost"]) == {"currency", "amount"}
     assert re.fullmatch(r"0\.\d+", answer["cost"]["amount"])
     assert answer["spent"]["epsilon"] == pytest.approx(0.1)

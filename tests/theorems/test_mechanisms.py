@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.accounting import gaussian
-from adyton.curator.estimate import rows_of
+from adyton.curator.estimate import Standing, rows_of
 from adyton.curator.plan import make_plan
+from adyton.curator.population import Population
 from adyton.curator.price import price_of
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
@@ -203,9 +204,11 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     )
     question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
-    first = rows_of(plan, [[[10]], [[50], [2000]]])
-    assert first == rows_of(plan, [[[10]], [[50], [2000]]])
-    changed = rows_of(plan, [[[11]], [[50], [2000]]])
+    population = Population(study)
+    standing = Standing(population, population.position(1, plan.radius, 2), 1000)
+    first = rows_of(plan, [[[10]], [[50], [2000]]], standing)
+    assert first == rows_of(plan, [[[10]], [[50], [2000]]], standing)
+    changed = rows_of(plan, [[[11]], [[50], [2000]]], standing)
     assert changed[0].values["m"] == first[0].values["m"]
     assert changed[0].values["n"].value == first[0].values["n"].value + 1
     assert first[0].values["m"].value == pytest.approx((50 / 20 + 100) / 2)  # 2000 steps are 20 rows

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.certify import Absent, Bound, Interval, Row, Value
 from adyton.curator.plan import LEVEL, Plan, Planned, step_of
+from adyton.curator.population import Population, Position
 from adyton.exact import float_up, ratio_down, ratio_up
 from adyton.mechanisms import largest_ratio, ratio_interval, worst_error
+from adyton.noise.refine import Floats
 from adyton.query.nodes import Mean
 from adyton.sensitivity import Sensitivity
-
-NOT_YET = Absent("not yet certified: population intervals come with the validity theorems")
 
 Noisy = list[list[list[int]]]  # for each measure, for each coordinate, one integer for each cell
 
 
-def rows_of(plan: Plan, noisy: Noisy) -> tuple[Row, ...]:
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the population intervals of one answer depend on, besides its plan and its integers."""
+
+    population: Population
+    at: Position
+    units: int | None
+
+
+def rows_of(plan: Plan, noisy: Noisy, standing: Standing) -> tuple[Row, ...]:
     columns = {
-        part.reading.name: _values(part, released) for part, released in zip(plan.parts, noisy, strict=True)
+        part.reading.name: _values(part, released, standing)
+        for part, released in zip(plan.parts, noisy, strict=True)
     }
     return tuple(
         Row(keys, {name: values[cell] for name, values in columns.items()})
@@ -37,6 +48,16 @@ def bound_of(part: Planned, matching: int | None) -> Bound:
     if len(part.reading.coordinates) == 1:
         return Bound(LEVEL, float_up(steps))
     return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
+
+
+def population_bound_of(part: Planned, standing: Standing, matching: int | None) -> Bound | Absent:
+    """How wide the population interval would be, before anything is read."""
+    absent = standing.population.missing(standing.at, standing.units)
+    if absent is not None:
+        return absent
+    width = standing.population.half_width(part, standing.at, standing.units, matching)
+    several = len(part.reading.coordinates) > 1
+    return Bound(standing.population.level, width, matching if several else None)
 
 
 def scales_of(part: Planned) -> tuple[float, ...]:
@@ -58,31 +79,47 @@ def sensitivity_of(part: Planned) -> float:
     return moved * float(step_of(part.reading))
 
 
-def _values(part: Planned, released: list[list[int]]) -> list[Value]:
-    return _ratios(part, released) if len(released) == 2 else _single(part, released[0])
+def _values(part: Planned, released: list[list[int]], standing: Standing) -> list[Value]:
+    return _ratios(part, released, standing) if len(released) == 2 else _single(part, released[0], standing)
 
 
-def _single(part: Planned, released: list[int]) -> list[Value]:
-    unit = step_of(part.reading) / (part.reading.public_rows or 1)
+def _single(part: Planned, released: list[int], standing: Standing) -> list[Value]:
+    top, bottom = (step_of(part.reading) / (part.reading.public_rows or 1)).as_integer_ratio()
     error = part.mechanism.error(LEVEL)
+    population = standing.population.singles(part, released, standing.at, standing.units)
+    return [
+        Value(
+            z * top / bottom,
+            Interval(LEVEL, ratio_down((z - error) * top, bottom), ratio_up((z + error) * top, bottom)),
+            interval,
+        )
+        for z, interval in zip(released, population, strict=True)
+    ]
 
-    def around(z: int) -> Interval:
-        return Interval(LEVEL, ratio_down((z - error) * top, bottom), ratio_up((z + error) * top, bottom))
 
-    top, bottom = unit.as_integer_ratio()
-    return [Value(z * top / bottom, around(z), NOT_YET) for z in released]
-
-
-def _ratios(part: Planned, released: list[list[int]]) -> list[Value]:
+def _ratios(part: Planned, released: list[list[int]], standing: Standing) -> list[Value]:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
     top, bottom = (np.array([float(z) for z in column]) for column in released)
     reach = largest_ratio(part.reading.sensitivity)
     low, high = ratio_interval(top, bottom, reach, lambda t: part.mechanism.ratio_error(t, LEVEL))
     guess = np.clip(top / np.maximum(bottom, 1.0), low, high)
     back = _uncentred(part)
+    population = _population_of_ratios(part, top, bottom, standing, back)
     return [
-        Value(back(g), Interval(LEVEL, back(a), back(b)), NOT_YET)
-        for g, a, b in zip(guess.tolist(), low.tolist(), high.tolist(), strict=True)
+        Value(back(g), Interval(LEVEL, back(a), back(b)), interval)
+        for g, a, b, interval in zip(guess.tolist(), low.tolist(), high.tolist(), population, strict=True)
+    ]
+
+
+def _population_of_ratios(
+    part: Planned, top: Floats, bottom: Floats, standing: Standing, back: Callable[[float], float]
+) -> list[Interval | Absent]:
+    found = standing.population.ratios(part, top, bottom, standing.at, standing.units)
+    if isinstance(found, Absent):
+        return [found] * len(top)
+    level = standing.population.level
+    return [
+        Interval(level, back(a), back(b)) for a, b in zip(found[0].tolist(), found[1].tolist(), strict=True)
     ]
 
 

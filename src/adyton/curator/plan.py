@@ -12,10 +12,10 @@ from adyton.accounting import Filter
 from adyton.certify import Certificate, Key
 from adyton.curator.price import Price
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
+from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Order
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.privacy import Guarantee
+from adyton.privacy import Cost, Guarantee
 from adyton.query.nodes import Question, group_values
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading, readings_of
@@ -56,8 +56,12 @@ class Plan:
             ]
         )
 
+    @property
+    def radius(self) -> int:
+        return sum(part.radius for part in self.parts)
+
     def order(self, request: str | None) -> Order:
-        return Order(self.text, self.detail, self.amount, sum(part.radius for part in self.parts), request)
+        return Order(self.text, self.detail, self.amount, self.radius, request)
 
     def keys(self) -> list[dict[str, Key]]:
         """The groups, in the order of the cells."""
@@ -81,9 +85,16 @@ def _matching(price: Price, question: Question, study: Study) -> int | None:
     return price.matching or (max(1, rows // question.cells) if rows is not None else None)
 
 
+def stability_units(radius: Cost) -> int:
+    """What validity pays, in units of mu**2 whatever the study's currency; rounded up."""
+    if radius.gdp is None:
+        raise InvalidRequest("no radius is proved for this mechanism")
+    return max(1, units_up(radius.gdp))
+
+
 def _planned(reading: Reading, mechanism: Mechanism, rule: Filter) -> Planned:
     amount = rule.amount(mechanism.cost(reading.sensitivity))
-    radius = rule.amount(mechanism.radius(reading.sensitivity))
+    radius = stability_units(mechanism.radius(reading.sensitivity))
     return Planned(reading, mechanism, amount, radius)
 
 

@@ -1,0 +1,205 @@
+"""What an answer says about the population, although its question was chosen after seeing earlier answers.
+
+The theorem has two parts.  The *noise* of an answer is small: the same noise as in the noise interval, at a
+level that leaves room for all questions and cells.  The *stability* of everything released bounds, for every
+function of a unit at once, how far these rows can have been singled out from the population; it grows with
+what has been spent, which every receipt records (``spent_radius``, squared radii measured in noise).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from adyton.certify import Absent, Interval
+from adyton.curator.plan import Planned, step_of
+from adyton.errors import BudgetRefused
+from adyton.exact import UNITS_PER_ONE, float_up, ratio_down, ratio_up
+from adyton.mechanisms import GaussianNoise, largest_ratio, ratio_interval
+from adyton.noise.refine import Floats
+from adyton.study import Study, Validity
+from adyton.validity.noise_part import gaussian_multiplier, laplace_multiplier, question_share
+from adyton.validity.peeling import WidthSchedule
+from adyton.validity.unequal import split_width
+
+NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
+_LEVELS = 10
+
+THEOREMS = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where an answer stands in the study: its number, what was spent by then, how many values it has."""
+
+    question: int
+    spent: Fraction
+    values: int
+
+
+class Population:
+    """The population intervals of one study."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    @property
+    def validity(self) -> Validity | None:
+        return self._study.validity
+
+    @cached_property
+    def schedule(self) -> WidthSchedule | None:
+        return None if self.validity is None else _schedule(self.validity, self._study.table.rows)
+
+    def position(self, number: int, spent_radius: int, values: int) -> Position:
+        return Position(number, Fraction(spent_radius, UNITS_PER_ONE), values)
+
+    def missing(self, at: Position, units: int | None) -> Absent | None:
+        """Why there is no interval for an answer at this position, if so."""
+        schedule = self.schedule
+        if schedule is None:
+            return NOT_DECLARED
+        if not schedule.covers(at.spent):
+            return Absent("beyond the stability that this study was certified for; so are all later answers")
+        if schedule.questions is not None and at.question > schedule.questions:
+            return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
+        if units is None:
+            return Absent("the number of units is private: ask COUNT(*) of the whole table first")
+        return None
+
+    def check(self, at: Position) -> None:
+        """Refuses what could not be certified, if the owner wants that: free of charge."""
+        schedule = self.schedule
+        if schedule is None or self.validity is None or self.validity.beyond == "answer":
+            return
+        left = schedule.cap - (at.spent if schedule.covers(at.spent) else 0)
+        too_many = schedule.questions is not None and at.question > schedule.questions
+        if too_many or not schedule.covers(at.spent):
+            what = "questions" if too_many else "stability"
+            raise BudgetRefused(
+                f"this would go beyond the {what} for which population intervals are certified "
+                f"(validity.beyond = 'refuse'); nothing was charged",
+                requested=f"{float(at.spent):.6g}",
+                limit=f"{float(schedule.cap):.6g}",
+                largest=f"{float(max(left, Fraction(0))):.6g}",
+                currency="mu0²",
+            )
+
+    def certificate(self, at: Position, units: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The theorems and assumptions that come with a population interval; none where there is none."""
+        if self.missing(at, units) is not None:
+            return (), ()
+        return THEOREMS, (
+            "the units are independent draws from the population",
+            f"population intervals hold for all answers of the study at once with probability {self.level:g}",
+            "the population value of a count or sum is its expectation for a table of this size",
+        )
+
+    def singles(
+        self, part: Planned, released: list[int], at: Position, units: int | None
+    ) -> list[Interval | Absent]:
+        """For counts, sums and proportions of a public number of rows."""
+        absent = self.missing(at, units)
+        if absent is not None or units is None:
+            return [absent or NOT_DECLARED] * len(released)
+        reach = self._noise(part, at) + units * self._span(part) * self._stability(at)
+        top, bottom = (step_of(part.reading) / (part.reading.public_rows or 1)).as_integer_ratio()
+        wide, unit = reach.as_integer_ratio()
+        return [
+            Interval(
+                self.level,
+                ratio_down((z * unit - wide) * top, unit * bottom),
+                ratio_up((z * unit + wide) * top, unit * bottom),
+            )
+            for z in released
+        ]
+
+    def ratios(
+        self, part: Planned, top: Floats, bottom: Floats, at: Position, units: int | None
+    ) -> tuple[Floats, Floats] | Absent:
+        """For means: the ends, in units of the ratio of the two integers."""
+        absent = self.missing(at, units)
+        if absent is not None or units is None:
+            return absent or NOT_DECLARED
+        drift = float_up(units * self._span(part) * self._stability(at))
+        first, second = (float_up(w) for w in self._noises(part, at))
+
+        def error(ratio: Floats) -> Floats:
+            band: Floats = first + np.abs(ratio) * second + drift
+            return band
+
+        return ratio_interval(top, bottom, largest_ratio(part.reading.sensitivity), error)
+
+    @property
+    def level(self) -> float:
+        return float(self.validity.confidence) if self.validity else 0.0
+
+    def half_width(
+        self, part: Planned, at: Position, units: int | None, matching: int | None
+    ) -> float | None:
+        """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute."""
+        if self.missing(at, units) is not None or units is None:
+            return None
+        noises, drift = self._noises(part, at), units * self._span(part) * self._stability(at)
+        steps = noises[0] + drift
+        if len(noises) > 1:
+            steps += Fraction(largest_ratio(part.reading.sensitivity)) * noises[1]
+        whole = part.reading.public_rows or (matching if len(noises) > 1 else 1)
+        return float_up(steps * step_of(part.reading) / whole) if whole else None
+
+    def units_at_most(self, scale: float, noise: str, released: int, number: int) -> int:
+        """An upper end for the number of units, from a noisy count of all of them that was asked before."""
+        failure = self._failure(number)
+        z = gaussian_multiplier(failure) if noise == GaussianNoise.name else laplace_multiplier(failure)
+        return max(1, math.ceil(released + Fraction(z) * Fraction(scale) + 1))
+
+    def _stability(self, at: Position) -> Fraction:
+        assert self.schedule is not None
+        return Fraction(self.schedule.stability(at.spent))
+
+    def _span(self, part: Planned) -> int:
+        """The length of the interval in which one unit's share of the (first) integer lies.
+
+        For a mean it is that of value - t * count at the true mean t, which is no longer than the box.
+        """
+        low, high = part.reading.sensitivity.boxes[0]
+        if len(part.reading.coordinates) == 1:
+            low, high = min(low, 0), max(high, 0)
+        return (high - low) * part.reading.sensitivity.rows
+
+    def _noise(self, part: Planned, at: Position) -> Fraction:
+        return self._noises(part, at)[0]
+
+    def _noises(self, part: Planned, at: Position) -> list[Fraction]:
+        """How much of each coordinate's noise the transcript may hide, all values of the answer at once."""
+        assert self.schedule is not None
+        share = (
+            Fraction(1, self.schedule.questions) if self.schedule.questions else question_share(at.question)
+        )
+        failure = self.schedule.noise_failure * share
+        kinds = len(part.mechanism.scales) * at.values
+        if isinstance(part.mechanism, GaussianNoise):
+            z, rounding = gaussian_multiplier(failure, kinds), Fraction(1, 2)
+        else:
+            z, rounding = laplace_multiplier(failure, kinds), Fraction(1)
+        return [Fraction(z) * scale + rounding for scale in part.mechanism.scales]
+
+    def _failure(self, question: int) -> Fraction:
+        """The part of the failure probability that this question's noise may use."""
+        assert self.schedule is not None
+        known = self.schedule.questions
+        return self.schedule.noise_failure * (Fraction(1, known) if known else question_share(question))
+
+
+@lru_cache(maxsize=16)
+def _schedule(validity: Validity, rows: int | None) -> WidthSchedule:
+    failure = 1 - validity.confidence
+    if validity.tolerance is not None and validity.questions is not None and rows is not None:
+        cap = Fraction(split_width(rows, validity.questions, failure).mu0)
+        return WidthSchedule.plan(failure, cap, 1, questions=validity.questions)
+    assert validity.stability is not None
+    return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions)
