@@ -16,6 +16,7 @@ from adyton.exact import UNITS_PER_ONE, decimal_text
 from adyton.show import Sheet, Shown, number
 
 Key = str | int | bool
+_AT_ONCE = "for all answers of the study at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ class Answer(Shown):
         reasons = "; ".join(sorted(absent))
         free = ", asked before: free of charge" if self.repeated else ""
         notes = (
-            f"Noise interval: 95 %, for these rows. Population interval: {reasons or 'for all answers at once'}.",
+            f"Noise interval: 95 %, for these rows. Population interval: {reasons or _AT_ONCE}.",
             f"Cost {self.cost}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",

@@ -1,0 +1,234 @@
+"""Population intervals through the whole curator: right for all answers at once, although the analyst adapts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import adyton
+from adyton.certify import Absent, Interval
+from adyton.curator.curator import Curator
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.study import Study, Validity, read_study
+
+ROWS = 3000
+FEATURES = 24
+COLUMNS = (
+    *(BooleanColumn(f"f{i}") for i in range(FEATURES)),
+    IntegerColumn("age", 0, 100),
+    CategoryColumn("region", ("north", "south")),
+)
+LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
+
+
+def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
+    """Fair coins, uniform ages and regions: every population value is known exactly."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"f{i}": rng.random(rows) < 0.5 for i in range(FEATURES)})
+    return frame.assign(age=rng.integers(0, 101, rows), region=rng.choice(["north", "south"], rows))
+
+
+def curator(seed: int = 0, neighbours: str = "replace", filter_name: str = "gdp", **validity: Any) -> Curator:
+    declared = Validity(Fraction(95, 100), **({"stability": Fraction(1, 20)} | validity))
+    limit = Guarantee(LIMIT.epsilon, Fraction(0)) if filter_name == "pure" else LIMIT
+    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    study = Study(Table("t", COLUMNS, ROWS), unit, limit, filter_name, validity=declared)
+    return adyton.open(study, data=sample(seed))
+
+
+def only(answer: adyton.Answer) -> Any:
+    ((value,),) = [row.values.values() for row in answer.rows]
+    return value
+
+
+def holds(interval: Interval | Absent, truth: float) -> bool:
+    assert isinstance(interval, Interval)
+    return interval.low <= truth <= interval.high
+
+
+def voting_analyst(asker: Curator, scale: float) -> tuple[bool, bool]:
+    """Asks for each coin how often it is heads, then how often a row agrees with most of the noisy leanings.
+
+    In the population every share is 1/2; among these rows the vote was chosen to look better than that.
+    Returns whether the noise intervals, and whether the population intervals, all contain the truth.
+    """
+    values = [only(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", scale=scale)) for i in range(FEATURES - 1)]
+    leaning = [1 if v.value > 0.5 else -1 for v in values]
+    votes = " + ".join(f"({w}) * CASE WHEN f{i} THEN 2 ELSE 0 END" for i, w in enumerate(leaning))
+    values.append(only(asker.ask(f"SELECT PROPORTION({votes} > {sum(leaning)}) FROM t", scale=scale)))
+    return (
+        all(holds(v.noise_interval, 0.5) for v in values),
+        all(holds(v.population_interval, 0.5) for v in values),
+    )
+
+
+def test_theorem_PEELING_the_interval_survives_an_analyst_who_adapts() -> None:
+    """40 studies.  A failure rate above 5 % would show (more than the 1e-6 quantile); naive intervals fail often."""
+    runs = 40
+    outcomes = []
+    for seed in range(runs):
+        with curator(seed, stability=Fraction(1, 4)) as asker:
+            outcomes.append(voting_analyst(asker, 0.004))
+    naive_failures = sum(not naive for naive, _ in outcomes)
+    failures = sum(not ours for _, ours in outcomes)
+    assert failures <= binom.isf(1e-6, runs, 0.05)
+    assert naive_failures >= runs // 2
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+def test_every_kind_of_answer_carries_an_interval_that_contains_the_population_value(
+    filter_name: str,
+) -> None:
+    """One study in each currency; a true failure rate of 5 % in all, and the bounds are far from tight."""
+    with curator(3, filter_name=filter_name) as asker:
+        price = {"scale": 100.0}
+        count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", **price))
+        assert holds(count.population_interval, ROWS / 2)
+        total = only(asker.ask("SELECT SUM(age) FROM t", scale=5000))
+        assert holds(total.population_interval, ROWS * 50)
+        mean = only(asker.ask("SELECT AVG(age) FROM t WHERE f1", scale=3))
+        assert holds(mean.population_interval, 50)
+        share = only(asker.ask("SELECT PROPORTION(f2) FROM t WHERE f3", scale=0.05))
+        assert holds(share.population_interval, 0.5)
+        for row in asker.ask(
+            "SELECT region, COUNT(*) AS n, AVG(age) AS a FROM t GROUP BY region", scale=200
+        ).rows:
+            assert holds(row.values["n"].population_interval, ROWS / 2)
+            assert holds(row.values["a"].population_interval, 50)
+        for value in (count, total, mean, share):
+            assert value.population_interval.low <= value.noise_interval.low
+            assert value.population_interval.high >= value.noise_interval.high
+
+
+def test_widths_grow_with_what_was_spent_and_old_answers_keep_theirs() -> None:
+    with curator(1) as asker:
+        first = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=200)).population_interval
+        for i in range(1, 9):
+            asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=60)
+        late = only(asker.ask("SELECT COUNT(*) FROM t WHERE f20", scale=200)).population_interval
+        assert late.high - late.low > first.high - first.low
+        assert only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=200)).population_interval == first
+
+
+def test_preview_says_how_wide_it_will_be() -> None:
+    with curator(1) as asker:
+        seen = asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=100).population["count"]
+        got = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)).population_interval
+        assert seen.half_width == pytest.approx((got.high - got.low) / 2)
+
+
+def test_beyond_the_cap_a_question_is_refused_free_of_charge() -> None:
+    with curator(1) as asker:
+        with pytest.raises(adyton.BudgetRefused, match="stability"):
+            asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
+        assert asker.statement().questions == 0
+        asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
+
+
+def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
+    with curator(1, beyond="answer") as asker:
+        early = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100))
+        assert isinstance(early.population_interval, Interval)
+        for where in ("f1", "f2"):
+            later = asker.ask(f"SELECT COUNT(*) FROM t WHERE {where}", scale=5 if where == "f1" else 1000)
+            assert isinstance(only(later).population_interval, Absent)
+            assert "beyond the stability" in str(later)
+            assert "PEELING" not in later.certificate.theorems
+        assert isinstance(
+            only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)).population_interval, Interval
+        )
+
+
+def test_a_known_number_of_questions_within_a_tolerance() -> None:
+    with curator(1, stability=None, questions=5, tolerance=Fraction(1, 5)) as asker:
+        for i in range(5):
+            value = only(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", scale=0.014))
+            assert value.population_interval.high - value.population_interval.low <= 0.4
+        with pytest.raises(adyton.BudgetRefused, match="questions"):
+            asker.ask("SELECT PROPORTION(f9) FROM t", scale=0.02)
+
+
+def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
+    with curator(1, neighbours="add-or-remove") as asker:
+        before = only(asker.ask("SELECT AVG(age) FROM t", scale=3))
+        assert isinstance(before.population_interval, Absent)
+        assert "ask COUNT(*)" in before.population_interval.reason
+        asker.ask("SELECT COUNT(*) FROM t", scale=100)
+        after = only(asker.ask("SELECT AVG(age) FROM t WHERE f1", scale=3))
+        assert holds(after.population_interval, 50)
+
+
+def test_without_a_declaration_nothing_is_said_about_a_population() -> None:
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT)
+    with adyton.open(study, data=sample(1)) as asker:
+        answer = asker.ask("SELECT COUNT(*) FROM t", scale=100)
+    assert isinstance(only(answer).population_interval, Absent)
+    assert "[validity]" in str(answer)
+
+
+def test_certificates_repeat_the_assumptions() -> None:
+    with curator(1) as asker:
+        certificate = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100).certificate
+    assert {"PEELING", "CENTRED-HINGE", "NOISE-GIVEN-TRANSCRIPT"} <= set(certificate.theorems)
+    assert "the units are independent draws from the population" in certificate.assumptions
+
+
+BASE = """
+[table]
+name = "t"
+source = "t.parquet"
+rows = 100000
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 1
+delta = 1e-6
+[columns.age]
+kind = "integer"
+low = 0
+high = 100
+[validity]
+"""
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ("stability = 0.02", "validity.independent must be true"),
+        ("independent = false\nstability = 0.02", "validity.independent must be true"),
+        ("independent = true", "give either validity.stability, or validity.tolerance"),
+        ("independent = true\nstability = 0.02\ntolerance = 0.1", "give either"),
+        ("independent = true\ntolerance = 0.1", "needs validity.questions"),
+        ("independent = true\nstability = 0", "validity.stability must be above 0"),
+        ("independent = true\nstability = nan", "finite number"),
+        ("independent = true\nstability = 3", "certifies nothing"),
+        ("independent = true\nstability = 0.02\nconfidence = 1", "validity.confidence must be"),
+        ("independent = true\nstability = 0.02\nbeyond = 'x'", "validity.beyond"),
+        ("independent = true\nstability = 0.02\nquestions = 0", "at least 1"),
+        (
+            "independent = true\ntolerance = 0.01\nquestions = 100000",
+            "certify 100000 adaptive questions within",
+        ),
+        ("independent = true\nstabilty = 0.02", "did you mean 'stability'?"),
+    ],
+)
+def test_a_wrong_validity_section_is_named_with_its_fix(section: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(BASE + section)
+    with pytest.raises(adyton.InvalidRequest) as caught:
+        read_study(tmp_path / "t.toml")
+    assert says in caught.value.message
+
+
+def test_a_validity_section_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(
+        BASE + "independent = true\nquestions = 100\ntolerance = 0.1\nbeyond = 'answer'\n"
+    )
+    expected = Validity(Fraction(95, 100), None, 100, Fraction(1, 10), "answer")
+    assert read_study(tmp_path / "t.toml").validity == expected
