@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("adyton.testing.ledger")
+pytest.register_assert_rewrite("adyton.testing.ledger", "adyton.testing.ledger_notes")
 
 from adyton.errors import InvalidRequest, LedgerCorrupt  # noqa: E402
 from adyton.ledger import Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger  # noqa: E402
@@ -161,6 +161,77 @@ class TestSqliteLedger(LedgerContract):
             with pytest.raises(LedgerCorrupt, match=said):
                 SqliteLedger(path)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "UPDATE notes SET text = 'b' WHERE place = 0",
+            "UPDATE notes SET place = 7 WHERE place = 1",
+            "DELETE FROM notes WHERE place = 0",
+            "UPDATE notes SET number = 2",
+            "INSERT INTO notes SELECT number, place + 1, text, digest FROM notes WHERE place = 1",
+        ],
+    )
+    def test_changed_notes_are_refused_by_the_file_and_found_by_verify(
+        self, make_ledger: Callable[[int], SqliteLedger], change: str
+    ) -> None:
+        ledger = make_ledger(10)
+        ledger.charge(order())
+        for index, text in enumerate(("a", "b")):
+            ledger.annotate(1, index, text)
+        connection = sqlite3.connect(ledger.path)
+        if not change.startswith("INSERT"):
+            with pytest.raises(sqlite3.IntegrityError, match="append only"):
+                connection.execute(change)
+            connection.rollback()
+        for trigger in ("update", "delete", "order"):
+            connection.execute(f"DROP TRIGGER notes_{trigger}")
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+        with pytest.raises(LedgerCorrupt):
+            ledger.verify()
+
+    @pytest.mark.parametrize("place", [0, 1, 3])
+    def test_the_file_itself_keeps_notes_in_order(
+        self, make_ledger: Callable[[int], SqliteLedger], place: int
+    ) -> None:
+        ledger = make_ledger(10)
+        ledger.charge(order())
+        for index, text in enumerate(("a", "b")):
+            ledger.annotate(1, index, text)
+        connection = sqlite3.connect(ledger.path)
+        for verb in ("INSERT", "INSERT OR REPLACE"):
+            with pytest.raises(sqlite3.IntegrityError, match="append only"):
+                connection.execute(f"{verb} INTO notes VALUES (1, {place}, 'x', 'y')")
+        connection.close()
+        assert ledger.notes(1) == ["a", "b"]
+
+    def test_a_ledger_from_before_notes_gets_them(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
+        ledger = make_ledger(10)
+        ledger.charge(order())
+        connection = sqlite3.connect(ledger.path)
+        connection.execute("DROP TABLE notes")
+        connection.commit()
+        connection.close()
+        assert ledger.notes(1) == []
+        ledger.verify()
+        assert ledger.annotate(1, 0, "a")
+        connection = sqlite3.connect(ledger.path)
+        with pytest.raises(sqlite3.IntegrityError, match="append only"):
+            connection.execute("DELETE FROM notes")
+        connection.close()
+        assert ledger.notes(1) == ["a"]
+
+    def test_the_cost_of_a_note_does_not_grow(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
+        ledger = make_ledger(10)
+        ledger.charge(order())
+        ledger.annotate(1, 0, "first")
+        ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
+        early = steps_of(ledger, lambda: ledger.annotate(1, 1, "early"))
+        for index in range(2, 2000):
+            ledger.annotate(1, index, "filling")
+        assert steps_of(ledger, lambda: ledger.annotate(1, 2000, "late")) <= 1.2 * early
+
     def test_a_closed_ledger_answers_nothing(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
         ledger.close()
@@ -171,6 +242,11 @@ class TestSqliteLedger(LedgerContract):
 
 def steps_of_a_charge(ledger: SqliteLedger) -> int:
     """How many instructions SQLite runs for one charge with a request id: look-up, limit, append."""
+    wanted = order(request=f"measured after {ledger.count()}")
+    return steps_of(ledger, lambda: ledger.charge(wanted))
+
+
+def steps_of(ledger: SqliteLedger, run: Callable[[], object]) -> int:
     steps = 0
 
     def count() -> int:
@@ -179,7 +255,7 @@ def steps_of_a_charge(ledger: SqliteLedger) -> int:
         return 0
 
     ledger._connection.set_progress_handler(count, 1)
-    ledger.charge(order(request=f"measured after {ledger.count()}"))
+    run()
     ledger._connection.set_progress_handler(None, 1)
     return steps
 
@@ -222,6 +298,8 @@ class TestLedgerOnDemand(LedgerContract):
         ledger = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10)
         assert (ledger.spent(), ledger.count(), list(ledger.receipts())) == (0, 0, [])
         assert ledger.repeated("q", "[]", 1) is ledger.requested("r") is ledger.recall(1) is None
+        assert ledger.receipt(1) is None
+        assert ledger.notes(1) == []
         assert ledger.verify().head == ledger.head() == ledger.header.digest
         assert not path.exists()
         ledger.charge(order(3))
@@ -242,3 +320,13 @@ class TestLedgerOnDemand(LedgerContract):
         SqliteLedger.create(path, header(10)).close()
         with pytest.raises(InvalidRequest, match="does not belong"):
             LedgerOnDemand(path, study="cd" * 32, currency="gdp", limit=10)
+
+
+def test_a_changed_note_in_memory_is_found_by_verify() -> None:
+    ledger = MemoryLedger(header(10))
+    ledger.charge(order())
+    ledger.annotate(1, 0, "a")
+    ledger.verify()
+    ledger._notes[1][0] = ("b", ledger._notes[1][0][1])
+    with pytest.raises(LedgerCorrupt, match="note 0 of receipt 1 was changed"):
+        ledger.verify()

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from adyton.accounting.filters import _sqrt_up
 from adyton.accounting.gaussian import delta_up
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
-from adyton.privacy import GaussianCost, Guarantee, PureCost
+from adyton.privacy import GaussianCost, Guarantee
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Strategy = Callable[[Array], Array]  # share of the mu**2 that is left, as a function of the answer just seen
@@ -171,7 +172,8 @@ def test_theorem_GDP_FILTER_adaptive_prices_never_pass_the_limit() -> None:
 
 
 def test_theorem_GDP_FILTER_refuses_what_it_cannot_price() -> None:
+    unproved = SimpleNamespace(pure=None, zcdp=Fraction(1), gdp=None)
     with pytest.raises(InvalidRequest, match="no proved mu"):
-        GDP.amount(PureCost(Fraction(1)))
+        GDP.amount(unproved)
     with pytest.raises(InvalidRequest, match="delta > 0"):
         GDP.allowed(Guarantee(Fraction(1), Fraction(0)))

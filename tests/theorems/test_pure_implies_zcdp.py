@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath as mp
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.privacy import PureCost
@@ -34,7 +34,7 @@ def test_theorem_PURE_IMPLIES_ZCDP_randomized_response(epsilon: str) -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_theorem_PURE_IMPLIES_ZCDP_sharp_constant(epsilon: str) -> None:
-    """epsilon tanh(epsilon / 2) would do as well, and nothing smaller."""
+    """epsilon tanh(epsilon / 2) is enough, and nothing smaller is."""
     with mp.workdps(60):
         e = mp.mpf(epsilon)
         sharp = e * mp.tanh(e / 2)
@@ -42,6 +42,19 @@ def test_theorem_PURE_IMPLIES_ZCDP_sharp_constant(epsilon: str) -> None:
         for alpha in ORDERS:
             assert randomized_response(epsilon, alpha) <= mp.mpf(alpha) * sharp
         assert randomized_response(epsilon, "1.000000001") > mp.mpf("0.9999") * sharp
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(st.floats(-30, 6).map(lambda x: Fraction(10**x)))
+@example(Fraction(1, 10**400))
+@example(Fraction(10**9))
+def test_theorem_PURE_IMPLIES_ZCDP_rounded_up_and_close(epsilon: Fraction) -> None:
+    rho = PureCost(epsilon).zcdp
+    with mp.workdps(60):
+        e = mp.mpf(epsilon.numerator) / epsilon.denominator
+        above = mp.mpf(rho.numerator) / rho.denominator / (e * mp.tanh(e / 2)) - 1
+        assert -(mp.mpf(10) ** -55) <= above <= mp.mpf(2) ** -48
+    assert rho <= min(epsilon, epsilon**2 / 2)
 
 
 @settings(deadline=None, max_examples=100)

@@ -5,19 +5,43 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Unpack
 
-from adyton.certify import Amount, Answer, Certificate, Preview, Promise, Proof, Statement, Step
-from adyton.curator.estimate import NOT_YET, bound_of, rows_of, scales_of, sensitivity_of
+from adyton.certify import (
+    Absent,
+    Amount,
+    Answer,
+    Bound,
+    Certificate,
+    Preview,
+    Promise,
+    Proof,
+    Statement,
+    Step,
+)
+from adyton.curator.estimate import (
+    Standing,
+    bound_of,
+    population_bound_of,
+    rows_of,
+    scales_of,
+    sensitivity_of,
+)
 from adyton.curator.plan import Plan, Planned, make_plan
+from adyton.curator.population import Population
 from adyton.curator.price import PriceWords, price_of
+from adyton.curator.stand_in import StandIn
+from adyton.curator.stream import Stream
+from adyton.curator.stream_plan import plan_stream
 from adyton.engines.base import Engine, Exact
-from adyton.errors import BudgetRefused, EngineFailed
+from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import float_up
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.draft import Draft, question_of
 from adyton.query.nodes import Question
+from adyton.sensitivity import Reading
 from adyton.study import Study
 from adyton.wire import released_from_text, released_to_text
 
@@ -31,6 +55,8 @@ class Curator:
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
+        self._population = Population(study)
+        self._stand_in = StandIn(study, ledger, self._population)
 
     def ask(
         self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
@@ -44,11 +70,12 @@ class Curator:
         order = plan.order(request)
         if known := self._asked_before(order):
             return self._certify(plan, *known, repeated=True)
+        self._population.check(self._standing_next(plan).at)
         self._engine.prepare()  # public facts only: a missing file is found before anything is charged
         charged = self._charge(order)
         if not charged.fresh:
             return self._certify(plan, charged.receipt, self._await(charged.receipt), repeated=True)
-        exact = self._read(plan)  # the only line that sees private data
+        exact = self._read([part.reading for part in plan.parts])  # the only line that sees private data
         noisy = [p.mechanism.release(e, self._bits) for p, e in zip(plan.parts, exact, strict=True)]
         stored = self._ledger.remember(charged.receipt.number, released_to_text(noisy))
         return self._certify(plan, charged.receipt, stored, repeated=False)
@@ -65,16 +92,45 @@ class Curator:
             question=plan.text,
             keys=tuple(plan.keys()),
             bounds={part.reading.name: bound_of(part, plan.matching) for part in plan.parts},
-            population_interval=NOT_YET,
+            population=self._population_preview(plan),
             cost=self._amount(plan.amount),
             left=self._amount(self._left(spent)),
             spent=self._promise(spent),
             spent_after=self._promise(spent + plan.amount) if fits else None,
             limit=self._limit(),
             steps=tuple(map(self._step, plan.parts)),
-            certificate=plan.certificate,
+            certificate=self._certificate(plan, self._standing_next(plan)),
             repeated=self._ledger.repeated(plan.text, plan.detail, plan.amount) is not None,
         )
+
+    def open_stream(
+        self,
+        *,
+        positives: int,
+        numeric: bool = False,
+        refresh: bool = False,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Stream:
+        """A stream of counts, charged now, at ``epsilon`` or a ``share``, whatever is fed into it later.
+
+        It halts after ``positives`` counts were found above their threshold.  ``numeric`` adds a noisy value
+        to each of them; ``refresh`` draws the noise of the threshold anew after each, which needs more noise.
+        """
+        left = self._left(self._ledger.spent())
+        plan = plan_stream(self.study, price_of(**price), left, positives, numeric, refresh)
+        spent_radius = self._ledger.spent_radius() + plan.radius
+        self._population.check(self._population.position(self._ledger.count() + 1, spent_radius, 1))
+        self._engine.prepare()
+        return self._stream(self._charge(plan.order(request)).receipt)
+
+    def stream(self, number: int) -> Stream:
+        """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
+        receipt = self._ledger.receipt(number)
+        if receipt is None:
+            raise InvalidRequest(f"there is no receipt {number}")
+        self._engine.prepare()
+        return self._stream(receipt)
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
@@ -126,14 +182,17 @@ class Curator:
             message = f"{refusal.message} (about epsilon {left:.3g} for a question of its own)"
             raise BudgetRefused(message, **refusal.facts, largest_epsilon=f"{left:.6g}") from None
 
-    def _read(self, plan: Plan) -> Exact:
+    def _read(self, readings: Sequence[Reading]) -> Exact:
         try:
-            return self._engine.exact([part.reading for part in plan.parts])
+            return self._engine.exact(readings)
         except Exception as error:
             # The engine's own words may quote a row, so neither the log nor the analyst gets them.
             reference = secrets.token_hex(6)
             _operator_log.error("the engine failed with %s (reference %s)", type(error).__name__, reference)
         raise EngineFailed(reference)
+
+    def _stream(self, receipt: Receipt) -> Stream:
+        return Stream(self.study, self._ledger, self._bits, lambda r: self._read([r])[0][0][0], receipt)
 
     def _await(self, receipt: Receipt) -> str:
         """The answer that another thread or process is making for the same request."""
@@ -145,16 +204,36 @@ class Curator:
         return stored
 
     def _certify(self, plan: Plan, receipt: Receipt, stored: str, *, repeated: bool) -> Answer:
+        standing = self._standing(plan, receipt.number, receipt.spent_radius)
         return Answer(
             question=plan.text,
-            rows=rows_of(plan, released_from_text(stored)),
+            rows=rows_of(plan, released_from_text(stored), standing),
             cost=self._amount(0 if repeated else receipt.order.amount),
             spent=self._promise(self._ledger.spent() if repeated else receipt.spent),
             limit=self._limit(),
             receipt=Proof(receipt.number, receipt.digest, receipt.previous),
-            certificate=Certificate(plan.certificate.theorems, plan.certificate.assumptions),
+            certificate=self._certificate(plan, standing),
             repeated=repeated,
         )
+
+    # What an answer may say about the population.
+
+    def _standing(self, plan: Plan, number: int, spent_radius: int) -> Standing:
+        at = self._population.position(number, spent_radius, len(plan.parts) * plan.question.cells)
+        return Standing(self._population, at, self._stand_in.units())
+
+    def _standing_next(self, plan: Plan) -> Standing:
+        """Where the answer would stand if it were asked now."""
+        return self._standing(plan, self._ledger.count() + 1, self._ledger.spent_radius() + plan.radius)
+
+    def _population_preview(self, plan: Plan) -> dict[str, Bound | Absent]:
+        standing = self._standing_next(plan)
+        return {part.reading.name: population_bound_of(part, standing, plan.matching) for part in plan.parts}
+
+    def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
+        theorems, assumptions = self._population.certificate(standing.at, standing.units)
+        known = plan.certificate
+        return Certificate(known.theorems + theorems, known.assumptions + assumptions)
 
     # The same facts in the words of an answer.
 

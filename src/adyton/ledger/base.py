@@ -133,6 +133,14 @@ class Ledger(Protocol):
 
     def recall(self, number: int) -> str | None: ...
 
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        """Append note ``index`` to a receipt if it is the next one, durably; False if another was first."""
+        ...
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        """The notes of a receipt, from note ``first`` on.  They may be secret; receipts never show them."""
+        ...
+
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         """The newest answer already given to this very question at this price."""
         ...
@@ -140,6 +148,8 @@ class Ledger(Protocol):
     def requested(self, request: str) -> Receipt | None:
         """The receipt that this request id was charged under."""
         ...
+
+    def receipt(self, number: int) -> Receipt | None: ...
 
     def spent(self) -> int: ...
 
@@ -214,6 +224,18 @@ def answer_digest(receipt: Receipt, answer: str) -> str:
     return _digest("answer", receipt.digest, answer)
 
 
+def note_digest(receipt: Receipt, index: int, text: str) -> str:
+    """Ties a note to its receipt and to its place among the notes."""
+    return _digest("note", receipt.digest, index, text)
+
+
+def is_next_note(receipt: Receipt, index: int, written: int) -> bool:
+    """Whether ``index`` is the place after the ``written`` notes; beyond it, notes have been lost."""
+    if index > written:
+        raise LedgerCorrupt(f"receipt {receipt.number} of the ledger has lost notes; nothing was answered")
+    return index == written
+
+
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -231,6 +253,11 @@ def check_text(value: object, what: str) -> None:
 def check_number(number: object) -> None:
     if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
         raise InvalidRequest("the number of a receipt is a whole number from 1 on")
+
+
+def check_index(index: object) -> None:
+    if type(index) is not int or not 0 <= index <= _LARGEST_NUMBER:
+        raise InvalidRequest("the index of a note is a whole number from 0 on")
 
 
 def _check_amount(value: object, what: str, least: int) -> None:

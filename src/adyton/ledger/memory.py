@@ -15,9 +15,12 @@ from adyton.ledger.base import (
     Receipt,
     Verification,
     charged_before,
+    check_index,
     check_number,
     check_text,
+    is_next_note,
     next_receipt,
+    note_digest,
     now,
     question_digest,
     replay,
@@ -33,6 +36,7 @@ class MemoryLedger:
         self._by_request: dict[str, Receipt] = {}
         self._answers: dict[int, str] = {}
         self._newest: dict[str, int] = {}
+        self._notes: dict[int, list[tuple[str, str]]] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -64,6 +68,30 @@ class MemoryLedger:
         check_number(number)
         with self._alone():
             return self._answers.get(number)
+
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        check_number(number)
+        check_index(index)
+        check_text(text, "a note")
+        with self._alone():
+            if number > len(self._receipts):
+                raise InvalidRequest(f"there is no receipt {number}")
+            receipt, written = self._receipts[number - 1], self._notes.setdefault(number, [])
+            if not is_next_note(receipt, index, len(written)):
+                return False
+            written.append((text, note_digest(receipt, index, text)))
+            return True
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        check_number(number)
+        check_index(first)
+        with self._alone():
+            return [text for text, _ in self._notes.get(number, [])[first:]]
+
+    def receipt(self, number: int) -> Receipt | None:
+        check_number(number)
+        with self._alone():
+            return self._receipts[number - 1] if number <= len(self._receipts) else None
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         with self._alone():
@@ -98,7 +126,13 @@ class MemoryLedger:
             return iter(tuple(self._receipts))
 
     def verify(self, expected_head: str | None = None) -> Verification:
-        return replay(self.header, self.receipts(), expected_head)
+        found = replay(self.header, self.receipts(), expected_head)
+        with self._alone():
+            for number, written in self._notes.items():
+                for index, (text, digest) in enumerate(written):
+                    if note_digest(self._receipts[number - 1], index, text) != digest:
+                        raise LedgerCorrupt(f"note {index} of receipt {number} was changed")
+        return found
 
     def close(self) -> None:
         """Nothing to close."""

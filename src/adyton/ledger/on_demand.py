@@ -38,6 +38,17 @@ class LedgerOnDemand:
         file = self._written()
         return file.recall(number) if file else None
 
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        return self._opened().annotate(number, index, text)
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        file = self._written()
+        return file.notes(number, first) if file else []
+
+    def receipt(self, number: int) -> Receipt | None:
+        file = self._written()
+        return file.receipt(number) if file else None
+
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         file = self._written()
         return file.repeated(question, detail, amount) if file else None

@@ -27,12 +27,21 @@ from adyton.ledger.base import (
     Verification,
     answer_digest,
     charged_before,
+    check_index,
     check_number,
     check_text,
     next_receipt,
     now,
     question_digest,
     replay,
+)
+from adyton.ledger.sqlite_notes import (
+    NOTES,
+    add_note,
+    check_notes,
+    make_notes,
+    numbers_with_notes,
+    read_notes,
 )
 
 _PATIENCE = 30.0  # seconds to wait for other writers
@@ -64,7 +73,9 @@ CREATE TRIGGER {table}_replace BEFORE INSERT ON {table}
     WHEN EXISTS (SELECT 1 FROM {table} WHERE number = NEW.number)
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
 """
-_SCHEMA = _TABLES + "".join(_GUARDS.format(table=table) for table in ("header", "receipts", "answers"))
+_SCHEMA = "".join(
+    [_TABLES, *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers")), *NOTES]
+)
 _RECEIPT = (
     "SELECT number, question, detail, amount, radius, request, "
     "spent, spent_radius, asked_at, previous, digest FROM receipts WHERE "
@@ -155,6 +166,29 @@ class SqliteLedger:
             receipt = _find(connection, "number = ?", number)
             return _read_answer(connection, receipt) if receipt else None
 
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        check_number(number)
+        check_index(index)
+        check_text(text, "a note")
+        with self._transaction() as connection:
+            receipt = _find(connection, "number = ?", number)
+            if receipt is None:
+                raise InvalidRequest(f"there is no receipt {number}")
+            make_notes(connection)
+            return add_note(connection, receipt, index, text)
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        check_number(number)
+        check_index(first)
+        with self._session() as connection:
+            receipt = _find(connection, "number = ?", number)
+            return read_notes(connection, receipt, first) if receipt else []
+
+    def receipt(self, number: int) -> Receipt | None:
+        check_number(number)
+        with self._session() as connection:
+            return _find(connection, "number = ?", number)
+
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         newest = "SELECT number FROM answers WHERE question = ? ORDER BY number DESC LIMIT 1"
         with self._session() as connection:
@@ -204,6 +238,7 @@ class SqliteLedger:
                 raise LedgerCorrupt("the file of the ledger is damaged")
         found = replay(self.header, self.receipts(), expected_head)
         self._check_answers()
+        self._check_notes()
         self._newest()  # also compares with the last receipt that this process has seen
         return found
 
@@ -240,6 +275,13 @@ class SqliteLedger:
                     _check_answer(connection, number)
             if not page:
                 return
+
+    def _check_notes(self) -> None:
+        with self._session() as connection:
+            numbers = numbers_with_notes(connection)
+        for number in numbers:  # one receipt at a time, so that a long stream does not hold the lock
+            with self._session() as connection:
+                check_notes(connection, _find(connection, "number = ?", number), number)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

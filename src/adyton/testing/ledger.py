@@ -34,6 +34,7 @@ from hypothesis.stateful import (
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Charged, Ledger, Order
+from adyton.testing.ledger_notes import NotesContract
 
 MakeLedger = Callable[[int], Ledger]
 Reopen = Callable[[Ledger], Ledger]
@@ -56,7 +57,7 @@ def order(amount: int = 1, question: str = "count", request: str | None = None, 
     return Order(question, '{"mechanism":"gaussian"}', amount, radius, request)
 
 
-class LedgerContract:
+class LedgerContract(NotesContract):
     """Subclass it, supply ``make_ledger``, and ``reopen`` if the history is kept."""
 
     @pytest.fixture

@@ -1,0 +1,67 @@
+"""The notes of a stream: its secret noise and its answers as text, in the order in which they happened.
+
+Note 0 is the noise of the first threshold.  Note k is the answer to the k-th question, together with the next
+noise where a positive draws it anew: one note, so that no crash can come between the two.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from adyton.errors import LedgerCorrupt
+from adyton.mechanisms import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """One question of a stream and its answer; ``offset`` is the noise of the thresholds from here on."""
+
+    question: str
+    threshold: Fraction
+    above: bool
+    value: int | None
+    left: int
+    offset: int = field(repr=False)
+
+
+def start_text(watch: Watch) -> str:
+    return json.dumps({"left": watch.left, "offset": str(watch.offset)})
+
+
+def start_from(text: str) -> Watch:
+    try:
+        note = json.loads(text)
+        return Watch(int(note["left"]), int(note["offset"]))
+    except (ValueError, TypeError, KeyError):
+        raise _unreadable() from None
+
+
+def fed_text(fed: Fed) -> str:
+    """Digits as text, because other readers of JSON know no large integers."""
+    return json.dumps(
+        {
+            "question": fed.question,
+            "threshold": str(fed.threshold),
+            "above": fed.above,
+            "value": None if fed.value is None else str(fed.value),
+            "left": fed.left,
+            "offset": str(fed.offset),
+        },
+        ensure_ascii=False,
+    )
+
+
+def fed_from(text: str) -> Fed:
+    try:
+        note = json.loads(text)
+        value = None if note["value"] is None else int(note["value"])
+        threshold, above = Fraction(note["threshold"]), note["above"] is True
+        return Fed(note["question"], threshold, above, value, int(note["left"]), int(note["offset"]))
+    except (ValueError, TypeError, KeyError):
+        raise _unreadable() from None
+
+
+def _unreadable() -> LedgerCorrupt:
+    return LedgerCorrupt("a note of a stream cannot be read back")  # without its text, which is secret

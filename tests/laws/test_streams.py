@@ -1,0 +1,661 @@
+"""The laws of streams, on a real DuckDB and real ledgers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import multiprocessing
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.curator.curator import Curator
+from adyton.curator.plan import stability_units
+from adyton.curator.stream_notes import fed_from
+from adyton.curator.stream_plan import largest_epsilon, machine_of, replace_one_cost
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.mechanisms import Watch
+from adyton.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.schema import BooleanColumn, IntegerColumn, Table
+from adyton.study import Study, Validity
+
+ROWS = 300
+COUNT = "SELECT COUNT(*) FROM people WHERE age < {}"  # exactly three rows for each year of age
+
+
+def people() -> pd.DataFrame:
+    return pd.DataFrame({"age": np.arange(ROWS) // 3, "smoker": np.arange(ROWS) % 2 == 0})
+
+
+def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1") -> Study:
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    table = Table("people", (IntegerColumn("age", 0, 120), BooleanColumn("smoker")), ROWS)
+    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    return Study(table, unit, Guarantee(Fraction(epsilon), delta), filter_name)
+
+
+def header(known: Study) -> Header:
+    return Header.fresh(known.fingerprint, known.filter_name, known.filter.allowed(known.limit))
+
+
+class Watched:
+    """The real engine, with a note of how much had been charged when it was read."""
+
+    def __init__(self, known: Study, ledger: Ledger) -> None:
+        self._engine = DuckDBEngine(known.table, known.unit, people())
+        self._ledger = ledger
+        self.charged_at_read: list[int] = []
+
+    def prepare(self) -> None:
+        self._engine.prepare()
+
+    def exact(self, readings: Any) -> Any:
+        self.charged_at_read.append(self._ledger.count())
+        return self._engine.exact(readings)
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+class Seeded:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(key=seed)
+
+    def words(self, count: int) -> Any:
+        return self._generator.random_raw(count)
+
+
+def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Curator, Watched, Ledger]:
+    kept = ledger or MemoryLedger(header(known))
+    engine = Watched(known, kept)
+    return Curator(known, engine, kept, Seeded(seed)), engine, kept
+
+
+def secrets_of(ledger: Ledger, number: int = 1) -> list[int]:
+    return [int(json.loads(text)["offset"]) for text in ledger.notes(number)]
+
+
+@pytest.fixture(params=["gdp", "zcdp", "pure"])
+def filter_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["replace", "add-or-remove"])
+def neighbours(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# The price -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_law_the_price_is_charged_once_and_before_any_reading(
+    filter_name: str, neighbours: str, numeric: bool
+) -> None:
+    curator, engine, ledger = asker(study(filter_name, neighbours))
+    stream = curator.open_stream(positives=3, epsilon="0.25", numeric=numeric)
+    assert (ledger.count(), engine.charged_at_read) == (1, [])
+    named = curator.study.filter.allowed(Guarantee(Fraction(1, 4), curator.study.limit.delta))
+    assert named * (1 - 1e-9) <= ledger.spent() <= named
+    for age in (90, 80, 70):
+        stream.feed(COUNT.format(age), above=1000)
+    assert engine.charged_at_read == [1, 1, 1]
+    assert ledger.count() == 1
+    assert stream.statement().cost.units == ledger.spent()
+
+
+def test_law_the_largest_pure_epsilon_that_fits_is_bought(filter_name: str) -> None:
+    rule = study(filter_name).filter
+    for units in (1, 10**6, 10**14, 56 * 10**15, 10**18, 10**20):
+        epsilon = largest_epsilon(rule, units)
+        assert rule.amount(PureCost(epsilon)) <= units
+        if units > 10**12:
+            assert rule.amount(PureCost(epsilon * (1 + Fraction(1, 10**8)))) > units
+
+
+def test_law_a_share_of_what_is_left_always_fits(filter_name: str, neighbours: str) -> None:
+    curator, _, ledger = asker(study(filter_name, neighbours))
+    for share in ("0.5", "0.3", 1):
+        curator.open_stream(positives=2, share=share)
+        assert ledger.spent() <= ledger.header.limit
+    assert ledger.header.limit - ledger.spent() < ledger.header.limit * 1e-9
+
+
+def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(filter_name: str) -> None:
+    curator, engine, ledger = asker(study(filter_name))
+    curator.ask("SELECT COUNT(*) FROM people", share="0.9")
+    before = ledger.spent()
+    with pytest.raises(adyton.BudgetRefused) as refused:
+        curator.open_stream(positives=2, epsilon="0.9")
+    assert {"requested", "spent", "limit", "largest", "currency"} <= set(refused.value.facts)
+    assert (ledger.spent(), len(engine.charged_at_read)) == (before, 1)
+
+
+def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: str, neighbours: str) -> None:
+    curator, _, ledger = asker(study(filter_name, neighbours))
+    curator.open_stream(positives=3, epsilon="0.25", numeric=True)
+    (receipt,) = ledger.receipts()
+    epsilon, exchanged = machine_of(receipt).cost().epsilon, replace_one_cost(machine_of(receipt)).epsilon
+    assert receipt.order.radius == stability_units(PureCost(exchanged))
+    if neighbours == "replace":
+        assert exchanged == epsilon
+    else:  # removing one and adding another is two steps; that not everything doubles is the noise's merit
+        assert epsilon < exchanged < 2 * epsilon
+
+
+def test_law_a_stream_beyond_the_certified_stability_is_refused_free_of_charge() -> None:
+    """Population intervals of later answers rest on everything released, streams included."""
+    known = replace(study(), validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
+    curator, engine, ledger = asker(known)
+    with pytest.raises(adyton.BudgetRefused, match="stability"):
+        curator.open_stream(positives=2, epsilon="0.9")
+    assert (ledger.count(), engine.charged_at_read) == (0, [])
+    curator.open_stream(positives=2, epsilon="0.1")
+    assert 0 < ledger.spent_radius() <= 25 * 10**14
+
+
+def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
+    frame = people().assign(person=np.arange(ROWS) // 3)
+    table = study("pure").table
+    limit = Guarantee(Fraction(1), Fraction(0))
+    scales = []
+    for rows in (1, 3):
+        unit = PrivacyUnit("add-or-remove", person="person", rows=rows)
+        with adyton.open(Study(table, unit, limit, "pure"), data=frame) as curator:
+            stream = curator.open_stream(positives=1, epsilon=1)
+            machine = machine_of(curator.receipts()[0])
+            assert machine.sensitivity == rows
+            assert stream.feed("SELECT COUNT(*) FROM people", above=10**6).above is False
+            scales.append(machine.question_scale)
+    assert scales[1] == pytest.approx(3 * scales[0], rel=1e-12)
+
+
+# Answers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_law_with_a_huge_epsilon_the_answers_are_the_truth(neighbours: str, refresh: bool) -> None:
+    curator, _, _ = asker(study("pure", neighbours, "400"))
+    stream = curator.open_stream(positives=8, epsilon=390, numeric=True, refresh=refresh)
+    for age, threshold in [
+        *((20, 59), (20, 60), (20, 61), (20, "59.999"), (20, 60.5), (20, -3), (0, -1), (0, 0)),
+        *((100, Fraction(599, 2)), (100, 300), (50, 149), (50, 150)),
+    ]:
+        answer = stream.feed(COUNT.format(age), above=threshold)
+        assert answer.above is (3 * age > Fraction(threshold))
+        assert answer.value == (3 * age if answer.above else None)
+    assert stream.statement().feeds == 12
+
+
+def test_law_a_threshold_between_two_whole_numbers_is_the_lower_one() -> None:
+    """No count lies between, so ``above`` means the same, and the noise decides the same way."""
+    said = []
+    for threshold in (100, "100.25", 100.999):
+        curator, _, _ = asker(study("pure"), seed=7)
+        stream = curator.open_stream(positives=20, epsilon="0.5")
+        said.append([stream.feed(COUNT.format(34), above=threshold).above for _ in range(20)])
+    assert said[0] == said[1] == said[2]
+    assert len(set(said[0])) == 2
+
+
+def test_law_every_answer_says_where_the_stream_stands() -> None:
+    curator, _, _ = asker(study("pure", epsilon="400"))
+    stream = curator.open_stream(positives=2, epsilon=300)
+    first, second = stream.feed(COUNT.format(9), above=1000), stream.feed(COUNT.format(9), above=0)
+    assert (first.above, first.value, first.positives_left, first.feeds) == (False, None, 2, 1)
+    assert (second.above, second.value, second.positives_left, second.feeds) == (True, None, 1, 2)
+    assert second.question == "SELECT COUNT(*) AS count FROM people WHERE (age < 9)"
+    assert stream.answers() == [first, second]
+    assert stream.statement().to_json()["halted"] is False
+    assert json.dumps(second.to_json())
+    assert "above" in str(second)
+    assert "1 of 2" in str(stream.statement())
+
+
+def test_law_the_same_question_again_gets_fresh_noise() -> None:
+    curator, _, _ = asker(study("pure"))
+    stream = curator.open_stream(positives=30, epsilon=1, numeric=True)
+    answers = [stream.feed(COUNT.format(34), above=100) for _ in range(30)]
+    assert len({a.above for a in answers}) == 2
+    values = [a.value for a in answers if a.above]
+    assert len(set(values)) > len(values) // 2
+    for answer in answers:
+        if answer.noise_interval is not None:
+            assert answer.noise_interval.low < answer.value < answer.noise_interval.high
+
+
+def test_law_answers_fall_as_the_accuracy_bound_says() -> None:
+    """200 questions beyond the 95 % error, on both sides: at seed 3 all are right."""
+    curator, _, _ = asker(study("pure", epsilon="2"), seed=3)
+    stream = curator.open_stream(positives=101, epsilon=2)
+    error = stream.error(200)
+    for k in range(200):
+        truth = k % 2 == 0
+        threshold = 150 - error - 1 if truth else 150 + error + 1
+        assert stream.feed(COUNT.format(50), above=threshold).above is truth
+
+
+# Halting -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positives", [1, 2, 5])
+@pytest.mark.parametrize("refresh", [False, True])
+def test_law_a_stream_halts_after_exactly_its_positives(positives: int, refresh: bool) -> None:
+    curator, engine, ledger = asker(study("pure", epsilon="400"))
+    stream = curator.open_stream(positives=positives, epsilon=200, refresh=refresh)
+    for k in range(positives):
+        assert stream.feed(COUNT.format(50), above=10**6).positives_left == positives - k
+        assert stream.feed(COUNT.format(50), above=-5).positives_left == positives - k - 1
+    assert stream.statement().halted
+    before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
+    for again in (stream, curator.stream(stream.number)):
+        with pytest.raises(adyton.BudgetRefused, match="halted") as refused:
+            again.feed(COUNT.format(50), above=10**6)
+        assert refused.value.facts["currency"] == "positives"
+        assert refused.value.facts["spent"] == refused.value.facts["limit"] == str(positives)
+    assert (ledger.spent(), ledger.notes(1), len(engine.charged_at_read)) == before
+    curator.ask("SELECT COUNT(*) FROM people", epsilon=1)  # one stream never ends a session
+
+
+# Refusals are free -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "above"),
+    [
+        ("SELECT smoker, COUNT(*) FROM people GROUP BY smoker", 3),
+        ("SELECT SUM(age) FROM people", 3),
+        ("SELECT AVG(age) FROM people", 3),
+        ("SELECT PROPORTION(smoker) FROM people", 3),
+        ("SELECT COUNT(*), COUNT(age) FROM people", 3),
+        ("SELECT COUNT(*) FROM elsewhere", 3),
+        (adyton.mean("age"), 3),
+        (adyton.histogram("smoker"), 3),
+        (None, 3),
+        (COUNT.format(3), None),
+        (COUNT.format(3), float("nan")),
+        (COUNT.format(3), float("inf")),
+        (COUNT.format(3), "1e999999"),
+        (COUNT.format(3), True),
+        (COUNT.format(3), "many"),
+    ],
+    ids=str,
+)
+def test_law_what_is_not_one_count_with_a_threshold_is_refused(question: Any, above: Any) -> None:
+    curator, engine, ledger = asker(study())
+    stream = curator.open_stream(positives=2, epsilon="0.1")
+    before = (ledger.spent(), ledger.notes(1))
+    with pytest.raises(adyton.InvalidRequest):
+        stream.feed(question, above=above)
+    assert (ledger.spent(), ledger.notes(1), engine.charged_at_read) == (*before, [])
+    assert stream.feed(adyton.count(where="smoker"), above=0).feeds == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"positives": 0},
+        {"positives": -1},
+        {"positives": 1.0},
+        {"positives": True},
+        {"positives": None},
+        {"positives": 10**7},
+        {"positives": 2, "epsilon": None},
+        {"positives": 2, "epsilon": None, "within": 5},
+        {"positives": 2, "epsilon": None, "scale": 5},
+        {"positives": 2, "share": "0.5"},
+        {"positives": 2, "epsilon": 0},
+        {"positives": 2, "epsilon": float("nan")},
+        {"positives": 2, "epsilon": None, "share": "1e-17"},
+        {"positives": 10**6, "epsilon": None, "share": "1e-14"},
+        {"positives": 2, "numeric": 1},
+        {"positives": 2, "refresh": "yes"},
+        {"positives": 2, "request": ""},
+    ],
+    ids=str,
+)
+def test_law_a_stream_that_makes_no_sense_is_refused_free_of_charge(wrong: dict[str, Any]) -> None:
+    curator, engine, ledger = asker(study())
+    with pytest.raises(adyton.InvalidRequest):
+        curator.open_stream(**({"epsilon": "0.1"} | wrong))
+    assert (ledger.count(), engine.charged_at_read) == (0, [])
+
+
+def test_law_a_receipt_that_paid_for_something_else_is_no_stream() -> None:
+    curator, _, _ = asker(study())
+    curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
+    with pytest.raises(adyton.InvalidRequest, match="did not pay for a stream"):
+        curator.stream(1)
+    for number in (2, 0, -1, "1", None):
+        with pytest.raises(adyton.InvalidRequest):
+            curator.stream(number)  # type: ignore[arg-type]
+
+
+# One request, one charge ---------------------------------------------------------------------------------------
+
+
+def test_law_a_request_id_opens_one_stream() -> None:
+    curator, _, ledger = asker(study())
+    first = curator.open_stream(positives=2, epsilon="0.1", request="a")
+    first.feed(COUNT.format(50), above=10**9)
+    again = curator.open_stream(positives=2, epsilon="0.1", request="a")
+    assert (again.number, ledger.count(), again.statement().feeds) == (first.number, 1, 1)
+    with pytest.raises(adyton.InvalidRequest, match="already used"):
+        curator.open_stream(positives=3, epsilon="0.1", request="a")
+
+
+def test_law_without_a_request_id_each_stream_is_new() -> None:
+    curator, _, ledger = asker(study())
+    one, two = (curator.open_stream(positives=2, epsilon="0.1") for _ in range(2))
+    assert (one.number, two.number, ledger.count()) == (1, 2, 2)
+    one.feed(COUNT.format(50), above=10**9)
+    assert (one.statement().feeds, two.statement().feeds) == (1, 0)
+
+
+# The state cannot be reset -----------------------------------------------------------------------------------------
+
+
+def sqlite(known: Study, path: Path) -> SqliteLedger:
+    return SqliteLedger.open_or_create(path, header(known))
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_law_a_restart_changes_nothing(tmp_path: Path, refresh: bool) -> None:
+    known = study("pure", epsilon="400")
+    seen: list[list[int]] = []
+    for start, left in enumerate((3, 2, 1)):
+        ledger = sqlite(known, tmp_path / "people.ledger")
+        curator, _, _ = asker(known, ledger, seed=start)
+        stream = curator.stream(1) if start else curator.open_stream(positives=3, epsilon=9, refresh=refresh)
+        assert stream.statement().positives_left == left
+        assert stream.feed(COUNT.format(50), above=10**6).above is False
+        assert stream.feed(COUNT.format(50), above=-(10**6)).positives_left == left - 1
+        seen.append(secrets_of(ledger))
+        ledger.verify()
+        ledger.close()
+    for earlier, later in itertools.pairwise(seen):
+        assert later[: len(earlier)] == earlier
+    assert (len(set(seen[-1])) == 1) is not refresh
+
+
+class Interrupted:
+    """A ledger whose process dies at one call, before or after it took effect."""
+
+    def __init__(self, ledger: Ledger, verb: str, nth: int, after: bool) -> None:
+        self._ledger, self._verb, self._nth, self._after = ledger, verb, nth, after
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._ledger, name)
+        if name != self._verb:
+            return real
+
+        def call(*words: Any) -> Any:
+            self._nth -= 1
+            if self._nth == 0 and not self._after:
+                raise KeyboardInterrupt
+            done = real(*words)
+            if self._nth == 0:
+                raise KeyboardInterrupt
+            return done
+
+        return call
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("verb", "nth"),
+    [("charge", 1), *(("annotate", n) for n in (1, 2, 3, 4)), *(("notes", n) for n in (1, 2, 3, 4, 5, 6))],
+)
+@pytest.mark.parametrize("refresh", [False, True])
+def test_law_a_crash_at_any_step_loses_no_privacy(verb: str, nth: int, after: bool, refresh: bool) -> None:
+    """Two positives and one negative are asked for; the process dies somewhere; another one goes on."""
+    known = study("pure", epsilon="400")
+    ledger = MemoryLedger(header(known))
+    engine = Watched(known, ledger)
+    answers = []
+    try:
+        dying = Curator(known, engine, Interrupted(ledger, verb, nth, after), Seeded(1))  # type: ignore[arg-type]
+        stream = dying.open_stream(positives=2, epsilon=100, refresh=refresh)
+        for threshold in (-(10**6), 10**6, -(10**6)):
+            answers.append(stream.feed(COUNT.format(50), above=threshold))  # noqa: PERF401
+    except KeyboardInterrupt:
+        pass
+    if not ledger.count():
+        assert engine.charged_at_read == []  # nothing was charged, so nothing was read
+        return
+    before = secrets_of(ledger)
+    recovered = Curator(known, engine, ledger, Seeded(2)).stream(1)
+    assert recovered.answers()[: len(answers)] == answers
+    assert secrets_of(ledger)[: len(before)] == before
+    positives = sum(a.above for a in recovered.answers())
+    assert recovered.statement().positives_left == 2 - positives
+    while not recovered.statement().halted:
+        recovered.feed(COUNT.format(50), above=-(10**6))
+    assert sum(a.above for a in recovered.answers()) == 2
+    assert len(answers) <= len(recovered.answers())
+    assert ledger.count() == 1
+
+
+def test_law_the_threshold_is_stored_before_the_first_reading() -> None:
+    curator, engine, ledger = asker(study())
+    stream = curator.open_stream(positives=1, epsilon="0.1")
+    assert len(ledger.notes(1)) == 1
+    assert engine.charged_at_read == []
+    stream.feed(COUNT.format(50), above=10**9)
+    assert len(ledger.notes(1)) == 2
+
+
+def test_law_a_feed_that_fails_in_the_engine_says_nothing_and_uses_no_positive(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    curator, engine, ledger = asker(study())
+    stream = curator.open_stream(positives=1, epsilon="0.1")
+
+    def broken(readings: Any) -> Any:
+        raise RuntimeError("row 3 holds canary-8675309")
+
+    engine.exact = broken  # type: ignore[method-assign]
+    with caplog.at_level(logging.DEBUG), pytest.raises(adyton.EngineFailed) as failed:
+        stream.feed(COUNT.format(50), above=3)
+    assert "canary" not in str(failed.value) + caplog.text
+    assert failed.value.__context__ is None
+    assert (len(ledger.notes(1)), stream.statement().positives_left) == (1, 1)
+
+
+# Several at once ---------------------------------------------------------------------------------------------------
+
+
+class Overtaken:
+    """A ledger in which somebody else feeds the stream just before the next note is written."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.first: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        if self.first is not None:
+            first, self.first = self.first, None
+            first()
+        return self._ledger.annotate(number, index, text)
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_law_who_comes_second_compares_again_with_what_the_first_left(refresh: bool) -> None:
+    known = study("pure", epsilon="400")
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    stream = late.open_stream(positives=2, epsilon=300, refresh=refresh)
+    slow.first = lambda: quick.stream(1).feed(COUNT.format(50), above=-(10**6))
+    answer = stream.feed(COUNT.format(50), above=-(10**6))
+    assert (answer.positives_left, answer.feeds) == (0, 2)
+    assert [fed_from(text).left for text in ledger.notes(1, 1)] == [1, 0]
+
+
+def test_law_who_comes_second_to_a_halted_stream_gets_nothing() -> None:
+    known = study("pure", epsilon="400")
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    stream = late.open_stream(positives=1, epsilon=300)
+    slow.first = lambda: quick.stream(1).feed(COUNT.format(50), above=-(10**6))
+    with pytest.raises(adyton.BudgetRefused, match="halted"):
+        stream.feed(COUNT.format(50), above=-(10**6))
+    assert len(ledger.notes(1)) == 2
+
+
+def test_law_threads_share_one_stream() -> None:
+    curator, _, ledger = asker(study("pure", epsilon="400"))
+    stream = curator.open_stream(positives=7, epsilon=300)
+
+    def feed(k: int) -> bool:
+        try:
+            return stream.feed(COUNT.format(50), above=(10**6 if k % 3 else -(10**6))).above
+        except adyton.BudgetRefused:
+            return False
+
+    with ThreadPoolExecutor(4) as pool:
+        said = list(pool.map(feed, range(60)))
+    assert sum(said) == 7
+    assert [fed_from(text).above for text in ledger.notes(1, 1)].count(True) == 7
+    ledger.verify()
+
+
+def _feed_until_halted(path: str, seed: int, results: Any) -> None:
+    known = study("pure", epsilon="400")
+    ledger = sqlite(known, Path(path))
+    curator, _, _ = asker(known, ledger, seed)
+    stream, positives, feeds = curator.stream(1), 0, []
+    try:
+        while True:
+            answer = stream.feed(COUNT.format(50), above=-(10**6))
+            positives += answer.above
+            feeds.append(answer.feeds)
+    except adyton.BudgetRefused:
+        results.put((positives, feeds))
+    ledger.close()
+
+
+def test_law_two_processes_share_one_stream(tmp_path: Path) -> None:
+    known, path = study("pure", epsilon="400"), tmp_path / "people.ledger"
+    ledger = sqlite(known, path)
+    asker(known, ledger)[0].open_stream(positives=25, epsilon=399)
+    method = multiprocessing.get_context("spawn")
+    results = method.Queue()
+    workers = [method.Process(target=_feed_until_halted, args=(str(path), n, results)) for n in (5, 6)]
+    for worker in workers:
+        worker.start()
+    found = [results.get(timeout=30) for _ in workers]
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    assert sum(positives for positives, _ in found) == 25
+    assert sorted(n for _, feeds in found for n in feeds) == list(range(1, 26))
+    assert len(set(secrets_of(ledger))) == 1
+    ledger.verify()
+    ledger.close()
+
+
+# Secrets and tampering -----------------------------------------------------------------------------------------------
+
+
+def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = 987654321987
+    known = study("pure", epsilon="400")
+    curator, _, ledger = asker(known)
+    monkeypatch.setattr(
+        "adyton.mechanisms.sparse.Sparse.start", lambda self, bits: Watch(self.positives, secret)
+    )
+    stream = curator.open_stream(positives=1, epsilon=300)
+    assert secrets_of(ledger) == [secret]
+    answer = stream.feed(COUNT.format(50), above=3)
+    shown = [
+        repr(stream),
+        str(stream),
+        repr(answer),
+        str(answer),
+        repr(stream.statement()),
+        str(stream.statement()),
+    ]
+    shown += [json.dumps(answer.to_json()), json.dumps(stream.statement().to_json()), repr(stream.answers())]
+    shown += [repr(curator.receipts()), repr(curator.statement()), str(curator.statement())]
+    shown += [repr(fed_from(ledger.notes(1)[1])), repr(ledger.verify())]
+    above = stream.feed(COUNT.format(50), above=-(2 * 10**12))
+    assert above.above
+    with pytest.raises(adyton.BudgetRefused) as refused:
+        stream.feed(COUNT.format(50), above=3)
+    shown += [repr(above), refused.value.message, json.dumps(refused.value.to_json())]
+    assert not [text for text in shown if str(secret) in text]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_law_tampered_notes_are_found(tmp_path: Path, place: int) -> None:
+    known = study("pure", epsilon="400")
+    ledger = sqlite(known, tmp_path / "people.ledger")
+    curator, _, _ = asker(known, ledger)
+    stream = curator.open_stream(positives=2, epsilon=300)
+    stream.feed(COUNT.format(50), above=-(10**6))
+    connection = sqlite3.connect(ledger.path)
+    connection.execute("DROP TRIGGER notes_update")
+    text = json.loads(ledger.notes(1)[place]) | {"left": 2, "offset": "5"}
+    connection.execute("UPDATE notes SET text = ? WHERE place = ?", (json.dumps(text), place))
+    connection.commit()
+    connection.close()
+    with pytest.raises(adyton.LedgerCorrupt):
+        curator.verify()
+    with pytest.raises(adyton.LedgerCorrupt):
+        curator.stream(1).statement()
+    ledger.close()
+
+
+def test_law_lost_notes_stop_a_stream_that_has_seen_them(tmp_path: Path) -> None:
+    known = study("pure", epsilon="400")
+    ledger = sqlite(known, tmp_path / "people.ledger")
+    curator, _, _ = asker(known, ledger)
+    stream = curator.open_stream(positives=2, epsilon=300)
+    stream.feed(COUNT.format(50), above=-(10**6))
+    connection = sqlite3.connect(ledger.path)
+    connection.execute("DROP TRIGGER notes_delete")
+    connection.execute("DELETE FROM notes WHERE place = 1")
+    connection.commit()
+    connection.close()
+    with pytest.raises(adyton.LedgerCorrupt, match="lost notes"):
+        stream.feed(COUNT.format(50), above=10**6)
+    ledger.close()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"left": "x", "offset": "1"}', '{"left": 1}'])
+def test_law_a_note_that_cannot_be_read_stops_the_stream(text: str) -> None:
+    curator, _, ledger = asker(study("pure"))
+    curator.open_stream(positives=1, epsilon="0.5")
+    ledger.annotate(1, 1, text)
+    with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
+        curator.stream(1).feed(COUNT.format(50), above=3)
+
+
+# Certificates ------------------------------------------------------------------------------------------------------
+
+
+def test_law_a_statement_names_its_theorems(filter_name: str, neighbours: str) -> None:
+    curator, _, _ = asker(study(filter_name, neighbours))
+    named = curator.open_stream(positives=2, epsilon="0.1", numeric=True).statement().certificate.theorems
+    assert {"SPARSE", "NUMERIC-SPARSE", "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE"} <= set(named)
+    assert ("MONOTONE-SPARSE" in named) is (neighbours == "add-or-remove")
+    assert ("PURE-IMPLIES-GDP" in named) is (filter_name == "gdp")
+    assert ("PURE-IMPLIES-ZCDP" in named) is (filter_name == "zcdp")
+    assert set(curator.study.filter.theorems) <= set(named)
+    pages = Path(__file__).parents[2] / "docs" / "theorems"
+    assert all((pages / f"{name}.md").exists() for name in named)
