@@ -1,0 +1,171 @@
+"""From counts to bounds: what k of n says about a probability, and what two probabilities say about a claim.
+
+A finalist is an event and a direction: it is held to be likelier on one input than on the other.  Each needs
+two bounds, one from below and one from above; all of these share the failure probability equally.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.special import special
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+FINALISTS = 5
+_ROUNDING = 1e-9  # relative; scipy's betaincinv is good to about 1e-13 (a test measures it)
+POWER = 0.95
+
+
+def least_probability(successes: int, trials: int, failure: float) -> float:
+    """A number that is at most the true probability, but with probability at most ``failure``.
+
+    Claim:    for X binomial(trials, p): P(least_probability(X) > p) <= failure, for every p.
+    Assumes:  the trials are independent and have one probability.
+    Source:   Clopper, Pearson 1934.  Theorem: CLOPPER-PEARSON.
+    """
+    if successes == 0:
+        return 0.0
+    found = float(special().betaincinv(successes, trials - successes + 1, failure))
+    return found * (1 - _ROUNDING)
+
+
+def greatest_probability(successes: int, trials: int, failure: float) -> float:
+    """The same from above.  Theorem: CLOPPER-PEARSON."""
+    if successes == trials:
+        return 1.0
+    found = float(special().betainccinv(successes + 1, trials - successes, failure))
+    return min(1.0, found * (1 + _ROUNDING))
+
+
+def epsilon_of(likely: Any, unlikely: Any, delta: float) -> Any:
+    """ln((likely - delta) / unlikely): the least epsilon that allows an event of these two probabilities."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(likely > delta, np.log(np.maximum(likely - delta, 0)) - np.log(unlikely), -np.inf)
+
+
+def mu_of(likely: Any, unlikely: Any) -> Any:
+    """The mu that a test of these two error probabilities needs at least: its point on the curve G_mu."""
+    return special().ndtri(likely) - special().ndtri(unlikely)
+
+
+def share(confidence: float, finalists: int = FINALISTS) -> float:
+    """The failure probability of each single bound."""
+    return (1 - confidence) / (2 * finalists)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An event as it was counted on the half of the samples that did not choose it."""
+
+    event: str
+    numerator: int  # 0 or 1: the input on which the event is likelier
+    counts: tuple[int, int]  # on the numerator, on the other
+    trials: int
+    likely: float  # bound from below
+    unlikely: float  # bound from above
+    bound: float
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "description": self.event,
+            "likelier_on": ("first", "second")[self.numerator],
+            "counts": list(self.counts),
+            "trials": self.trials,
+            "probability_at_least": self.likely,
+            "probability_at_most": self.unlikely,
+        }
+
+
+def judge(
+    event: str,
+    numerator: int,
+    counts: tuple[int, int],
+    trials: int,
+    failure: float,
+    loss: Callable[[Any, Any], Any],
+) -> Judged:
+    """The least loss that explains the counts, where ``loss`` grows with the first and falls with the second.
+
+    Claim:    at most the loss at the true probabilities, but with probability at most 2 * failure.
+    Assumes:  the event was fixed before these samples were drawn, and the samples are independent.
+    Source:   the two bounds, and a union bound.  Theorem: AUDIT-LOWER-BOUND.
+    """
+    likely = least_probability(counts[0], trials, failure)
+    unlikely = greatest_probability(counts[1], trials, failure)
+    return Judged(event, numerator, counts, trials, likely, unlikely, float(loss(likely, unlikely)))
+
+
+def detectable(
+    true_probabilities: Callable[[float], tuple[float, float]],
+    claimed: float,
+    trials: int,
+    failure: float,
+    loss: Callable[[Any, Any], Any],
+) -> float | None:
+    """The least true loss that would have been found with probability 0.95 or more, to three digits.
+
+    ``true_probabilities(x)`` are those of an event of a mechanism whose true loss is x; they move apart as x
+    grows.  Theorem: AUDIT-POWER.
+    """
+    if not _would_find(true_probabilities, claimed + 50, claimed, trials, failure, loss):
+        return None
+    low, high = claimed, claimed + 50
+    while high - low > 5e-4 * max(1.0, claimed):
+        middle = (low + high) / 2
+        if _would_find(true_probabilities, middle, claimed, trials, failure, loss):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _would_find(
+    true_probabilities: Callable[[float], tuple[float, float]],
+    true: float,
+    claimed: float,
+    trials: int,
+    failure: float,
+    loss: Callable[[Any, Any], Any],
+) -> bool:
+    """Whether even unlucky counts, each worse with probability 0.025 at most, would refute the claim."""
+    likely, unlikely = true_probabilities(true)
+    few = _quantile((1 - POWER) / 2, trials, likely)
+    many = trials - _quantile((1 - POWER) / 2, trials, 1 - unlikely)
+    judged = judge("", 0, (few, many), trials, failure, loss)
+    return judged.bound > claimed
+
+
+def _quantile(level: float, trials: int, probability: float) -> int:
+    """A count that a binomial variable falls below with probability at most ``level``."""
+    if probability <= 0:
+        return 0
+    spread = math.sqrt(trials * probability * (1 - probability))
+    guess = max(0, math.floor(trials * probability - 1.97 * spread) - 2)
+    while guess > 0 and special().bdtr(guess - 1, trials, probability) > level:
+        guess -= 1
+    while guess < trials and special().bdtr(guess, trials, probability) <= level:
+        guess += 1
+    return guess
+
+
+def randomized_response(delta: float) -> Callable[[float], tuple[float, float]]:
+    """The event that is easiest to find among all (epsilon, delta)-private ones: a bit, openly with delta."""
+
+    def probabilities(epsilon: float) -> tuple[float, float]:
+        honest = 1 / (1 + math.exp(-epsilon))
+        return delta + (1 - delta) * honest, (1 - delta) * (1 - honest)
+
+    return probabilities
+
+
+def as_rare_as(unlikely: float, delta: float) -> Callable[[float], tuple[float, float]]:
+    """An event as rare as one that was found."""
+    return lambda epsilon: (min(1.0, delta + math.exp(min(epsilon, 700.0)) * unlikely), unlikely)

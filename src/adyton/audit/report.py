@@ -1,0 +1,159 @@
+"""All trials in a row, as verdicts and as a page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
+from adyton.audit.catalogue import CATALOGUE, Entry, entry_named
+from adyton.audit.trade_off import TradeOff, audit_gdp
+from adyton.audit.trial import Trial, Wish
+from adyton.show import Sheet, Shown
+
+OnStep = Callable[[str, float], None]  # what is being tried, and how much of everything is done
+SLOWER = 10  # a mechanism that makes one output at a time gets a tenth of the samples
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    trial: Trial
+    verdict: Verdict
+    trade_off: TradeOff | None
+
+    @property
+    def refuted(self) -> bool:
+        found = (self.verdict, self.trade_off, self.trial.replayed)
+        return any(one is not None and one.refuted for one in found)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "neighbours": self.trial.neighbours,
+            **self.verdict.to_json(),
+            "trade_off": self.trade_off.to_json() if self.trade_off else None,
+            "replay": self.trial.replayed.to_json() if self.trial.replayed else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Shown):
+    tried: tuple[Tried, ...]
+
+    @property
+    def refuted(self) -> tuple[Tried, ...]:
+        return tuple(t for t in self.tried if t.refuted)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"refuted": len(self.refuted), "audits": [t.to_json() for t in self.tried]}
+
+    def sheet(self) -> Sheet:
+        rows = tuple(map(cells, self.tried))
+        return Sheet("Audits", HEADERS, rows, (self.summary(),), left_aligned=2)
+
+    def summary(self) -> str:
+        if not self.refuted:
+            return f"{len(self.tried)} audits, none of them refuted a claim."
+        return f"{len(self.refuted)} of {len(self.tried)} audits REFUTED a claim: " + "; ".join(
+            t.trial.title for t in self.refuted
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Contents(Shown):
+    """What can be audited by name."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "mechanisms": [{"name": e.name, "aliases": list(e.aliases), "about": e.about} for e in CATALOGUE]
+        }
+
+    def sheet(self) -> Sheet:
+        rows = tuple((e.name, ", ".join(e.aliases), e.about) for e in CATALOGUE)
+        return Sheet("Mechanisms to audit", ("name", "also called", "about"), rows, left_aligned=3)
+
+
+def run(
+    entries: Sequence[Entry],
+    wish: Wish,
+    samples: int,
+    confidence: float,
+    on_step: OnStep = lambda what, done: None,
+) -> Report:
+    """Every trial of every entry."""
+    tried: list[Tried] = []
+    for i, entry in enumerate(entries):
+        for trial in entry.trials(wish):
+            on_step(trial.title, i / len(entries))
+            tried.append(try_one(trial, samples, confidence))
+    return Report(tuple(tried))
+
+
+def try_one(trial: Trial, samples: int, confidence: float) -> Tried:
+    n = max(LEAST_SAMPLES, samples // SLOWER) if trial.slow else samples
+    verdict = audit(
+        trial.release, trial.pair, trial.claim, samples=n, confidence=confidence, name=trial.title
+    )
+    trade_off = None
+    if trial.mu is not None:
+        trade_off = audit_gdp(
+            trial.release, trial.pair, trial.mu, samples=n, confidence=confidence, name=trial.title
+        )
+    return Tried(trial, verdict, trade_off)
+
+
+def audit_named(
+    name: str, wish: Wish, samples: int, confidence: float, on_step: OnStep = lambda what, done: None
+) -> Verdict:
+    """The worst verdict over the pairs of one mechanism; they share what may fail."""
+    trials = list(entry_named(name).trials(wish))
+    each = 1 - (1 - confidence) / len(trials)
+    worst: Verdict | None = None
+    for i, trial in enumerate(trials):
+        found = audit(
+            trial.release,
+            trial.pair,
+            trial.claim,
+            samples=samples,
+            confidence=each,
+            on_progress=partial(_of_all, on_step, trial.title, i, len(trials)),
+        )
+        if worst is None or _excess(found) > _excess(worst):
+            where = found.event and replace(found.event, event=f"{found.event.event} ({trial.pair_name})")
+            worst = replace(found, mechanism=name, confidence=confidence, event=where)
+    assert worst is not None
+    return worst
+
+
+def _excess(verdict: Verdict) -> float:
+    return verdict.lower_bound - verdict.claim.epsilon
+
+
+def _of_all(on_step: OnStep, what: str, done_before: int, how_many: int, done: float) -> None:
+    on_step(what, (done_before + done) / how_many)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, float], None]]:
+    """A bar on the error stream, if a person is watching."""
+    if not sys.stderr.isatty():
+        yield lambda what, done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("auditing", total=1.0)
+        yield lambda what, done: bar.update(task, description=what, completed=done)
+
+
+HEADERS = ("mechanism and pair", "neighbours", "claim", "lower bound", "samples", "verdict")
+
+
+def cells(tried: Tried) -> tuple[str, ...]:
+    v = tried.verdict
+    claim = f"{v.claim.epsilon:.4g}" if v.claim.delta == 0 else f"{v.claim.epsilon:.4g}, {v.claim.delta:g}"
+    return v.mechanism, tried.trial.neighbours, claim, f"{v.lower_bound:.3f}", f"{v.samples:,}", v.verdict

@@ -1,0 +1,124 @@
+"""The same game for Gaussian claims: both error probabilities of the best tests, against the curve G_mu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adyton.audit.black_box import Mechanism, OnProgress, Pair, draw, finalists, name_of
+from adyton.audit.judge import POWER, Judged, detectable, mu_of, share
+from adyton.errors import InvalidRequest
+from adyton.show import Sheet, Shown
+from adyton.special import special
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A test: its false-positive probability is at most ``type_one``, its false-negative one ``type_two``."""
+
+    test: Judged
+
+    @property
+    def type_one(self) -> float:
+        return self.test.unlikely
+
+    @property
+    def type_two(self) -> float:
+        return 1 - self.test.likely
+
+    def least_type_two(self, mu: float) -> float:
+        """What mu-GDP allows at this false-positive probability: G_mu(type_one)."""
+        return float(special().ndtr(-special().ndtri(self.type_one) - mu))
+
+    def to_json(self) -> dict[str, object]:
+        return {"type_one": self.type_one, "type_two": self.type_two, "event": self.test.event}
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff(Shown):
+    """What an audit of a mu-GDP claim found."""
+
+    mechanism: str
+    claimed_mu: float
+    lower_bound: float
+    samples: int
+    confidence: float
+    verdict: Literal["consistent", "refuted"]
+    boxes: tuple[Box, ...]
+    power: float | None  # the least true mu that would have been found
+
+    @property
+    def refuted(self) -> bool:
+        return self.verdict == "refuted"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "mechanism": self.mechanism,
+            "claim": {"mu": self.claimed_mu},
+            "lower_bound": self.lower_bound,
+            "samples": self.samples,
+            "confidence": self.confidence,
+            "verdict": self.verdict,
+            "power": {"mu": self.power, "probability": POWER},
+            "tests": [box.to_json() for box in self.boxes],
+        }
+
+    def sheet(self) -> Sheet:
+        rows = tuple(
+            (
+                box.test.event,
+                f"{box.type_one:.5f}",
+                f"{box.type_two:.5f}",
+                f"{box.least_type_two(self.claimed_mu):.5f}",
+            )
+            for box in self.boxes
+        )
+        found = "nothing" if self.power is None else f"mu {self.power:.3f}"
+        notes = (
+            f"Claim mu {self.claimed_mu:g}; mu is at least {self.lower_bound:.4f}: {self.verdict}.",
+            f"With probability {POWER} {self.samples:,} samples of each input would have found {found} "
+            "in the Gaussian mechanism.",
+        )
+        headers = ("test", "type I at most", "type II at most", "mu-GDP allows")
+        return Sheet(f"Trade-off audit of {self.mechanism}", headers, rows, notes)
+
+
+def audit_gdp(
+    mechanism: Mechanism,
+    pair: Pair,
+    mu: float,
+    *,
+    samples: int = 200_000,
+    confidence: float = 0.999,
+    name: str | None = None,
+    vectorised: bool | None = None,
+    on_progress: OnProgress | None = None,
+) -> TradeOff:
+    """Try to refute that ``mechanism`` is mu-GDP on one ``pair``; the arguments are those of ``audit``.
+
+    Claim:    if the mechanism is mu-GDP on this pair, the verdict is "refuted" with probability at most
+              1 - confidence; so is a lower bound above the least true mu.
+    Assumes:  the outputs are independent draws.
+    Source:   Dong, Roth, Su 2022 (trade-off functions); Clopper, Pearson 1934.  Theorem: AUDIT-TRADE-OFF.
+    """
+    if not mu > 0:
+        raise InvalidRequest(f"mu must be above 0, not {mu:g}")
+    drawn = draw(mechanism, pair, samples, vectorised, on_progress)
+    judged = sorted(finalists(drawn, mu_of, confidence), key=lambda j: -j.bound)
+    bound = max(0.0, judged[0].bound) if judged else 0.0
+    trials = samples - samples // 2
+    return TradeOff(
+        mechanism=name or name_of(mechanism),
+        claimed_mu=mu,
+        lower_bound=bound,
+        samples=samples,
+        confidence=confidence,
+        verdict="refuted" if bound > mu else "consistent",
+        boxes=tuple(map(Box, judged)),
+        power=detectable(_in_the_middle, mu, trials, share(confidence), mu_of),
+    )
+
+
+def _in_the_middle(mu: float) -> tuple[float, float]:
+    """The threshold half way between the two means of the Gaussian mechanism."""
+    return float(special().ndtr(mu / 2)), float(special().ndtr(-mu / 2))

@@ -1,0 +1,43 @@
+"""One thing to try: a mechanism, two neighbouring inputs, and what is claimed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.audit.exact import Law
+from adyton.audit.replay import Replay
+from adyton.certify import Promise
+from adyton.noise import Bits
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a mechanism shall be calibrated to; delta is for those that need one."""
+
+    epsilon: Fraction
+    delta: Fraction
+    bits: Bits
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    mechanism: str
+    pair_name: str
+    neighbours: str
+    release: Callable[..., Any]
+    pair: tuple[Any, Any]
+    claim: Promise
+    mu: float | None = None  # if mu-GDP is claimed as well
+    replayed: Replay | None = None
+    laws: tuple[Law, Law] | None = None  # where both output laws can be written down
+    slow: bool = False  # one output at a time: gets a tenth of the samples
+
+    @property
+    def title(self) -> str:
+        return f"{self.mechanism}, {self.pair_name}"
+
+
+Listed = tuple[str, str, Callable[[Wish], Iterator[Trial]], tuple[str, ...]]  # name, about, trials, aliases

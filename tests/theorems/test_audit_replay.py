@@ -1,0 +1,180 @@
+"""Record and replay: a sound curator shows nothing but the sensitivity, and planted faults show at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.audit import replay
+from adyton.audit.catalogue import wish_of
+from adyton.audit.questions import QUESTIONS, ask_both
+from adyton.audit.replay import RecordingBits, ReplayedBits
+from adyton.curator import Curator, open_study
+from adyton.curator.plan import Plan
+from adyton.errors import InvalidRequest
+from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.study import Study
+
+TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
+QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
+
+
+class Seeded:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.Philox(seed))
+
+    def words(self, count: int) -> np.ndarray:
+        return self._generator.integers(0, 2**64, count, dtype=np.uint64)
+
+
+def study(neighbours: Neighbours = "replace", filter_name: str = "gdp") -> Study:
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 100)
+    return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(10), delta), filter_name)
+
+
+def people(*ages: float) -> pd.DataFrame:
+    return pd.DataFrame({"age": ages, "region": ["north", "south"] * (len(ages) // 2)})
+
+
+PAIR = people(30, 40, 50, 100), people(30, 40, 50, 0)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_theorem_REPLAY_finds_no_fault_in_the_curator(
+    name: str, neighbours: Neighbours, filter_name: str
+) -> None:
+    """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
+    found = ask_both(name, neighbours, filter_name, wish_of(bits=Seeded(1))).replayed
+    assert found.faults == ()
+    assert found.movements
+    if name != "hostile values":
+        assert any(m.l2_squared == m.l2_squared_allowed or m.l1 == m.l1_allowed for m in found.movements)
+
+
+def test_theorem_REPLAY_takes_anyones_tables_and_shows_itself() -> None:
+    found = replay(study(), PAIR, QUESTION, bits=Seeded(2), epsilon="1")
+    assert not found.refuted
+    assert found.movements[0].l1 == 100
+    assert found.movements[0].l1_allowed == 200  # had the row moved to the other region
+    assert found.to_json()["moved"][0]["l2"] == 100
+    assert "consistent" in str(found)
+
+
+# Planted faults ----------------------------------------------------------------------------------------------
+
+
+class ForgetsToClip:
+    """An engine whose integers obey nobody's bounds."""
+
+    def __init__(self, ages: list[float]) -> None:
+        self._ages = ages
+
+    def prepare(self) -> None: ...
+    def close(self) -> None: ...
+
+    def exact(self, readings: Any) -> Any:
+        return [[[int(sum(self._ages[::2])), int(sum(self._ages[1::2]))]]]
+
+
+def test_an_engine_that_clips_wrongly_is_found() -> None:
+    def opened(known: Study, data: pd.DataFrame) -> Curator:
+        made = open_study(known, data=data)
+        made._engine = ForgetsToClip(data["age"].tolist())  # type: ignore[assignment]
+        return made
+
+    wild = people(30, 40, 50, 5000), people(30, 40, 50, 0)
+    found = replay(study(), wild, QUESTION, opened_by=opened, bits=Seeded(3), epsilon="1")
+    assert found.refuted
+    assert any("moved farther" in fault for fault in found.faults)
+    assert not replay(study(), wild, QUESTION, bits=Seeded(3), epsilon="1").refuted  # the real engine clips
+
+
+class Impatient(Curator):
+    """Draws once more where the data are large: the time it takes, and the noise, then depend on them."""
+
+    def _read(self, plan: Plan) -> Any:
+        exact = super()._read(plan)
+        if exact[0][0][1] > 100:
+            self._bits.words(1)
+        return exact
+
+
+class Dear(Curator):
+    """Charges more where the data are large."""
+
+    def _plan(self, question: Any, price: Any) -> Plan:
+        plan = super()._plan(question, price)
+        self._engine.prepare()
+        large = self._engine.exact([plan.parts[0].reading])[0][0][1] > 100
+        extra = replace(plan.parts[0], amount=plan.parts[0].amount + large)
+        return replace(plan, parts=(extra, *plan.parts[1:]))
+
+
+class Loud(Curator):
+    """Adds its own extra noise where the data are large, after the words were read as usual."""
+
+    def _read(self, plan: Plan) -> Any:
+        exact = super()._read(plan)
+        if exact[0][0][1] > 100:
+            exact[0][0] = [value + 1 for value in exact[0][0]]
+        return exact
+
+
+class Silent(Curator):
+    """Refuses to answer where the data are small."""
+
+    def _read(self, plan: Plan) -> Any:
+        exact = super()._read(plan)
+        if exact[0][0][1] < 100:
+            raise InvalidRequest("too few")
+        return exact
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Impatient, "control flow differs at step"),
+        (Dear, "cost differs"),
+        (Loud, "noise depends on the data"),
+        (Silent, "outcome differs"),
+    ],
+)
+def test_a_planted_fault_is_found(kind: type[Curator], said: str) -> None:
+    def opened(known: Study, data: Any) -> Curator:
+        made = open_study(known, data=data)
+        return kind(known, made._engine, made._ledger)
+
+    found = replay(study(), PAIR, QUESTION, opened_by=opened, bits=Seeded(4), epsilon="1")
+    assert found.refuted
+    assert any(said in fault for fault in found.faults), found.faults
+
+
+def test_replay_does_not_spend_from_a_ledger_file(tmp_path: Any) -> None:
+    with pytest.raises(InvalidRequest, match="ledger file"):
+        replay(replace(study(), ledger=tmp_path / "x.ledger"), PAIR, QUESTION, epsilon="1")
+
+
+def test_replayed_bits_are_the_recorded_ones() -> None:
+    first = RecordingBits(Seeded(5))
+    words = [first.words(n) for n in (3, 1, 2)]
+    second = ReplayedBits(first.handed_out, Seeded(6))
+    assert all(np.array_equal(second.words(len(w)), w) for w in words)
+    assert len(second.words(4)) == 4  # beyond the record: fresh ones
+
+
+def test_import_adyton_does_not_import_the_auditor() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, adyton; raise SystemExit(any(m.startswith('adyton.audit') for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert adyton.__all__
