@@ -1,0 +1,288 @@
+"""The matrix mechanism: true output laws of neighbours, and errors as predicted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from noise_oracle import Seeded
+from scipy.stats import binom
+
+from adyton.accounting import gaussian
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.matrix import (
+    GaussianMatrix,
+    GeometricMatrix,
+    geometric_variance,
+    predicted_error,
+    rounded_variance,
+)
+from adyton.mechanisms.strategy import Strategy, identity, tree, wavelet
+from adyton.mechanisms.strategy_choice import best_strategy, error_factor, optimal_strategy, the_questions
+from adyton.mechanisms.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
+from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.privacy import NEIGHBOURS, Neighbours
+
+SMALL = [np.array([[1, 0], [0, 1]]), np.array([[1, 1], [1, -1]]), np.array([[2, -1], [1, 3]])]
+WORKLOADS: list[Workload] = [
+    Cells(12),
+    Prefixes(33),
+    Ranges(32),
+    Marginals((2, 3, 4), 1),
+    Marginals((2, 2, 2, 2), 2),
+    Questions([[1, 1, 0, 0, 1], [1, 1, 0, 0, 1]]),
+    Questions([[Fraction(1, 3), 1, 0], [-2, 0, Fraction(1, 2)]]),
+]
+
+
+def _moves(cells: int, neighbours: Neighbours) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All pairs of histograms of one unit (replace), or of one unit and none."""
+    points = [np.zeros(cells, dtype=np.int64), *np.eye(cells, dtype=np.int64)]
+    if neighbours == "replace":
+        return list(itertools.permutations(points, 2))
+    return [pair for p in points[1:] for pair in ((points[0], p), (p, points[0]))]
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("matrix", SMALL, ids=str)
+def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_gaussian_form_by_its_joint_law(
+    matrix: np.ndarray, neighbours: Neighbours
+) -> None:
+    """Both rows together, all neighbours: never easier to tell apart than mu says, and some by nearly that."""
+    mechanism = GaussianMatrix(Strategy("small", matrix), Fraction(9, 2), steps=2)
+    mu = math.sqrt(mechanism.cost(neighbours).gdp)
+    reach = 60
+    law = np.array([rounded_gaussian.pmf(4.5, z) for z in range(-2 * reach, 2 * reach + 1)])
+
+    def joint(histogram: np.ndarray) -> np.ndarray:
+        shifts = 2 * (matrix @ histogram)
+        one, two = (law[reach - s : 3 * reach - s + 1] for s in shifts)
+        return np.outer(one, two).ravel()
+
+    for epsilon in (0.0, 0.5, 1.5):
+        worst = max(
+            float(np.maximum(joint(x) - math.exp(epsilon) * joint(y), 0).sum())
+            for x, y in _moves(2, neighbours)
+        )
+        assert worst <= gaussian.delta_up(mu, epsilon) + 1e-12
+        assert worst > gaussian.delta_up(0.9 * mu, epsilon)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("matrix", SMALL, ids=str)
+def test_theorem_MATRIX_MECHANISM_PRIVACY_of_the_pure_form_by_every_output(
+    matrix: np.ndarray, neighbours: Neighbours
+) -> None:
+    mechanism = GeometricMatrix(Strategy("small", matrix), Fraction(5, 2))
+    epsilon = float(mechanism.cost(neighbours).epsilon)
+    outputs = list(itertools.product(range(-12, 13), repeat=2))
+
+    def log_law(histogram: np.ndarray) -> np.ndarray:
+        exact = matrix @ histogram
+        return np.array(
+            [
+                sum(two_sided_geometric.log_pmf(2.5, int(o - e)) for o, e in zip(y, exact, strict=True))
+                for y in outputs
+            ]
+        )
+
+    worst = max(float((log_law(x) - log_law(y)).max()) for x, y in _moves(2, neighbours))
+    assert worst == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("strategy", [identity(6), tree(6, 2), wavelet(6)], ids=lambda s: s.name)
+def test_theorem_MATRIX_MECHANISM_PRIVACY_what_is_released_is_the_measured_integer_and_its_noise(
+    strategy: Strategy,
+) -> None:
+    histogram = np.array([5, 0, 7, 1, 0, 10**12])
+    exact = [sum(int(a) * int(x) for a, x in zip(row, histogram, strict=True)) for row in strategy.matrix]
+    loud = GaussianMatrix(strategy, Fraction(37, 4), steps=3)
+    noise = rounded_gaussian.draw(9.25, strategy.rows, Seeded(1))
+    assert loud.release(histogram, Seeded(1)).tolist() == [
+        3 * e + n for e, n in zip(exact, noise.tolist(), strict=True)
+    ]
+    pure = GeometricMatrix(strategy, Fraction(37, 4))
+    noise = two_sided_geometric.draw(9.25, strategy.rows, Seeded(1))
+    assert pure.release(histogram, Seeded(1)).tolist() == [
+        e + n for e, n in zip(exact, noise.tolist(), strict=True)
+    ]
+
+
+@given(units=st.integers(10**6, 10**20), neighbours=st.sampled_from(NEIGHBOURS), branching=st.integers(2, 5))
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_law_calibrated_noise_never_costs_more_than_the_price(
+    units: int, neighbours: Neighbours, branching: int
+) -> None:
+    price, strategy = Fraction(units, 10**18), tree(9, branching)
+    gauss = GaussianMatrix.for_cost(strategy, neighbours, price)
+    pure = GeometricMatrix.for_cost(strategy, neighbours, price)
+    for cost in (gauss.cost(neighbours).gdp, pure.cost(neighbours).pure):
+        assert price * (1 - Fraction(1, 10**12)) <= cost <= price
+    assert (
+        gauss.radius().gdp <= gauss.cost(neighbours).gdp
+    )  # a ball around all points is not wider than 2 of them
+    assert float(gauss.sigma) >= 64 * math.sqrt(strategy.rows) * (1 - 1e-12)
+
+
+# Errors ---------------------------------------------------------------------------------------------------
+
+
+@given(sigma=st.floats(0.05, 4))
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_theorem_MATRIX_MECHANISM_ERROR_the_variances_of_the_noises(sigma: float) -> None:
+    by_sum = math.fsum(2 * z * z * rounded_gaussian.pmf(sigma, z) for z in range(1, 120))
+    assert rounded_variance(sigma) == pytest.approx(by_sum, rel=1e-9, abs=1e-12)
+    by_sum = math.fsum(2 * z * z * two_sided_geometric.pmf(sigma, z) for z in range(1, 400))
+    assert geometric_variance(sigma) == pytest.approx(by_sum, rel=1e-9, abs=1e-12)
+
+
+def test_theorem_MATRIX_MECHANISM_ERROR_is_the_exact_covariance_on_a_small_case() -> None:
+    """W A^+ written out by numpy's own pseudo-inverse."""
+    workload, strategy = Ranges(6), tree(6, 2)
+    rows = [[float(i <= c <= j) for c in range(6)] for i in range(6) for j in range(i, 6)]
+    inference = np.array(rows) @ np.linalg.pinv(strategy.matrix.astype(float))
+    assert error_factor(workload, strategy) == pytest.approx((inference**2).sum() / 21)
+    mechanism = GaussianMatrix(strategy, Fraction(3, 4), steps=2)
+    assert mechanism.predicted_error(workload) == pytest.approx(
+        (inference**2).sum() / 21 * rounded_variance(0.75) / 4
+    )
+    released = mechanism.release(np.arange(6), Seeded(3))
+    assert np.allclose(mechanism.answers(workload, released), inference @ released / 2)
+
+
+def test_theorem_MATRIX_MECHANISM_ERROR_at_a_price_is_trace_times_sensitivity_over_price() -> None:
+    workload, price = Ranges(20), Fraction(1, 7)
+    for strategy, neighbours in itertools.product((identity(20), tree(20, 3), wavelet(20)), NEIGHBOURS):
+        predicted = predicted_error(workload, strategy, neighbours, price)
+        by_hand = (
+            float((np.linalg.inv(strategy.gram) * workload.gram()).sum())
+            / workload.questions
+            * strategy.l2_diameter_squared(neighbours)
+            / float(price)
+        )
+        assert by_hand <= predicted <= by_hand * (1 + 1 / (12 * 64**2) + 1e-9)
+
+
+@pytest.mark.parametrize("strategy", [identity(16), tree(16, 2), wavelet(16)], ids=lambda s: s.name)
+@pytest.mark.parametrize("kind", [GaussianMatrix, GeometricMatrix])
+def test_theorem_MATRIX_MECHANISM_ERROR_is_what_releases_show(kind, strategy: Strategy) -> None:
+    """4,000 releases, a coarse grid (sigma = 0.8) so that rounding shows.
+
+    Bias: each of 136 ranges within 6.5 standard errors.  Mean squared error: within 6.5 standard errors of the
+    mean over releases.  A false alarm has probability below 137 * 1e-10, up to the normal approximation of a
+    mean of 4,000 bounded-kurtosis terms; the bits are fixed, so it never wavers.
+    """
+    mechanism, workload, runs = kind(strategy, Fraction(4, 5)), Ranges(16), 4000
+    histogram = np.arange(16) * 3
+    exact, bits = workload.numerators(histogram), Seeded(11)
+    errors = np.array(
+        [mechanism.answers(workload, mechanism.release(histogram, bits)) - exact for _ in range(runs)]
+    )
+    variance = rounded_variance(0.8) if kind is GaussianMatrix else geometric_variance(0.8)
+    deviations = np.sqrt(workload.variances(strategy.inverse) * variance)
+    assert np.all(np.abs(errors.mean(axis=0)) <= 6.5 * deviations / math.sqrt(runs))
+    squared = (errors**2).mean(axis=1)
+    slack = 6.5 * squared.std() / math.sqrt(runs)
+    assert abs(squared.mean() - mechanism.predicted_error(workload)) <= slack
+    assert slack < 0.13 * mechanism.predicted_error(workload)  # noise 0.9 times as loud would show
+
+
+@pytest.mark.parametrize("kind", [GaussianMatrix, GeometricMatrix])
+def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_cover(kind) -> None:
+    """3,000 releases; fewer covered than the 1e-9 quantile of the binomial law would be an alarm."""
+    strategy, workload, runs, bits = tree(8, 2), Prefixes(8), 3000, Seeded(12)
+    mechanism = kind.for_cost(strategy, "replace", Fraction(1, 2))
+    widths = mechanism.error(workload, 0.9)
+    none = np.zeros(8, dtype=np.int64)
+    errors = np.array([mechanism.answers(workload, mechanism.release(none, bits)) for _ in range(runs)])
+    covered = (np.abs(errors) <= widths).sum(axis=0)
+    assert covered.min() >= binom.ppf(1e-9, runs, 0.9)
+    if kind is GaussianMatrix:  # and not wider than it must be
+        assert covered.max() <= binom.ppf(1 - 1e-9, runs, 0.905)
+
+
+def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured() -> None:
+    total = Strategy("total", np.ones((1, 4), dtype=np.int64))
+    assert error_factor(Cells(4), total) == math.inf
+    assert error_factor(Questions([[1, 1, 1, 1]]), total) == pytest.approx(1.0)
+    with pytest.raises(InvalidRequest, match="does not measure enough"):
+        GaussianMatrix(total, Fraction(1)).answers(Cells(4), np.zeros(1, dtype=np.int64))
+    with pytest.raises(InvalidRequest, match="cells"):
+        error_factor(Cells(5), total)
+    with pytest.raises(InvalidRequest, match="confidence"):
+        GaussianMatrix(total, Fraction(1)).error(Questions([[1, 1, 1, 1]]), 1.0)
+
+
+# Strategies -----------------------------------------------------------------------------------------------
+
+
+def _least_possible(workload: Workload) -> float:
+    """A lower bound for every strategy with columns of length 1, by duality: 2 tr (V^1/2 G V^1/2)^1/2 - tr V.
+
+    It holds for all V; a few steps look for a good one.
+    """
+    multipliers = np.sqrt(np.diag(workload.gram()))
+    for _ in range(60):
+        scale = np.sqrt(multipliers)
+        values, vectors = np.linalg.eigh(scale[:, None] * workload.gram() * scale)
+        roots = np.sqrt(np.maximum(values, 0))
+        bound = (2 * roots.sum() - multipliers.sum()) / workload.questions
+        multipliers = (vectors**2) @ roots
+    return float(bound)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
+def test_theorem_OPTIMAL_STRATEGY_no_strategy_is_much_better(workload: Workload) -> None:
+    """Within a hundredth of a bound that holds for all strategies."""
+    strategy = optimal_strategy(workload)
+    reached = error_factor(workload, strategy) * strategy.l2_diameter_squared("add-or-remove")
+    bound = _least_possible(workload)
+    assert bound * (1 - 1e-6) <= reached <= bound * 1.01
+
+
+@given(data=st.data(), cells=st.integers(2, 6))
+@settings(deadline=None, derandomize=True, max_examples=40)
+def test_theorem_OPTIMAL_STRATEGY_beats_random_strategies(data: st.DataObject, cells: int) -> None:
+    rows = data.draw(
+        st.lists(
+            st.lists(st.integers(-4, 4), min_size=cells, max_size=cells), min_size=cells, max_size=cells + 3
+        )
+    )
+    workload = Ranges(cells)
+    best = optimal_strategy(workload)
+    reached = error_factor(workload, best) * best.l2_diameter_squared("add-or-remove")
+    if any(map(any, rows)):
+        rival = Strategy("rival", np.array(rows))
+        assert reached <= 1.01 * error_factor(workload, rival) * rival.l2_diameter_squared("add-or-remove")
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
+def test_the_best_strategy_is_never_worse_than_identity_or_the_questions(
+    workload: Workload, neighbours: Neighbours
+) -> None:
+    price = Fraction(1, 10)
+    best = best_strategy(workload, neighbours)
+    reached = predicted_error(workload, best, neighbours, price)
+    for rival in (identity(workload.cells), tree(workload.cells), the_questions(workload)):
+        assert reached <= predicted_error(workload, rival, neighbours, price) * (1 + 1e-4)
+    pure = best_strategy(workload, neighbours, norm=1)
+    reached = GeometricMatrix.for_cost(pure, neighbours, price).predicted_error(workload)
+    plain = GeometricMatrix.for_cost(identity(workload.cells), neighbours, price).predicted_error(workload)
+    assert reached <= plain * (1 + 1e-4)
+
+
+def test_ranges_are_answered_far_better_than_by_independent_noise() -> None:
+    """256 cells at one price: against noise on every cell ten times, on every range thousands of times better."""
+    workload, price = Ranges(256), Fraction(1, 10)
+    best = best_strategy(workload, "add-or-remove")
+    reached = predicted_error(workload, best, "add-or-remove", price)
+    cells = predicted_error(workload, identity(256), "add-or-remove", price)
+    ranges = int(workload.gram().max()) / float(price)  # a cell in the middle is in that many ranges
+    assert cells / reached > 10
+    assert ranges / reached > 1900

@@ -1,0 +1,242 @@
+"""Private multiplicative weights: what reaches the data, the true law of short runs, and the promised error."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from noise_oracle import Seeded
+from scipy.stats import binom
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.above_threshold import Watch
+from adyton.mechanisms.linear_question import Box, LinearQuestion, Weights
+from adyton.mechanisms.multiplicative_weights import most_updates
+from adyton.mechanisms.numeric_sparse import NumericSparse
+from adyton.mechanisms.private_mw import PmwAnswer, PmwPlan
+from adyton.noise import two_sided_geometric
+
+TOTAL, DENOMINATOR = 3, 2
+QUESTIONS: list[LinearQuestion] = [Weights([2, 1], 2), Weights([0, 2], 2), Weights([1, 0])]
+
+
+class Scripted:
+    """A stream whose answers were decided beforehand, and that remembers what it was fed."""
+
+    def __init__(self, real: NumericSparse, script: list[int | None]) -> None:
+        self.sparse = SimpleNamespace(sensitivity=real.sparse.sensitivity, monotone=False)
+        self.script, self.fed = iter(script), list[tuple[int, int, int | None]]()
+        self._left = real.sparse.positives
+
+    def start(self, bits: object) -> Watch:
+        return Watch(self._left, 0)
+
+    def step(self, watch: Watch, exact: int, threshold: int, bits: object) -> tuple[int | None, Watch]:
+        answer = next(self.script)
+        self.fed.append((exact, threshold, answer))
+        return answer, Watch(watch.left - (answer is not None), 0)
+
+
+def _run(
+    real: NumericSparse, histogram: np.ndarray, script: list[int | None]
+) -> tuple[list[PmwAnswer], list[tuple[int, int, int | None]], np.ndarray]:
+    stream = Scripted(real, script)
+    plan = PmwPlan(2, TOTAL, stream, threshold=2, gap=0.25)  # type: ignore[arg-type]
+    run, answers = plan.start(Seeded(0)), []
+    for question in QUESTIONS:
+        if run.halted:
+            break
+        try:
+            answers.append(run.ask(question, int(question.numerator(histogram)), Seeded(0)))
+        except StopIteration:
+            break
+    return answers, stream.fed, run.guess.weights
+
+
+def _log_chance(real: NumericSparse, fed: list[tuple[int, int, int | None]]) -> float:
+    """Of these answers, by the definition of the sparse vector: the threshold's noise is summed over."""
+    sparse, total = real.sparse, 0.0
+    t, q, v = (float(s) for s in (sparse.threshold_scale, sparse.question_scale, real.value_scale))
+    for offset in range(-60, 61):
+        chance = two_sided_geometric.pmf(t, offset)
+        for exact, threshold, answer in fed:
+            above = two_sided_geometric.tail(q, threshold + offset - exact)
+            chance *= 1 - above if answer is None else above * two_sided_geometric.pmf(v, answer - exact)
+        total += chance
+    return math.log(total)
+
+
+TABLES = [np.array(h) for h in itertools.product(range(4), repeat=2) if sum(h) <= TOTAL]
+SCRIPTS: list[list[int | None]] = [[*[None] * lead, value] for lead in range(6) for value in (-1, 2, 6)] + [
+    [None] * 6
+]
+
+
+def _neighbours(x: np.ndarray, y: np.ndarray, relation: str) -> bool:
+    move = x - y
+    return bool(np.abs(move).sum() == 1 or (relation == "replace" and sorted(move) == [-1, 1]))
+
+
+@pytest.mark.parametrize("relation", ["replace", "add-or-remove"])
+def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_neighbours(relation: str) -> None:
+    """Every place of the one positive, and several measured values; the guess changes between questions."""
+    real = NumericSparse.for_cost(Fraction(3), 1, sensitivity=DENOMINATOR)
+    epsilon = float(real.cost().epsilon)
+    law = np.array([[_log_chance(real, _run(real, x, s)[1]) for s in SCRIPTS] for x in TABLES])
+    gaps = [
+        float(np.abs(law[i] - law[j]).max())
+        for (i, x), (j, y) in itertools.combinations(enumerate(TABLES), 2)
+        if _neighbours(x, y, relation)
+    ]
+    assert max(gaps) <= epsilon * (1 + 1e-9)
+    assert max(gaps) > 0.5 * epsilon
+
+
+def test_theorem_PMW_PRIVACY_neighbours_feed_integers_no_farther_apart_than_the_sensitivity() -> None:
+    """Three positives: with the same answers so far, all else about the two runs is identical."""
+    real = NumericSparse.for_cost(Fraction(3), 3, sensitivity=DENOMINATOR)
+    script: list[int | None]
+    for script in ([3, None, 4, 2], [None, 3, None, None, 5], [None] * 6, [2, 2, 2]):
+        for x, y in itertools.combinations(TABLES, 2):
+            if not _neighbours(x, y, "replace"):
+                continue
+            (said, fed, guess), (said_y, fed_y, guess_y) = (_run(real, h, list(script)) for h in (x, y))
+            assert said == said_y
+            assert np.array_equal(guess, guess_y)
+            assert all(type(a) is int for a, _, _ in fed)
+            assert max(abs(a - b) for (a, _, _), (b, _, _) in zip(fed, fed_y, strict=True)) <= DENOMINATOR
+            assert [f[1:] for f in fed] == [f[1:] for f in fed_y]
+
+
+def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does() -> None:
+    stream = NumericSparse.for_cost(Fraction(1), 3)
+    plan = PmwPlan(4, 1000, stream, threshold=1, gap=0.1)
+    assert plan.cost() == stream.cost()
+    assert plan.cost().epsilon <= 1
+    run, bits = plan.start(Seeded(1)), Seeded(2)
+    question = Box((4,), {0: [0]})
+    for _ in range(200):
+        if run.halted:
+            break
+        run.ask(question, 10**6 if run.updates % 2 else -(10**6), bits)
+    assert run.halted
+    assert run.updates == 3
+    with pytest.raises(InvalidRequest, match="updates are spent"):
+        run.ask(question, 0, bits)
+
+
+# How good the answers are ---------------------------------------------------------------------------------
+
+
+def _questions(shape: tuple[int, ...], count: int, random: np.random.Generator) -> list[Box]:
+    made = []
+    for _ in range(count):
+        axes = random.choice(len(shape), 2, replace=False)
+        made.append(
+            Box(shape, {int(a): np.flatnonzero(random.random(shape[a]) < 0.5).tolist() or [0] for a in axes})
+        )
+    return made
+
+
+@pytest.mark.parametrize(("total", "epsilon"), [(200_000, 4), (1_000_000, 1)])
+def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
+    total: int, epsilon: int
+) -> None:
+    """20 runs of 150 questions over 256 cells; at a true 90 % fewer than the 1e-7 quantile would be an alarm.
+
+    The histogram has one heavy cell and questions are asked adaptively: after a measured answer the same
+    question is asked again, which must now be answered well.
+    """
+    shape, questions, runs = (4, 4, 4, 4), 150, 20
+    random, bits = np.random.Generator(np.random.Philox(5)), Seeded(7)
+    plan = PmwPlan.for_cost(Fraction(epsilon), 256, total, questions, confidence=0.9)
+    bound = plan.error(0.9, questions)
+    assert plan.cost().epsilon <= epsilon
+    assert bound < 0.45
+    good = 0
+    for _ in range(runs):
+        histogram = random.multinomial(total, random.dirichlet(np.full(256, 0.02)))
+        run, worst, again = plan.start(bits), 0.0, list[Box]()
+        for question in _questions(shape, questions, random):
+            asked = again.pop() if again else question
+            exact = int(asked.numerator(histogram))
+            answer = run.ask(asked, exact, bits)
+            worst = max(worst, abs(answer.mean - exact / total))
+            if answer.measured:
+                again.append(asked)
+        assert run.updates <= plan.stream.sparse.positives
+        good += worst <= bound and not run.halted
+    assert good >= binom.ppf(1e-7, runs, 0.9)
+
+
+def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_bounded() -> None:
+    """An adversary who always asks the worst question: the updates stay within ln(cells) / (2 gap**2)."""
+    cells, total = 64, 10**7
+    plan = PmwPlan.for_cost(Fraction(1), cells, total, 1000, confidence=0.999)
+    histogram = np.zeros(cells, dtype=np.int64)
+    histogram[5] = total
+    run, bits = plan.start(Seeded(8)), Seeded(9)
+    for _ in range(500):
+        question = Weights((histogram / total > run.guess.weights).astype(np.int64))
+        before = run.updates
+        old = -math.log(run.guess.weights[5])  # the relative entropy of the guess from the truth
+        answer = run.ask(question, int(question.numerator(histogram)), bits)
+        assert abs(answer.mean - 1) <= plan.error(0.999, 1000)
+        if run.updates > before:
+            assert old + math.log(run.guess.weights[5]) >= 2 * plan.gap**2
+    assert 1 <= run.updates <= most_updates(cells, plan.gap) < plan.stream.sparse.positives
+
+
+def test_a_run_that_is_resumed_goes_on_as_if_nothing_had_happened() -> None:
+    plan = PmwPlan(8, 1000, NumericSparse.for_cost(Fraction(1), 6), threshold=50, gap=0.1)
+    histogram = np.array([900, 0, 0, 0, 0, 0, 0, 100])
+    asked = [Box((2, 2, 2), {i % 3: [i % 2]}) for i in range(12)]
+    run = plan.start(Seeded(3))
+    for i, question in enumerate(asked[:6]):
+        run.ask(question, int(question.numerator(histogram)), Seeded(i))
+    assert 0 < run.updates < 6
+    again = plan.resume(run.watch, run.corrections)
+    assert again.updates == run.updates
+    assert "offset" not in repr(run.watch)
+    for i, question in enumerate(asked[6:]):
+        if run.halted:
+            break
+        exact = int(question.numerator(histogram))
+        assert run.ask(question, exact, Seeded(i)) == again.ask(question, exact, Seeded(i))
+    assert again.halted == run.halted
+
+
+def test_rational_values_share_the_sensitivity_of_the_plan() -> None:
+    """A question in halves inside a plan in sixths: the threshold means the same share for both."""
+    stream = NumericSparse.for_cost(Fraction(10**6), 5, sensitivity=6)
+    plan = PmwPlan(3, 100, stream, threshold=120, gap=0.2)
+    run, bits = plan.start(Seeded(1)), Seeded(2)
+    answer = run.ask(Weights([1, 0, 2], 2), 150, bits)  # mean 0.75 against a guess of 0.5
+    assert answer.measured
+    assert answer.mean == pytest.approx(0.75, abs=0.01)
+    quiet = run.ask(Weights([1, 1, 1]), 100, bits)
+    assert not quiet.measured
+    assert quiet.mean == pytest.approx(1)
+    with pytest.raises(InvalidRequest, match="divide"):
+        run.ask(Weights([4, 0, 0], 4), 10, bits)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda s: PmwPlan(4, 0, s, 1, 0.1),
+        lambda s: PmwPlan(4, 2**46, s, 1, 0.1),
+        lambda s: PmwPlan(4, 10, s, 0, 0.1),
+        lambda s: PmwPlan(4, 10, s, 1, 0.0),
+        lambda s: PmwPlan(4, 10, NumericSparse.for_cost(Fraction(1), 3, monotone=True), 1, 0.1),
+        lambda s: PmwPlan.for_cost(Fraction(1, 100), 10**6, 100, 1000),
+        lambda s: PmwPlan(4, 10, s, 1, 0.1).start(Seeded(1)).ask(Weights([1, 1]), 1, Seeded(1)),
+    ],
+)
+def test_nonsense_is_refused(make) -> None:
+    with pytest.raises(InvalidRequest):
+        make(NumericSparse.for_cost(Fraction(1), 3))
