@@ -18,7 +18,7 @@ from adyton.noise.refine import Floats, Integers
 from adyton.privacy import NEIGHBOURS, Neighbours
 
 MOST_ENTRIES = 2**24
-LARGEST_SQUARE = 2**52  # of a column: then float64 adds the products of two columns without any rounding
+LARGEST_SQUARE = 2**50  # of a column: then floats hold every sum of products, and four of them, exactly
 _NEGLIGIBLE = 1e-11  # of the largest eigenvalue
 _SOUND = 1e-6  # of the largest pivot
 _STEPS_TO_CENTRE = 300
@@ -58,7 +58,7 @@ class Strategy:
 
     @cached_property
     def gram(self) -> Floats:
-        """A'A, every entry a whole number: no sum of products passes 2**52, so nothing is rounded."""
+        """A'A, every entry a whole number: no sum of products passes 2**50, so nothing is rounded."""
         columns = self.matrix.astype(float)
         product: Floats = columns.T @ columns
         return product
@@ -117,7 +117,7 @@ class Strategy:
             return largest
         from scipy.spatial.distance import pdist
 
-        between = pdist(self.matrix.T.astype(float), "cityblock").max()  # sums below 2**52: exact
+        between = pdist(self.matrix.T.astype(float), "cityblock").max()  # sums below 2**53: exact
         return max(largest, int(between))
 
     def l2_radius_squared(self) -> Fraction:
@@ -151,7 +151,7 @@ class Strategy:
     def _reach_squared(self, centre: Integers) -> Fraction:
         """The farthest of the columns and 0 from ``centre`` / _GRID, in whole numbers of any size."""
         own = sum(c * c for c in centre.tolist())
-        products = (self.matrix.T @ centre).tolist()  # at most 2**52 * _GRID
+        products = (self.matrix.T @ centre).tolist()  # at most 2**50 * _GRID
         squares = np.diag(self.gram).tolist()
         farthest = max(_GRID**2 * int(s) - 2 * _GRID * p for s, p in zip(squares, products, strict=True))
         return Fraction(max(farthest, 0) + own, _GRID**2)
