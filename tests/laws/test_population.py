@@ -61,7 +61,7 @@ def voting_analyst(asker: Curator, scale: float) -> tuple[bool, bool]:
     """
     values = [only(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", scale=scale)) for i in range(FEATURES - 1)]
     leaning = [1 if v.value > 0.5 else -1 for v in values]
-    votes = " + ".join(f"({w}) * CASE WHEN f{i} THEN 2 ELSE 0 END" for i, w in enumerate(leaning))
+    votes = " + ".join(f"({2 * w}) * CASE WHEN f{i} THEN 1 ELSE 0 END" for i, w in enumerate(leaning))
     values.append(only(asker.ask(f"SELECT PROPORTION({votes} > {sum(leaning)}) FROM t", scale=scale)))
     return (
         all(holds(v.noise_interval, 0.5) for v in values),
