@@ -12,7 +12,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test check bench bless clean
+.PHONY: demo test check bench audit bless clean
 
 demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,10 @@ check: $(VENV)/.installed-check
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/run.py
+
+# Tries to refute every mechanism and every kind of question; writes what it found.
+audit: $(VENV)/.installed-test
+	$(BIN)/python -m adyton.audit --all --write docs/audit.md
 
 # After reading a theorem page together with its code: make bless ID=GDP-FILTER
 bless: $(VENV)/.installed-core
