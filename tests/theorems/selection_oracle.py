@@ -1,0 +1,130 @@
+"""What the tests of the selection mechanisms share: their laws from first principles, and all neighbours."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+from scipy.special import chdtrc
+
+from adyton.privacy import Neighbours
+
+Law = list[mpmath.mpf]
+PRECISION = 160
+APPROVALS = tuple(itertools.product((0, 1), repeat=3))  # a row approves of any set of three candidates
+ROUNDING = 1e-9  # what the comparison of two laws may lose
+
+
+def exponential(scores: Sequence[int], rate: Fraction) -> Law:
+    with mpmath.workprec(PRECISION):
+        weights = [mpmath.exp(mpmath.mpf(s * rate.numerator) / rate.denominator) for s in scores]
+        return [w / mpmath.fsum(weights) for w in weights]
+
+
+def permute_and_flip(scores: Sequence[int], rate: Fraction) -> Law:
+    """Every order, every place in it: all before were refused and this one was taken."""
+    with mpmath.workprec(PRECISION):
+        p = [mpmath.exp(-mpmath.mpf((max(scores) - s) * rate.numerator) / rate.denominator) for s in scores]
+        law = [mpmath.mpf(0)] * len(p)
+        for order in itertools.permutations(range(len(p))):
+            refused = mpmath.mpf(1)
+            for i in order:
+                law[i] += refused * p[i]
+                refused *= 1 - p[i]
+        return [chance / math.factorial(len(p)) for chance in law]
+
+
+def noisy_max(scores: Sequence[int], scale: Fraction) -> tuple[Law, float]:
+    """Sums over the noise of the winner, and how much of the noise they leave out, at most."""
+    reach = int(40 * scale) + 1
+    with mpmath.workprec(PRECISION):
+        q = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+
+        farthest = reach + max(scores) - min(scores) + 1
+        powers = [q**z for z in range(farthest + 2)]
+
+        def upto(z: int) -> mpmath.mpf:
+            return powers[-z] / (1 + q) if z < 0 else 1 - powers[z + 1] / (1 + q)
+
+        law = []
+        for i, score in enumerate(scores):
+            chance = mpmath.mpf(0)
+            for z in range(-reach, reach + 1):
+                factor = (1 - q) / (1 + q) * powers[abs(z)]
+                for j, other in enumerate(scores):
+                    if j != i:
+                        factor *= upto(score + z - other - (j < i))  # an earlier one wins the tie
+                chance += factor
+            law.append(chance)
+        return law, float(2 * q ** (reach + 1) / (1 + q))
+
+
+def peeling(scores: Sequence[int], k: int, rate: Fraction) -> dict[tuple[int, ...], mpmath.mpf]:
+    """The law of the ordered list of k indices."""
+    lists: dict[tuple[int, ...], mpmath.mpf] = {(): mpmath.mpf(1)}
+    for _ in range(k):
+        longer = {}
+        for taken, chance in lists.items():
+            left = [i for i in range(len(scores)) if i not in taken]
+            law = permute_and_flip([scores[i] for i in left], rate)
+            longer |= {(*taken, i): chance * p for i, p in zip(left, law, strict=True)}
+        lists = longer
+    return lists
+
+
+def tables(rows: Sequence[object], largest: int) -> Iterator[tuple[object, ...]]:
+    for size in range(largest + 1):
+        yield from itertools.combinations_with_replacement(rows, size)
+
+
+def neighbouring(
+    rows: Sequence[object], largest: int, neighbours: Neighbours
+) -> Iterator[tuple[tuple[object, ...], tuple[object, ...]]]:
+    """Every table of up to ``largest`` rows with every neighbour of it, both ways round."""
+    for rest in tables(rows, largest - 1):
+        if neighbours == "replace":
+            for one, other in itertools.permutations(rows, 2):
+                yield (*rest, one), (*rest, other)
+        else:
+            for row in rows:
+                yield rest, (*rest, row)
+                yield (*rest, row), rest
+
+
+def approvals(table: Sequence[object]) -> list[int]:
+    return [sum(row[i] for row in table) for i in range(3)]  # type: ignore[index]
+
+
+def worst_ratio(
+    pairs: Iterator[tuple[tuple[object, ...], tuple[object, ...]]],
+    law: Callable[[tuple[object, ...]], Sequence[float]],
+) -> float:
+    """The largest log-ratio of a probability on two neighbouring tables; laws are computed once a table."""
+    known: dict[tuple[object, ...], np.ndarray] = {}
+
+    def logs(table: tuple[object, ...]) -> np.ndarray:
+        table = tuple(sorted(table))  # type: ignore[type-var]
+        if table not in known:
+            known[table] = np.log([float(p) for p in law(table)])
+        return known[table]
+
+    return max(float(np.max(logs(a) - logs(b))) for a, b in pairs)
+
+
+def fit(observed: Sequence[int], law: Sequence[float]) -> float:
+    """P-value of Pearson's chi-square; cells that expect fewer than 10 are taken together."""
+    count, expected = np.asarray(observed, float), np.asarray(law, float) * sum(observed)
+    small = expected < 10
+    if small.any():
+        count = np.append(count[~small], count[small].sum())
+        expected = np.append(expected[~small], expected[small].sum())
+    if expected[-1] < 10 and expected.size > 1:
+        count[-2] += count[-1]
+        expected[-2] += expected[-1]
+        count, expected = count[:-1], expected[:-1]
+    terms = (count - expected) ** 2 / expected
+    return float(chdtrc(terms.size - 1, terms.sum()))
