@@ -23,7 +23,7 @@ def main() -> None:
         rows += import_module(name).run()
     (HERE / "results.json").write_text(json.dumps(rows, indent=1) + "\n")
     for row in rows:
-        ratio = "" if row["ratio"] is None else f"{row['ratio']:8.2f} x {row['against']}"
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:10.4g} x {row['against']}"
         print(f"{row['name']:58s} {row['ours']:12.6g} {row['unit']:14s} {ratio}")
 
 

@@ -1,0 +1,90 @@
+"""The headline picture: how many adaptive questions each method certifies, against the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+from adyton.errors import InvalidRequest
+from adyton.validity.planner import plan
+
+ROWS = tuple(round(10 ** (4 + i / 3)) for i in range(10))
+_NAMES = {
+    "hinge": "adyton (centred hinge)",
+    "split": "sample splitting",
+    "rounding": "rounded answers",
+    "laplace": "Laplace + 6 epsilon",
+    "jlnrss": "Jung et al. 2020",
+    "rrsstw": "Rogers et al. 2020",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """For every method, and for the strongest attack known, the questions at each number of rows."""
+
+    rows: tuple[int, ...]
+    certified: dict[str, tuple[int, ...]]
+    attack: tuple[int | None, ...]
+
+
+def curves(
+    tolerance: Fraction,
+    confidence: Fraction,
+    rows: tuple[int, ...] = ROWS,
+    on_step: Callable[[], None] = lambda: None,
+) -> Curves:
+    plans = []
+    for n in rows:
+        plans.append(plan(rows=n, tolerance=tolerance, confidence=confidence))
+        on_step()
+    names = [option.method for option in plans[0].options]
+    certified = {name: tuple(_questions(p.options[i].value) for p in plans) for i, name in enumerate(names)}
+    return Curves(rows, certified, tuple(p.attack_limit() for p in plans))
+
+
+def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
+    """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
+    try:
+        plotly = import_module("plotly.graph_objects")
+    except ImportError:
+        raise InvalidRequest("a figure needs plotly: pip install 'adyton[plot]'") from None
+    drawn = plotly.Figure()
+    for name, questions in found.certified.items():
+        ours = name == "hinge"
+        drawn.add_trace(
+            plotly.Scatter(
+                name=_NAMES.get(name, name),
+                x=list(found.rows),
+                y=[q or None for q in questions],
+                mode="lines+markers",
+                line={"width": 4 if ours else 1.5, "color": "#c0392b" if ours else None},
+            )
+        )
+    drawn.add_trace(
+        plotly.Scatter(
+            name="an attack succeeds from here on",
+            x=list(found.rows),
+            y=list(found.attack),
+            mode="lines",
+            line={"dash": "dot", "color": "#555555"},
+        )
+    )
+    promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):g} % confidence"
+    drawn.update_layout(
+        title=f"Adaptive questions certified {promise}",
+        template="plotly_white",
+        legend={"x": 0.02, "y": 0.98},
+        width=900,
+        height=560,
+    )
+    drawn.update_xaxes(type="log", title="rows", exponentformat="power", dtick=1)
+    drawn.update_yaxes(type="log", title="questions", exponentformat="power", dtick=1)
+    return drawn
+
+
+def _questions(value: int | float | None) -> int:
+    return int(value) if value else 0

@@ -1,0 +1,112 @@
+"""adyton plan: before anything is asked, how many questions, how exact, from how many rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.errors import InvalidRequest
+from adyton.exact import positive, rational
+from adyton.show import Sheet, Shown
+from adyton.transports.terminal import Json, show, whole
+
+Rows = Annotated[str | None, typer.Option(help="Number of rows (or persons).", metavar="N")]
+Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0..1, e.g. 0.05.", metavar="T")]
+Questions = Annotated[str | None, typer.Option(help="Number of adaptive questions.", metavar="K")]
+Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
+Figure = Annotated[
+    Path | None,
+    typer.Option(help="Also draw questions against rows: .html, or .png/.svg with kaleido.", metavar="FILE"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(plan)
+
+
+def plan(
+    rows: Rows = None,
+    tolerance: Tolerance = None,
+    questions: Questions = None,
+    confidence: Confidence = "0.95",
+    figure: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """Compare all methods that certify adaptive questions. Give two of rows, tolerance and questions."""
+
+    def make() -> _Plan:
+        from adyton.validity.planner import plan as compare
+
+        made = compare(
+            rows=None if rows is None else whole(rows, "--rows"),
+            tolerance=tolerance,
+            confidence=confidence,
+            questions=None if questions is None else whole(questions, "--questions"),
+        )
+        if figure is not None:
+            _draw(figure, tolerance, confidence)
+        return _Plan(made)
+
+    show(make, as_json)
+
+
+class _Plan(Shown):
+    """A plan as a table and as JSON."""
+
+    def __init__(self, plan: Any) -> None:
+        self._plan = plan
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self._plan.to_json(), "attack_limit": self._plan.attack_limit()}
+
+    def sheet(self) -> Sheet:
+        plan = self._plan
+        given = self._plan.to_json()
+        facts = ", ".join(f"{k} {given[k]:,}" for k in ("rows", "tolerance", "questions") if k in given)
+        rows = tuple(
+            (
+                ("> " if option.method == plan.recommended else "") + option.method,
+                _number(option.value),
+                _number(option.scale),
+                option.theorem,
+            )
+            for option in plan.options
+        )
+        notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
+        limit = plan.attack_limit()
+        if limit is not None:
+            notes.append(
+                f"With {limit:,} questions a known attack breaks this tolerance, whatever the noise."
+            )
+        title = f"Given {facts}, confidence {given['confidence']:g}"
+        return Sheet(title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _draw(path: Path, tolerance: str | None, confidence: str) -> None:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from adyton.lab.plan_figure import ROWS, curves
+    from adyton.lab.plan_figure import figure as drawn
+
+    if tolerance is None:
+        raise InvalidRequest("the figure shows questions against rows, so it needs --tolerance")
+    if path.suffix.lower() not in (".html", ".png", ".svg"):
+        raise InvalidRequest("a figure ends in .html, .png or .svg")
+    within, sure = positive(tolerance, "--tolerance"), rational(confidence, "--confidence")
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("planning", total=len(ROWS))
+        found = curves(within, sure, on_step=lambda: progress.advance(task))
+    try:
+        made = drawn(found, within, sure)
+        made.write_html(path) if path.suffix.lower() == ".html" else made.write_image(path)
+    except OSError:
+        raise InvalidRequest(f"{path} cannot be written") from None
+    except (ImportError, ValueError, RuntimeError):
+        raise InvalidRequest("a .png or .svg needs kaleido and a browser; write .html instead") from None
