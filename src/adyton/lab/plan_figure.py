@@ -22,6 +22,16 @@ _NAMES = {
 }
 
 
+_COLOURS = {
+    "hinge": "#c0392b",
+    "split": "#2980b9",
+    "rounding": "#f39c12",
+    "laplace": "#16a085",
+    "jlnrss": "#8e44ad",
+    "rrsstw": "#7f8c8d",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Curves:
     """For every method, and for the strongest attack known, the questions at each number of rows."""
@@ -54,14 +64,13 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
         raise InvalidRequest("a figure needs plotly: pip install 'adyton[plot]'") from None
     drawn = plotly.Figure()
     for name, questions in found.certified.items():
-        ours = name == "hinge"
         drawn.add_trace(
             plotly.Scatter(
                 name=_NAMES.get(name, name),
                 x=list(found.rows),
                 y=[q or None for q in questions],
                 mode="lines+markers",
-                line={"width": 4 if ours else 1.5, "color": "#c0392b" if ours else None},
+                line={"width": 4 if name == "hinge" else 1.5, "color": _COLOURS.get(name)},
             )
         )
     drawn.add_trace(
