@@ -1,0 +1,115 @@
+"""Equal noise for a fixed number of questions: the centred hinge theorem without a split of the failure.
+
+The noise and the stability part both get the whole failure probability, because Markov's inequality is used
+once, on the sum of their hinges.  With A = z sqrt(k) / (2 n) the half-width at mu0 is A / mu0 + t2(mu0), and
+the noise that belongs to it is sigma = sqrt(k) / (2 n mu0): so all searches are over mu0 alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive
+from adyton.validity.hinge import LARGEST_MU, stability_width
+from adyton.validity.noise_part import gaussian_multiplier, noise_width
+from adyton.validity.outward import float_down, float_up, probability, square_root_up, whole
+from adyton.validity.search import largest, least, smallest
+
+_STEPS = 26  # golden sections: 1e-5 of the bracket, and the minimum is flat
+MOST = 10**15
+"""Rows and questions are searched for up to here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """A simultaneous half-width, the noise to add for it, and the two parts that it is made of."""
+
+    tolerance: float
+    scale: float
+    noise: float
+    stability: float
+    mu0: float
+
+
+def joint_width(rows: int, questions: int, failure: Number, scale: float | None = None) -> Width:
+    """The half-width for ``questions`` adaptive questions, rounded up; the best noise if ``scale`` is None.
+
+    Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure for k questions q_j with values in [0, 1], each
+              chosen from the answers before it and answered by its mean over the rows plus N(0, scale**2).
+    Assumes:  rows are independent draws; the noise is fresh; questions and scale are fixed in advance;
+              everything that was released about the rows is among the answers.
+    Source:   derived here.  Theorem: CENTRED-HINGE-JOINT.
+    """
+    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    share = probability(failure, "the failure probability")
+    sigma = best_scale(n, k, share) if scale is None else scale
+    if not (math.isfinite(sigma) and sigma > 0):
+        raise InvalidRequest(f"the scale of the noise must be finite and above 0, not {sigma}")
+    mu0 = square_root_up(Fraction(k) / (2 * n * Fraction(sigma)) ** 2)
+    noise, stability = noise_width(sigma, k, share), stability_width(mu0, share)
+    total = math.inf if math.isinf(stability) else float_up(Fraction(noise) + Fraction(stability))
+    return Width(total, sigma, noise, stability, mu0)
+
+
+@lru_cache(maxsize=4096)
+def best_scale(rows: int, questions: int, failure: Fraction) -> float:
+    """The standard deviation with about the least half-width; any other would be valid too."""
+    k_root = math.sqrt(questions)
+    factor = gaussian_multiplier(failure, questions) * k_root / (2 * rows)
+    middle = min(math.sqrt(factor), LARGEST_MU / 2)
+    mu0 = least(
+        lambda mu: factor / mu + stability_width(mu, failure),
+        middle / 30,
+        min(4 * middle, LARGEST_MU),
+        _STEPS,
+    )
+    return k_root / (2 * rows * mu0)
+
+
+def joint_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int, float | None]:
+    """The most questions that ``joint_width`` certifies within ``tolerance``, and the noise for them.
+
+    Each is certified by ``joint_width`` before it is returned.  Theorem: CENTRED-HINGE-JOINT.
+    """
+    n, share = whole(rows, "the number of rows"), probability(failure, "the failure probability")
+    within = positive(tolerance, "the tolerance")
+    mu0, room = _roomiest(within, share)
+    found = largest(lambda k: gaussian_multiplier(share, k) * math.sqrt(k) <= 2 * n * room, MOST)
+    while found:
+        sigma = math.sqrt(found) / (2 * n * mu0)
+        if joint_width(n, found, share, sigma).tolerance <= within:
+            return found, sigma
+        found -= 1 + found // 10**9  # roundings only
+    return 0, None
+
+
+def joint_rows(questions: int, tolerance: Number, failure: Number) -> tuple[int | None, float | None]:
+    """The fewest rows for which ``questions`` are certified within ``tolerance``, and the noise for them."""
+    k, share = whole(questions, "the number of questions"), probability(failure, "the failure probability")
+    within = positive(tolerance, "the tolerance")
+    mu0, room = _roomiest(within, share)
+    need = gaussian_multiplier(share, k) * math.sqrt(k)
+    found = smallest(lambda n: need <= 2 * n * room, MOST)
+    while found is not None and found <= MOST:
+        sigma = math.sqrt(k) / (2 * found * mu0)
+        if joint_width(found, k, share, sigma).tolerance <= within:
+            return found, sigma
+        found += 1 + found // 10**9
+    return None, None
+
+
+@lru_cache(maxsize=4096)
+def _roomiest(tolerance: Fraction, failure: Fraction) -> tuple[float, float]:
+    """The mu0 with the most room for noise, mu0 (tolerance - t2(mu0)), and how much that is."""
+    within = float_down(tolerance)
+
+    def room(mu: float) -> float:
+        return mu * (within - stability_width(mu, failure))
+
+    highest = min(within, LARGEST_MU)  # t2 is above mu0 already for a failure of 1/10
+    mu0 = least(lambda mu: -room(mu), highest / 1000, highest, _STEPS + 6)
+    return mu0, max(0.0, room(mu0))

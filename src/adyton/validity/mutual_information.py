@@ -1,0 +1,110 @@
+"""What answers say about the rows, in nats of mutual information, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive
+from adyton.validity.outward import SAFE, digits, down, float_up, probability, up, whole
+from adyton.validity.search import least
+
+_STEPS = 30
+
+
+def information_of(rows: int, spent: Number) -> float:
+    """n mu0**2 / 2 nats, rounded up: what Gaussian answers with sum ``spent`` = mu0**2 say about all rows.
+
+    Claim:    I(S; T) <= n mu0**2 / 2, mu0**2 the cap of ``stability_width``; k / (8 n sigma**2) for equal
+              noise.
+    Assumes:  independent rows; fresh Gaussian noise; a cap fixed in advance.
+    Source:   derived here.  Theorem: MUTUAL-INFORMATION-OF-ANSWERS.
+    """
+    return float_up(whole(rows, "the number of rows") * positive(spent, "what was spent") / 2)
+
+
+def expected_gap(information: float, rows: int) -> float:
+    """sqrt(I / (2n)): |E[q(S) - q(P)]| for a question chosen by the transcript, rounded up.
+
+    Source:   Russo, Zou 2016; Xu, Raginsky 2017.  Theorem: MUTUAL-INFORMATION-GAP.
+    """
+    return math.sqrt(_nats(information) / (2 * whole(rows, "the number of rows"))) * SAFE
+
+
+def gap_square(information: float, rows: int) -> float:
+    """E[(q(S) - q(P))**2] for a question chosen by the transcript, rounded up.
+
+    Claim:    at most (2 I - ln(1 - l)) / (4 n l) for every 0 < l < 1, I the mutual information in nats.
+    Assumes:  independent rows; values in [0, 1].
+    Source:   Russo, Zou 2016, through Donsker and Varadhan's inequality.  Theorem: MUTUAL-INFORMATION-GAP.
+    """
+    return best_exponent(information) / (4 * whole(rows, "the number of rows")) * SAFE
+
+
+def best_exponent(information: float) -> float:
+    """min over 0 < l < 1 of (2 I - ln(1 - l)) / l, rounded up; any l is valid.  Searched in m = 1 - l."""
+
+    def value(m: float) -> float:
+        return (2 * information - math.log(m)) / (1 - m)
+
+    return value(least(value, 1e-18, 1 - 1e-9, _STEPS)) * SAFE
+
+
+def event_probability(fixed: Number, information: float) -> float:
+    """The most that an event of probability ``fixed`` can have if the transcript chose it, rounded up.
+
+    Claim:    if Pr[S in O] <= fixed for every event O fixed in advance, then Pr[S in O(T)] is at most the
+              largest p with kl(p || fixed) <= information, the mutual information of rows and transcript in
+              nats.
+    Assumes:  that information is an upper bound.
+    Source:   data processing.  Theorem: EVENTS-AFTER-INFORMATION.
+    """
+    q = probability(fixed, "the probability of the fixed event")
+    mp = digits(50)
+    rate, room = mp.mpf(q.numerator) / q.denominator, mp.mpf(_nats(information))
+    low, high = rate, mp.mpf(1)
+    if mp.log(1 / rate) <= room:
+        return 1.0
+    for _ in range(120):  # kl grows with p above ``rate``, so ``high`` is never below the solution
+        middle = (low + high) / 2
+        low, high = (low, middle) if _kl(mp, middle, rate) > room else (middle, high)
+    return min(1.0, up(high * (1 + mp.mpf(10) ** -20)))
+
+
+def simple_event_probability(fixed: Number, information: float) -> float:
+    """(I + ln 2) / ln(1 / fixed): a weaker bound without a search, rounded up.
+
+    Theorem: EVENTS-AFTER-INFORMATION.
+    """
+    q = probability(fixed, "the probability of the fixed event")
+    return min(1.0, (_nats(information) + math.log(2)) / -math.log(float_up(q)) * SAFE)
+
+
+def threshold_after(alpha: Number, information: float) -> float:
+    """Reject only if a test's own p-value is at most this: then it errs with probability at most alpha.
+
+    The inverse of ``event_probability``, rounded down.  Theorem: EVENTS-AFTER-INFORMATION.
+    """
+    level = probability(alpha, "alpha")
+    mp = digits(50)
+    p, room = mp.mpf(level.numerator) / level.denominator, mp.mpf(_nats(information))
+    low, high = mp.mpf(10) ** -300, p
+    if _kl(mp, p, low) < room:
+        return 0.0
+    for _ in range(200):  # kl grows as q falls, so ``low`` is never above the solution
+        middle = mp.sqrt(low * high)
+        low, high = (middle, high) if _kl(mp, p, middle) >= room else (low, middle)
+    return down(low * (1 - mp.mpf(10) ** -20))
+
+
+def _kl(mp: Any, p: Any, q: Any) -> Any:
+    """p ln(p/q) + (1 - p) ln((1 - p)/(1 - q))."""
+    rest = (1 - p) * mp.log((1 - p) / (1 - q)) if p < 1 else 0
+    return p * mp.log(p / q) + rest
+
+
+def _nats(information: float) -> float:
+    if not (math.isfinite(information) and information >= 0):
+        raise InvalidRequest(f"an information must be finite and at least 0, not {information}")
+    return information

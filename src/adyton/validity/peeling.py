@@ -1,0 +1,107 @@
+"""Widths that grow with what has been spent: early answers need not wait for the end of a study.
+
+The levels of mu0**2 are fixed in advance: the cap, half of it, a quarter, ...  The stability part holds for
+the transcript stopped before it would pass a level, at every level at once, each with its share of the
+failure. Answer j is part of every transcript whose level is not below what has been spent including j; it
+uses the lowest.  The noise of question j needs no union over levels: it has one level, which the transcript
+knows.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive, rational
+from adyton.validity.hinge import stability_width
+from adyton.validity.noise_part import gaussian_multiplier, question_share
+from adyton.validity.outward import float_up, probability, square_root_up, whole
+from adyton.validity.unequal import NOISE_SHARE
+
+_MOST_LEVELS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Up to ``spent`` (a sum of (radius / (rows sigma))**2) the stability width is ``width``."""
+
+    spent: Fraction
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class WidthSchedule:
+    """The widths of a study whose number of questions, noise levels and end are open.
+
+    Claim:    with probability 1 - failure, |a_j - q_j(P)| <= sigma_j multiplier(j) + stability(spent after j)
+              for all questions j at once; spent is the sum of (radius_i / (rows sigma_i))**2 up to j.
+    Assumes:  as ``stability_width``; cap, levels and shares were fixed before the rows were first used.
+    Source:   derived here.  Theorem: PEELING.
+    """
+
+    levels: tuple[Level, ...]  # ascending; the last one is the cap
+    noise_failure: Fraction
+    questions: int | None  # None: any number, question j gets 6 / (pi j)**2 of the failure
+
+    @classmethod
+    def plan(
+        cls,
+        failure: Number,
+        cap: Number,
+        levels: int = 10,
+        *,
+        questions: int | None = None,
+        noise_share: Number = NOISE_SHARE,
+    ) -> WidthSchedule:
+        """``cap`` is mu0, the most that may be spent; level i below it is cap**2 / 2**i."""
+        total, share = probability(failure, "the failure probability"), rational(noise_share, "noise_share")
+        if not 0 < share < 1:
+            raise InvalidRequest("the share of the noise must be above 0 and below 1")
+        if not 1 <= whole(levels, "the number of levels") <= _MOST_LEVELS:
+            raise InvalidRequest(f"at most {_MOST_LEVELS} levels, not {levels}")
+        if questions is not None:
+            whole(questions, "the number of questions")
+        highest = positive(cap, "the cap") ** 2
+        stable = total * (1 - share) / levels
+        spent = [highest / 2**i for i in reversed(range(levels))]
+        made = tuple(Level(s, stability_width(square_root_up(s), stable)) for s in spent)
+        return cls(made, total * share, questions)
+
+    @property
+    def cap(self) -> Fraction:
+        """The most that may be spent, as mu0**2."""
+        return self.levels[-1].spent
+
+    def covers(self, spent: Fraction) -> bool:
+        return spent <= self.cap
+
+    def stability(self, spent: Fraction) -> float:
+        """t2 of an answer after which ``spent`` has been spent, that answer included."""
+        if not 0 <= spent <= self.cap:
+            raise InvalidRequest(
+                f"{float(spent):g} is beyond the {float(self.cap):g} that this study was certified for"
+            )
+        return self.levels[bisect.bisect_left(self.levels, spent, key=_spent)].width
+
+    def multiplier(self, question: int, *, one_sided: bool = False) -> float:
+        """z_j: the noise part of question ``question`` (1, 2, ...) is z_j times its standard deviation."""
+        number = whole(question, "the number of a question")
+        if self.questions is not None and number > self.questions:
+            raise InvalidRequest(f"this study was certified for {self.questions} questions")
+        share = Fraction(1, self.questions) if self.questions else question_share(number)
+        return gaussian_multiplier(self.noise_failure * share, one_sided=one_sided)
+
+    def width(self, spent: Fraction, question: int, sigma: float, *, length: Number = 1) -> float:
+        """Half-width of question ``question``; its values lie in an interval of this ``length``."""
+        t2 = self.stability(spent)
+        if math.isinf(t2):
+            return t2
+        noise = Fraction(sigma) * Fraction(self.multiplier(question))
+        return float_up(noise + positive(length, "the length of the range") * Fraction(t2))
+
+
+def _spent(level: Level) -> Fraction:
+    return level.spent

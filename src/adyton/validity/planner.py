@@ -1,0 +1,138 @@
+"""Before anything is asked: how many adaptive questions, how exact, from how many rows, by which method.
+
+Of rows, tolerance and questions two are given; every method answers with the third, and with the noise to
+use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive, rational
+from adyton.validity.attack_limit import attack_limit
+from adyton.validity.joint import MOST
+from adyton.validity.methods import METHODS, Method
+from adyton.validity.outward import failure_of, whole
+
+HALF = 0.5
+"""Who always answers 1/2 is within it: a half-width from here on says nothing."""
+Wanted = Literal["questions", "tolerance", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it."""
+
+    method: str
+    wanted: Wanted
+    value: int | float | None
+    scale: float | None
+    theorem: str
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "method": self.method,
+            self.wanted: self.value,
+            "scale": self.scale,
+            "theorem": self.theorem,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The options side by side, and the one to take: most questions, least tolerance or fewest rows."""
+
+    wanted: Wanted
+    rows: int | None
+    tolerance: Fraction | None
+    questions: int | None
+    confidence: Fraction
+    options: tuple[Option, ...]
+
+    @property
+    def recommended(self) -> str | None:
+        """The best method; None if no method says anything."""
+        able = [o for o in self.options if o.value and not (self.wanted == "tolerance" and o.value >= HALF)]
+        if not able:
+            return None
+        sign = -1 if self.wanted == "questions" else 1
+        return min(able, key=lambda o: sign * (o.value or 0)).method
+
+    def attack_limit(self) -> int | None:
+        """With so many questions a known attack breaks the tolerance, whatever the noise.  Not a promise."""
+        if self.rows is None or self.tolerance is None:
+            return None
+        return attack_limit(self.rows, self.tolerance, 1 - self.confidence)
+
+    def to_json(self) -> dict[str, object]:
+        """The documented JSON object: what was given, then what every method makes of it."""
+        given: dict[str, object] = {}
+        if self.rows is not None:
+            given["rows"] = self.rows
+        if self.tolerance is not None:
+            given["tolerance"] = float(self.tolerance)
+        if self.questions is not None:
+            given["questions"] = self.questions
+        methods = [option.to_json() for option in self.options]
+        rest = {"confidence": float(self.confidence), "methods": methods, "recommended": self.recommended}
+        return {**given, **rest}
+
+
+def plan(
+    rows: int | None = None,
+    tolerance: Number | None = None,
+    confidence: Number = "0.95",
+    questions: int | None = None,
+) -> Plan:
+    """Compare all methods.  Give exactly two of ``rows``, ``tolerance`` and ``questions``.
+
+    Every number is certified by the method's theorem: a width is rounded up, and a number of questions is
+    returned only after its width was found to be within the tolerance.
+    """
+    failure = failure_of(confidence)
+    n = None if rows is None else _counted(rows, "the number of rows")
+    k = None if questions is None else _counted(questions, "the number of questions")
+    within = None if tolerance is None else _tolerance(tolerance)
+    wanted, offer = _task(n, within, k, failure)
+    options = tuple(_option(method, wanted, offer(method)) for method in METHODS)
+    return Plan(wanted, n, within, k, rational(confidence, "confidence"), options)
+
+
+def _task(
+    n: int | None, within: Fraction | None, k: int | None, failure: Fraction
+) -> tuple[Wanted, Callable[[Method], tuple[int | float | None, float | None]]]:
+    if n is not None and within is not None and k is None:
+        rows, limit = n, within
+        return "questions", lambda method: method.questions(rows, limit, failure)
+    if n is not None and within is None and k is not None:
+        rows, asked = n, k
+        return "tolerance", lambda method: method.width(rows, asked, failure) or (None, None)
+    if n is None and within is not None and k is not None:
+        limit, asked = within, k
+        return "rows", lambda method: method.rows(asked, limit, failure)
+    raise InvalidRequest("give exactly two of rows, tolerance and questions")
+
+
+def _option(method: Method, wanted: Wanted, offered: tuple[int | float | None, float | None]) -> Option:
+    value, scale = offered
+    if value is not None and not math.isfinite(value):
+        value, scale = None, None
+    return Option(method.name, wanted, value, scale, method.theorem)
+
+
+def _counted(value: int, what: str) -> int:
+    if whole(value, what) > MOST:
+        raise InvalidRequest(f"{what} must be at most {MOST:,}")
+    return value
+
+
+def _tolerance(value: Number) -> Fraction:
+    within = positive(value, "the tolerance")
+    if within >= 1:
+        raise InvalidRequest("the tolerance must be below 1, the length of the range of an answer")
+    return within

@@ -1,0 +1,55 @@
+"""Searches that choose parameters.  What they find is always checked by a bound that holds for any choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def least(value: Callable[[float], float], low: float, high: float, steps: int = 40) -> float:
+    """A place between two positive numbers where ``value`` is least, if it falls and then rises."""
+    a, b = math.log(low), math.log(high)
+    x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+    at_x, at_y = value(math.exp(x)), value(math.exp(y))
+    for _ in range(steps):
+        if at_x <= at_y:
+            b, y, at_y = y, x, at_x
+            x = b - _GOLDEN * (b - a)
+            at_x = value(math.exp(x))
+        else:
+            a, x, at_x = x, y, at_y
+            y = a + _GOLDEN * (b - a)
+            at_y = value(math.exp(y))
+    return math.exp(x if at_x <= at_y else y)
+
+
+def largest(holds: Callable[[int], bool], most: int) -> int:
+    """The largest number from 1 to ``most`` that holds if all smaller ones do; 0 if not even 1 does.
+
+    ``holds`` has been true of the number that is returned, whatever it does elsewhere.
+    """
+    if not holds(1):
+        return 0
+    good, bad = 1, 2
+    while bad <= most and holds(bad):
+        good, bad = bad, 2 * bad
+    bad = min(bad, most + 1)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good
+
+
+def smallest(holds: Callable[[int], bool], most: int) -> int | None:
+    """The smallest number from 1 to ``most`` that holds if all larger ones do; None if there is none."""
+    bad, good = 0, 1
+    while not holds(good):
+        bad, good = good, 2 * good
+        if good > most:
+            return None
+    while good - bad > 1:
+        middle = (good + bad) // 2
+        bad, good = (bad, middle) if holds(middle) else (middle, good)
+    return good

@@ -1,0 +1,139 @@
+"""Real adaptive analysts: the simultaneous interval holds, the naive one does not.
+
+Every test is seeded.  With the true failure rate at its promised limit, more failures than ``allowed`` are seen
+with probability below 0.001, so a rate above the promise is refuted at 99.9 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from adyton.validity import joint_width
+from adyton.validity.accuracy import fixed_width
+from adyton.validity.attack_limit import attack_limit, overfit, success
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Generator = np.random.Generator
+FAILURE = 0.05
+RUNS = 300
+
+
+def allowed(runs: int) -> int:
+    return int(binom.ppf(0.999, runs, FAILURE))
+
+
+class Table:
+    """Rows with endless random bits; a question is a column; every answer is the mean and noise."""
+
+    def __init__(self, rows: int, scale: float, random: Generator) -> None:
+        self.rows, self.scale, self.random = rows, scale, random
+        self.errors: list[float] = []
+
+    def ask(self, column: Array, truth: float) -> float:
+        answer = float(column.mean()) + self.scale * float(self.random.standard_normal())
+        self.errors.append(abs(answer - truth))
+        return answer
+
+
+def vote(table: Table, questions: int) -> None:
+    """Random questions, weighted by their answers, then the vote itself."""
+    columns = table.random.integers(0, 2, (questions - 1, table.rows)).astype(float)
+    weights = np.array([table.ask(column, 0.5) - 0.5 for column in columns])
+    table.ask((weights @ (columns - 0.5) > 0).astype(float), 0.5)
+
+
+def greedy(table: Table, questions: int) -> None:
+    """Keep a new random score in the sum only if the answer to "is the sum positive?" grows."""
+    total = np.zeros(table.rows)
+    best = -math.inf
+    for _ in range(questions):
+        trial = total + table.random.standard_normal(table.rows)
+        answer = table.ask((trial > 0).astype(float), 0.5)
+        if answer > best:
+            total, best = trial, answer
+
+
+def binary_encoding(table: Table, questions: int) -> None:
+    """Read which of 40 values are in the table from a weighted mean, then ask for those."""
+    universe = 40
+    law = np.full(universe, 1 / universe)
+    values = table.random.integers(0, universe, table.rows)
+    code = np.ldexp(1.0, -np.arange(1, universe + 1))
+    answer = table.ask(code[values], float(law @ code))
+    seen = [int(answer * table.rows * 2 ** (j + 1)) % 2 for j in range(universe)]
+    guess = np.array(seen, float)
+    for _ in range(questions - 1):
+        table.ask(guess[values], float(law @ guess))
+
+
+def failures(
+    analyst: Callable[[Table, int], None], rows: int, questions: int, scale: float, width: float
+) -> int:
+    random = np.random.default_rng(11)
+    count = 0
+    for _ in range(RUNS):
+        table = Table(rows, scale, random)
+        analyst(table, questions)
+        count += max(table.errors) > width
+    return count
+
+
+CASES = [(vote, 2000, 60), (vote, 500, 8), (greedy, 1000, 40), (binary_encoding, 400, 10)]
+
+
+@pytest.mark.parametrize(("analyst", "rows", "questions"), CASES)
+def test_simultaneous_interval_holds_for_adaptive_analysts(
+    analyst: Callable[[Table, int], None], rows: int, questions: int
+) -> None:
+    width = joint_width(rows, questions, FAILURE)
+    assert width.tolerance < 0.5  # it says something
+    assert failures(analyst, rows, questions, width.scale, width.tolerance) <= allowed(RUNS)
+
+
+@pytest.mark.parametrize(("analyst", "rows", "questions"), [(vote, 500, 400), (greedy, 400, 500)])
+def test_naive_interval_fails_for_adaptive_analysts(
+    analyst: Callable[[Table, int], None], rows: int, questions: int
+) -> None:
+    """The averages themselves, with an interval that would be right for questions fixed in advance."""
+    random, runs, count = np.random.default_rng(12), 20, 0
+    for _ in range(runs):
+        table = Table(rows, 0.0, random)
+        analyst(table, questions)
+        count += max(table.errors) > fixed_width(rows, questions, FAILURE)
+    assert count > allowed(runs) + 5
+
+
+def test_attack_is_as_strong_as_computed() -> None:
+    """The vote overfits by Phi(z) - 1/2: 60 runs, five standard errors."""
+    rows, votes, scale, runs = 1000, 300, 0.02, 60
+    random, gaps = np.random.default_rng(13), []
+    for _ in range(runs):
+        columns = random.integers(0, 2, (votes, rows)) - 0.5
+        weights = columns.mean(axis=1) + scale * random.standard_normal(votes)
+        gaps.append(float((weights @ columns > 0).mean()) - 0.5)
+    assert np.mean(gaps) == pytest.approx(overfit(rows, votes, scale), abs=5 * 0.5 / math.sqrt(rows * runs))
+
+
+@pytest.mark.parametrize(
+    ("rows", "tolerance", "limit", "certified"),
+    [
+        (10**4, "0.1", 1532, 123),
+        (10**5, "0.1", 91337, 7943),
+        (10**5, "0.05", 7548, 639),
+        (10**6, "0.1", 6363855, 578879),
+    ],
+)
+def test_attack_limit_is_above_what_is_certified(
+    rows: int, tolerance: str, limit: int, certified: int
+) -> None:
+    found = attack_limit(rows, tolerance, FAILURE)
+    assert found == pytest.approx(limit, rel=0.004)
+    assert found > 10 * certified
+    scale = joint_width(rows, certified, FAILURE).scale
+    assert success(rows, certified, scale, float(tolerance)) < FAILURE / 100

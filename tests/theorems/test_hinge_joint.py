@@ -1,0 +1,151 @@
+"""The joint and the split form of the centred hinge theorem: the numbers of the planner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_tables import SMALL, Small
+
+from adyton.errors import InvalidRequest
+from adyton.validity import (
+    gaussian_multiplier,
+    joint_questions,
+    joint_rows,
+    joint_width,
+    split_width,
+    stability_width,
+    unequal_widths,
+)
+from adyton.validity.hinge import gaussian_hinge
+from adyton.validity.hinge_search import open_at
+from adyton.validity.unequal import split_questions
+
+WIDTHS = [
+    (10**4, 10, 0.048195, 0.00777381),
+    (10**4, 98, 0.093631, 0.0126227),
+    (10**4, 123, 0.099895, 0.0132728),
+    (10**5, 100, 0.029707, 0.00398098),
+    (10**5, 518, 0.047156, 0.00571755),
+    (10**5, 639, 0.049990, 0.00599236),
+    (10**5, 6560, 0.094904, 0.0101916),
+    (10**5, 7943, 0.099997, 0.0106553),
+    (10**6, 1000, 0.017881, 0.00209000),
+    (10**6, 10000, 0.033571, 0.00352394),
+    (10**6, 493568, 0.095823, 0.00875721),
+]
+QUESTIONS = [
+    (10**4, "0.05", 11, 8),
+    (10**5, "0.05", 639, 518),
+    (10**6, "0.05", 43648, 36736),
+    (10**4, "0.1", 123, 98),
+    (10**5, "0.1", 7943, 6560),
+    (10**6, "0.1", 578879, 493568),
+]
+
+
+@pytest.mark.parametrize(("rows", "questions", "tolerance", "scale"), WIDTHS)
+def test_theorem_CENTRED_HINGE_JOINT_reference_widths(
+    rows: int, questions: int, tolerance: float, scale: float
+) -> None:
+    width = joint_width(rows, questions, "0.05")
+    assert width.tolerance == pytest.approx(tolerance, abs=6e-7)
+    assert width.scale == pytest.approx(scale, rel=1e-4)
+    given_noise = joint_width(rows, questions, "0.05", scale)
+    assert width.tolerance <= given_noise.tolerance * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("rows", "tolerance", "joint", "split"), QUESTIONS)
+def test_theorem_CENTRED_HINGE_JOINT_certified_questions(
+    rows: int, tolerance: str, joint: int, split: int
+) -> None:
+    found, scale = joint_questions(rows, tolerance, "0.05")
+    assert joint <= found <= joint * 1.01
+    assert scale is not None
+    assert joint_width(rows, found, "0.05", scale).tolerance <= float(tolerance)
+    assert joint_width(rows, found + 1 + found // 10**4, "0.05").tolerance > float(tolerance)
+    assert joint_rows(found, tolerance, "0.05")[0] in range(int(rows * 0.97), rows + 1)
+    if rows <= 10**5:
+        assert split_questions(rows, tolerance, "0.05")[0] == pytest.approx(split, rel=0.005)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(1, 10**8), st.integers(1, 10**9), st.floats(-6, -0.02))
+def test_law_widths_of_the_joint_theorem(rows: int, questions: int, log_failure: float) -> None:
+    failure = 10**log_failure
+    width = joint_width(rows, questions, failure)
+    assert width.tolerance <= split_width(rows, questions, failure).tolerance * (1 + 1e-6)
+    assert width.tolerance >= joint_width(2 * rows, questions, failure).tolerance * (1 - 1e-6)
+    assert width.tolerance <= joint_width(rows, 2 * questions, failure).tolerance * (1 + 1e-6)
+    assert width.tolerance >= width.noise + width.stability - 1e-9 * width.tolerance
+
+
+@pytest.mark.parametrize(
+    ("rows", "questions", "scale"), [(7, 3, 0.3), (10**5, 50, 0.01), (10**6, 10**5, 0.005)]
+)
+def test_theorem_CENTRED_HINGE_JOINT_is_never_below_fifty_digits(
+    rows: int, questions: int, scale: float
+) -> None:
+    """The whole width again: mu0 from the exact noise, both parts with fifty digits."""
+    width = joint_width(rows, questions, "0.05", scale)
+    with mpmath.workdps(50):
+        mu0 = mpmath.sqrt(questions) / (2 * rows * mpmath.mpf(scale))
+        c, s = open_at(float(mu0), 0.05)
+        tail = mpmath.mpf(1) / 40 / questions
+        u = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)
+        noise = mpmath.mpf(scale) * (u + (mpmath.npdf(u) - u * mpmath.erfc(u / mpmath.sqrt(2)) / 2) / tail)
+        stability = s + gaussian_hinge(mpmath, mu0, c, s) * 20
+        assert noise + stability <= width.tolerance <= (noise + stability) * (1 + mpmath.mpf(10) ** -9)
+
+
+def test_theorem_CENTRED_HINGE_SPLIT_unequal_noise() -> None:
+    """Equal noises give the split width; a mixture lies between; the failure is divided, not used twice."""
+    scale = split_width(10**5, 100, "0.05").scale
+    equal = unequal_widths(10**5, [scale] * 100, "0.05")
+    assert equal == [pytest.approx(split_width(10**5, 100, "0.05").tolerance, rel=1e-9)] * 100
+    mixed = unequal_widths(10**5, [scale] * 50 + [2 * scale] * 50, "0.05")
+    assert mixed[0] < equal[0] < mixed[-1]
+    parts = gaussian_multiplier("0.015", 100) * scale + stability_width(10 / (2 * 10**5 * scale), "0.035")
+    assert equal[0] == pytest.approx(parts, rel=1e-12)
+    for bad in ([], [0.0], [math.nan]):
+        with pytest.raises(InvalidRequest):
+            unequal_widths(10**5, bad, "0.05")
+
+
+@pytest.mark.parametrize("small", SMALL[:3])
+def test_theorem_CENTRED_HINGE_SPLIT_few_rows_both_parts_at_once(small: Small) -> None:
+    for failure in (0.3, 0.05):
+        t2 = stability_width(small.mu0(), 0.7 * failure)
+        t1 = gaussian_multiplier(0.3 * failure, 2) * small.sigma
+        hidden = np.abs(small.noise / small.density).max(axis=0)
+        assert small.probability((hidden > t1) | (small.distance() > t2)) <= failure
+
+
+def test_theorem_CENTRED_HINGE_JOINT_refuses_nonsense() -> None:
+    nonsense: list[Callable[[], object]] = [
+        lambda: joint_width(0, 1, "0.05"),
+        lambda: joint_width(1, 0, "0.05"),
+        lambda: joint_width(True, 1, "0.05"),
+        lambda: joint_width(10, 1, "0.05", -1.0),
+        lambda: joint_width(10, 1, "0.05", math.inf),
+        lambda: joint_questions(10, "0", "0.05"),
+        lambda: joint_questions(10, "0.1", "1.5"),
+    ]
+    for call in nonsense:
+        with pytest.raises(InvalidRequest):
+            call()
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_theorem_CENTRED_HINGE_JOINT_few_rows_two_adaptive_answers(small: Small) -> None:
+    for failure in (0.3, 0.1, 0.02):
+        width = joint_width(small.n, 2, failure, small.sigma)
+        assert small.probability(small.errors() > width.tolerance) <= failure
+        hidden = np.abs(small.noise / small.density).max(axis=0)  # max |E[Z_j | T]|
+        both = small.probability(hidden + small.distance() > width.tolerance)
+        assert both <= failure

@@ -1,0 +1,63 @@
+"""The noise part of the centred hinge theorem, which is attained, and never below fifty digits."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+from adyton.validity import gaussian_multiplier
+from adyton.validity.noise_part import laplace_multiplier, question_share
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.floats(-12, -0.05), st.integers(1, 10**9), st.booleans())
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_is_never_below_fifty_digits(
+    log_failure: float, questions: int, one_sided: bool
+) -> None:
+    failure = 10**log_failure
+    z = gaussian_multiplier(failure, questions, one_sided=one_sided)
+    sides = 1 if one_sided else 2
+    with mpmath.workdps(50):
+        tail = mpmath.mpf(str(failure)) / (sides * questions)
+        u = max(mpmath.mpf(0), mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail))
+        exact = u + (mpmath.npdf(u) - u * mpmath.erfc(u / mpmath.sqrt(2)) / 2) / tail
+        assert exact <= z <= exact * (1 + mpmath.mpf(10) ** -9)
+
+
+@pytest.mark.parametrize("failure", [0.3, 0.05, 0.001, 1e-9])
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_is_attained(failure: float) -> None:
+    """If only the sign of a large |Z| is released, |E[Z | T]| = z with probability exactly ``failure``."""
+    u = -float(ndtri(failure / 2))
+    attained = math.exp(-u * u / 2) / math.sqrt(2 * math.pi) / (failure / 2)
+    z = gaussian_multiplier(failure)
+    assert attained <= z <= attained * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("questions", [1, 10, 1000])
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_revealed_noise(questions: int) -> None:
+    """Constant questions reveal their noise: the largest of k is beyond z with probability below failure."""
+    z = gaussian_multiplier("0.05", questions)
+    assert -math.expm1(questions * math.log1p(-2 * ndtr(-z))) <= 0.05
+    union_forgotten = gaussian_multiplier("0.05")
+    assert questions == 1 or -math.expm1(questions * math.log1p(-2 * ndtr(-union_forgotten))) > 0.05
+
+
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_laplace_and_shares() -> None:
+    z = laplace_multiplier("0.05", 20)
+    assert z == pytest.approx(math.log(400) + 1)
+    a = math.log(1 / 0.05)  # released: whether |Z| > a, and the sign; then |E[Z | T]| = a + 1
+    assert a + 1 <= laplace_multiplier("0.05")
+    assert sum(question_share(j) for j in range(1, 2000)) < 1
+    assert float(question_share(3)) == pytest.approx(6 / (3 * math.pi) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("questions", "z"), [(1, 2.337803), (98, 3.728143), (518, 4.129571), (6560, 4.680810), (493568, 5.500811)]
+)
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_reference_values(questions: int, z: float) -> None:
+    assert gaussian_multiplier("0.05", questions) == pytest.approx(z, abs=6e-7)

@@ -1,0 +1,149 @@
+"""The planner: the table of certified questions, its three tasks, its JSON, and its speed."""
+
+from __future__ import annotations
+
+import json
+import time
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adyton.errors import InvalidRequest
+from adyton.validity import joint_width, plan
+from adyton.validity.methods import METHODS
+
+TABLE = {
+    (10**4, "0.05"): {"split": 8, "rounding": 7, "laplace": 0, "jlnrss": 0, "rrsstw": 0, "hinge": 11},
+    (10**5, "0.05"): {"split": 63, "rounding": 86, "laplace": 0, "jlnrss": 11, "rrsstw": 16, "hinge": 639},
+    (10**6, "0.05"): {
+        "split": 504,
+        "rounding": 876,
+        "laplace": 14,
+        "jlnrss": 832,
+        "rrsstw": 1532,
+        "hinge": 43648,
+    },
+    (10**4, "0.1"): {"split": 28, "rounding": 39, "laplace": 0, "jlnrss": 2, "rrsstw": 2, "hinge": 123},
+    (10**5, "0.1"): {
+        "split": 219,
+        "rounding": 412,
+        "laplace": 1,
+        "jlnrss": 153,
+        "rrsstw": 263,
+        "hinge": 7943,
+    },
+    (10**6, "0.1"): {
+        "split": 1784,
+        "rounding": 4144,
+        "laplace": 124,
+        "jlnrss": 11616,
+        "rrsstw": 21184,
+        "hinge": 578879,
+    },
+}
+
+
+@pytest.mark.parametrize(("rows", "tolerance"), TABLE)
+def test_certified_questions_of_every_method(rows: int, tolerance: str) -> None:
+    """The table was searched to half a per cent; ours is exact, so it may be that much above."""
+    made = plan(rows=rows, tolerance=tolerance)
+    for option in made.options:
+        expected = TABLE[(rows, tolerance)][option.method]
+        assert isinstance(option.value, int)
+        assert expected <= option.value <= expected * 1.01
+    assert made.recommended == "hinge"
+
+
+def test_json_of_the_first_task() -> None:
+    made = plan(rows=100_000, tolerance=0.1, confidence=0.95)
+    found = json.loads(json.dumps(made.to_json()))
+    assert list(found) == ["rows", "tolerance", "confidence", "methods", "recommended"]
+    assert (found["rows"], found["tolerance"], found["confidence"]) == (100_000, 0.1, 0.95)
+    assert [m["method"] for m in found["methods"]] == [
+        "split",
+        "rounding",
+        "laplace",
+        "jlnrss",
+        "rrsstw",
+        "hinge",
+    ]
+    assert all(list(m) == ["method", "questions", "scale", "theorem"] for m in found["methods"])
+    hinge = found["methods"][-1]
+    assert (hinge["questions"], hinge["theorem"]) == (7943, "CENTRED-HINGE-JOINT")
+    assert hinge["scale"] == pytest.approx(0.01066, abs=5e-6)
+    assert found["recommended"] == "hinge"
+    assert made.attack_limit() == pytest.approx(91_337, rel=0.004)
+
+
+def test_json_of_the_other_tasks() -> None:
+    widths = plan(rows=100_000, questions=7943).to_json()
+    assert list(widths) == ["rows", "questions", "confidence", "methods", "recommended"]
+    assert isinstance(widths["methods"], list)
+    assert widths["methods"][-1]["tolerance"] == pytest.approx(0.0999974, abs=5e-7)
+    rows = plan(tolerance="0.1", questions=7943)
+    assert rows.to_json()["recommended"] == "hinge"
+    assert rows.options[-1].value == pytest.approx(99_995, abs=5)
+    assert rows.attack_limit() is None
+
+
+@settings(deadline=None, max_examples=8)
+@given(
+    st.integers(1000, 10**8),
+    st.sampled_from(["0.02", "0.1", "0.25"]),
+    st.sampled_from(["0.9", "0.95", "0.999"]),
+)
+def test_law_the_three_tasks_agree(rows: int, tolerance: str, confidence: str) -> None:
+    """What is certified as questions is within the tolerance as a width, and needs no more rows."""
+    failure = 1 - Fraction(confidence)
+    made = plan(rows=rows, tolerance=tolerance, confidence=confidence)
+    for option, method in zip(made.options, METHODS, strict=True):
+        if option.value:
+            certified = method.width(rows, int(option.value), failure)
+            assert certified is not None
+            assert certified[0] <= float(tolerance) * (1 + 1e-9)
+            needed, _ = method.rows(int(option.value), Fraction(tolerance), failure)
+            assert needed is not None
+            assert needed <= rows
+    hinge = made.options[-1]
+    if hinge.value:
+        assert joint_width(rows, int(hinge.value), failure, hinge.scale).tolerance <= float(tolerance)
+
+
+@pytest.mark.parametrize(
+    "given_two",
+    [
+        {"rows": 10**8, "tolerance": "0.05"},
+        {"rows": 10**8, "questions": 10**7},
+        {"tolerance": "0.003", "questions": 10**6},
+    ],
+)
+def test_answers_in_two_seconds(given_two: dict[str, int | str]) -> None:
+    start = time.perf_counter()
+    plan(**given_two)
+    assert time.perf_counter() - start < 2
+
+
+def test_nothing_to_offer() -> None:
+    assert plan(rows=10, tolerance="0.01").recommended is None
+    assert plan(rows=10, questions=100).recommended is None  # every width is above 1/2
+
+
+def test_refuses_what_is_not_two_of_three() -> None:
+    for wrong in (
+        {},
+        {"rows": 100},
+        {"rows": 100, "tolerance": "0.1", "questions": 5},
+        {"rows": 0, "tolerance": "0.1"},
+        {"rows": 100.5, "tolerance": "0.1"},
+        {"rows": 100, "tolerance": "0"},
+        {"rows": 100, "tolerance": "1"},
+        {"rows": 100, "tolerance": "nan"},
+        {"rows": 10**16, "tolerance": "0.1"},
+        {"rows": 100, "questions": -1},
+        {"rows": 100, "tolerance": "0.1", "confidence": "1"},
+        {"rows": 100, "tolerance": "0.1", "confidence": 0},
+    ):
+        with pytest.raises(InvalidRequest):
+            plan(**wrong)  # type: ignore[arg-type]
