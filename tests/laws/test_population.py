@@ -232,3 +232,40 @@ def test_a_validity_section_is_read(tmp_path: Path) -> None:
     )
     expected = Validity(Fraction(95, 100), None, 100, Fraction(1, 10), "answer")
     assert read_study(tmp_path / "t.toml").validity == expected
+
+
+def test_theorem_EVENTS_AFTER_INFORMATION_thresholds_of_p_values_shrink_with_what_was_asked() -> None:
+    """Nothing asked: an equal share of alpha for each level, nearly whole.  Then less and less, never more."""
+    with curator(1, stability=Fraction(1, 25)) as asker:
+        thresholds = [asker.p_value_threshold("0.05")]
+        for i in range(4):
+            asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}", scale=60)
+            thresholds.append(asker.p_value_threshold("0.05"))
+    assert 0 < thresholds[0] < 0.005
+    assert thresholds == sorted(thresholds, reverse=True)
+    assert thresholds[-1] < thresholds[0]
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT)
+    with adyton.open(study, data=sample(1)) as asker, pytest.raises(adyton.InvalidRequest, match="validity"):
+        asker.p_value_threshold("0.05")
+
+
+def test_theorem_EVENTS_AFTER_INFORMATION_a_test_that_the_answers_chose_keeps_its_level() -> None:
+    """300 studies of fair coins: the analyst asks for all coins and tests the most suspicious one.
+
+    Uncorrected the best of 12 tests rejects far too often; corrected at most alpha (1e-6 quantile).
+    """
+    rng = np.random.default_rng(8)
+    runs, coins, alpha = 300, 12, 0.05
+    declared = Validity(Fraction(95, 100), Fraction(1, 50))
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT, validity=declared)
+    from adyton.curator.population import Population
+
+    spent = Fraction(coins) * Fraction(1, 2 * 100) ** 2  # noise of 100 rows a question, radius 1/2
+    threshold = Population(study).p_value_threshold(Fraction(5, 100), min(spent, Fraction(1, 2500)), ROWS)
+    heads = rng.binomial(ROWS, 0.5, (runs, coins))
+    noisy = heads + rng.normal(0, 100, (runs, coins))
+    chosen = np.abs(noisy - ROWS / 2).argmax(axis=1)
+    picked = heads[np.arange(runs), chosen]
+    p_values = 2 * binom.sf(np.abs(picked - ROWS / 2) + ROWS / 2 - 1, ROWS, 0.5)
+    assert (p_values <= threshold).sum() <= binom.isf(1e-6, runs, alpha)
+    assert threshold < alpha

@@ -6,6 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Unpack
 
 from adyton.certify import (
@@ -36,7 +37,7 @@ from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
 from adyton.engines.base import Engine, Exact
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import UNITS_PER_ONE, Number, float_up
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.draft import Draft, question_of
@@ -142,6 +143,15 @@ class Curator:
             left=self._left(spent),
             questions=self._ledger.count(),
         )
+
+    def p_value_threshold(self, alpha: Number) -> float:
+        """For tests that the owner runs on the rows after they have been questioned.
+
+        A test rejects only if its own p-value is at most this; then it errs with probability at most
+        ``alpha``, although the answers so far may have led to the very test.
+        """
+        spent = Fraction(self._ledger.spent_radius(), UNITS_PER_ONE)
+        return self._population.p_value_threshold(alpha, spent, self._stand_in.units())
 
     def receipts(self) -> list[Receipt]:
         """Everything that was ever charged, oldest first."""

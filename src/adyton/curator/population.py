@@ -17,11 +17,12 @@ import numpy as np
 
 from adyton.certify import Absent, Interval
 from adyton.curator.plan import Planned, step_of
-from adyton.errors import BudgetRefused
-from adyton.exact import UNITS_PER_ONE, float_up, ratio_down, ratio_up
+from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up
 from adyton.mechanisms import GaussianNoise, largest_ratio, ratio_interval
 from adyton.noise.refine import Floats
 from adyton.study import Study, Validity
+from adyton.validity.mutual_information import information_of, threshold_after
 from adyton.validity.noise_part import gaussian_multiplier, laplace_multiplier, question_share
 from adyton.validity.peeling import WidthSchedule
 from adyton.validity.unequal import split_width
@@ -98,6 +99,23 @@ class Population:
             f"population intervals hold for all answers of the study at once with probability {self.level:g}",
             "the population value of a count or sum is its expectation for a table of this size",
         )
+
+    def p_value_threshold(self, alpha: Number, spent: Fraction, units: int | None) -> float:
+        """At or below which a p-value computed on these rows now may be called significant at ``alpha``.
+
+        The levels of stability were fixed in advance and share alpha equally; the lowest that covers what was
+        spent is used.  0 if nothing can be called significant any more.  Theorem: EVENTS-AFTER-INFORMATION.
+        """
+        schedule = self.schedule
+        if schedule is None or units is None:
+            raise InvalidRequest(
+                "a threshold for p-values needs a [validity] section and the number of units"
+            )
+        covering = [level for level in schedule.levels if level.spent >= spent]
+        if not covering:
+            return 0.0
+        share = positive(alpha, "alpha") / len(schedule.levels)
+        return threshold_after(share, information_of(units, covering[0].spent))
 
     def singles(
         self, part: Planned, released: list[int], at: Position, units: int | None
