@@ -88,15 +88,17 @@ class ProfileView:
 
 def profiles_of(epsilon0: Fraction, times: int) -> dict[str, Profile]:
     """Of ``times`` releases of a pure epsilon0: whatever they are, and if they add Laplace noise."""
-    found: dict[str, Profile] = {"any releases (optimal)": lambda e: optimal_delta(same(epsilon0, times), e)}
+    found: dict[str, Profile] = {
+        "all together, whatever they are": lambda e: optimal_delta(same(epsilon0, times), e)
+    }
     if epsilon0 <= pairs.LARGEST_REACH:
         plan = [(pld.LaplacePair(epsilon0), times)]
-        found["Laplace noise (PLD)"] = lambda e: pld.delta_up(plan, e)
+        found["all together, Laplace noise"] = lambda e: pld.delta_up(plan, e)
     return found
 
 
 def gaussian_profile(mu: float) -> dict[str, Profile]:
-    return {"Gaussian noise": lambda e: gaussian.delta_up(mu, e)}
+    return {"all together, Gaussian noise": lambda e: gaussian.delta_up(mu, e)}
 
 
 def views_of_one(epsilon0: Fraction) -> dict[str, Testable]:

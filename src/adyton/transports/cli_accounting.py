@@ -234,8 +234,8 @@ def _of_all(
     if view == "profile":
         return figures.profile_figure(profiles, highest, f"Privacy profile of {label}", step)
     if is_gaussian:
-        views = figures.view_of_gaussian(float(price), "one release")
-        views |= figures.view_of_gaussian(together, "all releases together")
+        views = figures.view_of_gaussian(float(price), "one release, Gaussian noise")
+        views |= figures.view_of_gaussian(together, "all together, Gaussian noise")
     else:
         views = figures.views_of_one(price)
         views |= {name: figures.ProfileView(profile, highest) for name, profile in profiles.items()}
@@ -251,6 +251,8 @@ def _check(view: str, figure: Path | None) -> None:
 
 def _draw(report: Report, path: Path) -> None:
     drawn = report.figure()
+    drawn.update_layout(hovermode="x unified")  # several lines lie on top of each other
+    drawn.update_yaxes(exponentformat="power")
     try:
         drawn.write_html(path)
     except OSError:
