@@ -8,7 +8,6 @@ least delta for each epsilon.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -108,13 +107,6 @@ class LaplaceView:
 def trade_off(view: Testable, false: Number) -> float:
     """The least type II error at a type I error of ``false``, rounded down: the trade-off curve f."""
     return float_down(1 - Fraction(view.true_positives_up(false)))
-
-
-def curve(
-    function: Callable[[float], float], points: list[float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Points and values, for a figure."""
-    return tuple(points), tuple(function(x) for x in points)
 
 
 def _probability(value: Number) -> Fraction:
