@@ -7,18 +7,18 @@ no files, no network, no extensions, no settings.  What is asked later can only 
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
+from adyton.engines.asking import Asked
 from adyton.engines.base import Exact
 from adyton.engines.csv_lines import csv_scan
-from adyton.engines.duckdb_sql import loaded_value, quoted, select, text_literal
+from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_literal
+from adyton.engines.loading import Origin, bounded_table, check_size, units_found
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import group_values
 from adyton.schema import Table
 from adyton.sensitivity import Reading
 
@@ -32,14 +32,27 @@ _LOCKED = (
 )
 
 
-_NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|BIT|VARIANT)")
+class DuckDBLimits(TypedDict, total=False):
+    memory_limit: str
+    threads: int
 
 
 class DuckDBEngine:
-    """Answers from a Parquet or CSV file, or from a pandas, polars or Arrow table."""
+    """Answers from a Parquet or CSV file, or from a pandas, polars or Arrow table.
 
-    def __init__(self, table: Table, unit: PrivacyUnit, source: Path | Any, salt: str = "") -> None:
+    ``limits`` are DuckDB's own: ``memory_limit`` (four fifths of the machine unless given) and ``threads``.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        unit: PrivacyUnit,
+        source: Path | Any,
+        salt: str = "",
+        **limits: Unpack[DuckDBLimits],
+    ) -> None:
         self._table, self._unit, self._source, self._salt = table, unit, source, salt
+        self._limits = limits
         self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         self._connection: Any = None
         self._lock = threading.Lock()
@@ -57,9 +70,10 @@ class DuckDBEngine:
             self._connection = connection
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
+        asked = Asked(readings, self._places, "units")
         with self._lock:
-            rows = self._connection.execute(select(readings, self._places, "units")).fetchall()
-        return _arranged(rows, readings)
+            rows = self._connection.execute(asked.sql).fetchall()
+        return asked.arranged(rows)
 
     def close(self) -> None:
         with self._lock:
@@ -68,41 +82,20 @@ class DuckDBEngine:
                 self._connection = None
 
     def _load(self, connection: Any) -> None:
-        with _source(connection, self._source) as (origin, types):
-            names = _matched(types, self._table, self._unit)
-            values = [
-                f"{loaded_value(column, quoted(names[column.name]))} AS {self._places[column.name]}"
-                for column in self._table.columns
-            ]
-            bounded = f"SELECT {', '.join(values) or '1 AS nothing'} FROM {origin}"
-            if self._unit.person is not None:
-                bounded += self._bound(quoted(names[self._unit.person]))
+        for option, value in self._limits.items():
+            connection.execute(f"SET {option} = {text_literal(str(value))}")
+        with _source(connection, self._source) as (sql, types):
+            origin = Origin(sql, types, {name: kind_of(kind) for name, kind in types.items()})
+            bounded = bounded_table(
+                origin, self._table, self._unit, self._places, self._salt, DuckDBDialect()
+            )
             _execute(connection, f"CREATE TABLE units AS {bounded}", self._source)
-            self._check_size(connection, origin, names)
+            if self._unit.neighbours == "replace":
+                counted = units_found(origin, self._table, self._unit, DuckDBDialect())
+                ((found,),) = _execute(connection, counted, self._source)
+                check_size(found, self._table, self._unit)
         for statement in _LOCKED:
             connection.execute(statement)
-
-    def _bound(self, person: str) -> str:
-        """Keeps at most the declared rows of each person, and no row without a person.
-
-        Which rows depends on that person's rows alone: a salted hash of their values puts them in order.
-        """
-        order = f"hash({', '.join([text_literal(self._salt), *self._places.values()])})"
-        ranked = f"row_number() OVER (PARTITION BY {person} ORDER BY {order})"
-        return f" WHERE {person} IS NOT NULL QUALIFY {ranked} <= {self._unit.rows}"
-
-    def _check_size(self, connection: Any, origin: str, names: dict[str, str]) -> None:
-        """Only under ``replace``, where the number of units is public and the same for all neighbours."""
-        if self._unit.neighbours != "replace":
-            return
-        person = self._unit.person
-        counted = "*" if person is None else f"DISTINCT {quoted(names[person])}"
-        ((found,),) = _execute(connection, f"SELECT count({counted}) FROM {origin}", self._source)
-        if found != self._table.rows:
-            raise InvalidRequest(
-                f"the study says table.rows = {self._table.rows}, but the data holds {found} "
-                f"{'persons' if person else 'rows'}: correct the study file"
-            )
 
 
 def describe(source: Path | Any) -> dict[str, str]:
@@ -134,7 +127,9 @@ def public_profile(source: Path | Any, column: str, most_values: int) -> tuple[A
 def _connect() -> Any:
     import duckdb  # 0.1 s: only who reads data pays for it
 
-    return duckdb.connect(":memory:")
+    connection = duckdb.connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'")  # the day of an instant must not depend on where we are
+    return connection
 
 
 @contextlib.contextmanager
@@ -172,38 +167,3 @@ def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
         return connection.execute(statement).fetchall()
     except duckdb.Error:
         raise InvalidRequest(f"{name} cannot be read: it is damaged, or not a table") from None
-
-
-def _matched(types: dict[str, str], table: Table, unit: PrivacyUnit) -> dict[str, str]:
-    """The source's spelling of each declared name."""
-    spelled = {name.casefold(): name for name in types}
-    wanted = [column.name for column in table.columns] + ([unit.person] if unit.person is not None else [])
-    for name in wanted:
-        if name.casefold() not in spelled:
-            known = ", ".join(types)
-            raise InvalidRequest(f"the data has no column {name!r}; it has: {known}")
-    names = {name: name if name in types else spelled[name.casefold()] for name in wanted}
-    for name, found in names.items():
-        if _NESTED.search(types[found]):
-            raise InvalidRequest(
-                f"the data's column {name!r} has type {types[found]}, which holds no single value"
-            )
-    return names
-
-
-def _arranged(rows: list[tuple[Any, ...]], readings: Sequence[Reading]) -> Exact:
-    """Every declared cell, in the declared order, whether it occurs in the data or not."""
-    sizes = [len(group_values(column)) for column in readings[0].by]
-    cells = 1
-    for size in sizes:
-        cells *= size
-    exact: Exact = [[[0] * cells for _ in reading.coordinates] for reading in readings]
-    columns = [column for reading in exact for column in reading]
-    steps = [c.times if c.value is None else 1 for reading in readings for c in reading.coordinates]
-    for row in rows:
-        cell = 0
-        for size, code in zip(sizes, row, strict=False):
-            cell = cell * size + code
-        for column, value, step in zip(columns, row[len(sizes) :], steps, strict=True):
-            column[cell] = int(value) * step  # a count is multiplied here, where no integer is too large
-    return exact

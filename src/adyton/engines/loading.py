@@ -1,0 +1,264 @@
+"""SQL that turns a source into clipped integers, with one meaning on all engines.
+
+A source column has one of a few kinds; a declared column says what to make of it.  What a value means is
+decided here, once: which texts are numbers, days or truths, how a number is rounded, which rows of a person
+are kept.  A ``Dialect`` only says how an engine spells it.  Everything emitted is total: a value that has no
+meaning is NULL, and none makes a statement fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, assert_never
+
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    Lattice,
+    RealColumn,
+    Table,
+)
+
+Kind = Literal["integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant", "other"]
+NESTED = "holds no single value"
+
+# Only ASCII, and only what every engine's own cast reads alike.
+NUMBER = (
+    "^[ \t\r\n]*[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+    "|[iI][nN][fF]([iI][nN][iI][tT][yY])?)[ \t\r\n]*$"
+)
+WHOLE = "^[+-]?[0-9]{1,18}([.]0*)?$"
+DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][-0-9:.+Z ]*)?$"
+TRUE_WORDS = ("true", "t", "yes", "y", "1")
+FALSE_WORDS = ("false", "f", "no", "n", "0")
+
+
+class Dialect(Protocol):
+    """How one engine spells what all of them must mean."""
+
+    text_type: str
+
+    def name(self, name: str) -> str:
+        """The name of a source column, quoted."""
+
+    def text(self, value: str) -> str:
+        """A literal."""
+
+    def double(self, value: float) -> str:
+        """A literal of exactly this value."""
+
+    def matches(self, text: str, pattern: str) -> str:
+        """Whether the pattern matches; a text of any length and content has an answer."""
+
+    def number(self, source: str, kind: Kind) -> str:
+        """A double; a decimal rounded to the nearest, a text that matches NUMBER read as C's strtod does."""
+
+    def not_a_number(self, double: str) -> str:
+        """Whether it is NaN."""
+
+    def whole(self, value: str) -> str:
+        """A bigint, from a whole double below 2**63, an integer, or a text of up to 18 digits."""
+
+    def day(self, source: str, kind: Kind) -> str:
+        """A date, of an instant in UTC, from a kind that has days or a text YYYY-MM-DD; NULL if none."""
+
+    def days(self, date: str) -> str:
+        """The bigint number of days from 1970-01-01."""
+
+    def position(self, text: str, values: tuple[str, ...]) -> str:
+        """The index of a text in a list, or NULL."""
+
+    def byte_order(self, text: str) -> str:
+        """An ASCII text, to be put in the order of its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A source: what to write after FROM, and the name and kind of each of its columns."""
+
+    sql: str
+    types: Mapping[str, str]
+    kinds: Mapping[str, Kind]
+
+
+def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
+    """The source's spelling of each declared name; InvalidRequest where there is none."""
+    spelled = {name.casefold(): name for name in origin.types}
+    wanted = [column.name for column in table.columns] + ([unit.person] if unit.person is not None else [])
+    for name in wanted:
+        if name.casefold() not in spelled:
+            known = ", ".join(origin.types)
+            raise InvalidRequest(f"the data has no column {name!r}; it has: {known}")
+    names = {name: name if name in origin.types else spelled[name.casefold()] for name in wanted}
+    for name, found in names.items():
+        if origin.kinds[found] == "other":
+            raise InvalidRequest(f"the data's column {name!r} has type {origin.types[found]}, which {NESTED}")
+    return names
+
+
+def bounded_table(
+    origin: Origin, table: Table, unit: PrivacyUnit, places: Mapping[str, str], salt: str, dialect: Dialect
+) -> str:
+    """A SELECT of the clipped integers of all rows, or of at most the declared rows of each person.
+
+    Which rows of a person are kept depends on that person's rows alone: a salted hash of their clipped values
+    puts them in order.  Rows with equal values are alike in the result, whichever is kept.
+    """
+    names = matched(origin, table, unit)
+    values = []
+    for column in table.columns:
+        found = names[column.name]
+        value = loaded_value(column, dialect.name(found), origin.kinds[found], dialect)
+        values.append(f"{value} AS {places[column.name]}")
+    values = values or ["1 AS nothing"]
+    if unit.person is None:
+        return f"SELECT {', '.join(values)} FROM {origin.sql}"
+    person, present = person_sql(unit.person, origin, names, dialect)
+    kept = ", ".join(places.values()) or "nothing"
+    valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
+    order = f"row_number() OVER (PARTITION BY who ORDER BY {_order(table, places, salt, dialect)})"
+    ranked = f"SELECT {kept}, {order} AS place FROM ({valued}) AS valued"
+    return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
+
+
+def units_found(origin: Origin, table: Table, unit: PrivacyUnit, dialect: Dialect) -> str:
+    """A SELECT of the number of rows, or of persons."""
+    if unit.person is None:
+        return f"SELECT count(*) FROM {origin.sql}"
+    person, present = person_sql(unit.person, origin, matched(origin, table, unit), dialect)
+    return f"SELECT count(DISTINCT {person}) FROM {origin.sql} WHERE {present}"
+
+
+def check_size(found: int, table: Table, unit: PrivacyUnit) -> None:
+    """Only under ``replace``, where the number of units is public and the same for all neighbours."""
+    if found != table.rows:
+        raise InvalidRequest(
+            f"the study says table.rows = {table.rows}, but the data holds {found} "
+            f"{'persons' if unit.person else 'rows'}: correct the study file"
+        )
+
+
+def person_sql(person: str, origin: Origin, names: Mapping[str, str], dialect: Dialect) -> tuple[str, str]:
+    """The person, and whether there is one.  NaN is nobody, and -0.0 is 0.0."""
+    source = dialect.name(names[person])
+    if origin.kinds[names[person]] != "float":
+        return source, f"{source} IS NOT NULL"
+    return (
+        f"({source} + {dialect.double(0.0)})",
+        f"{source} IS NOT NULL AND NOT {dialect.not_a_number(source)}",
+    )
+
+
+def _order(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect) -> str:
+    parts = [dialect.text(salt)]
+    for column in table.columns:
+        place = places[column.name]
+        place = f"CAST({place} AS INTEGER)" if isinstance(column, BooleanColumn) else place
+        parts += [dialect.text(","), f"coalesce(CAST({place} AS {dialect.text_type}), {dialect.text('-')})"]
+    return dialect.byte_order(f"md5(concat({', '.join(parts)}))")
+
+
+# One value --------------------------------------------------------------------------------------------------
+
+
+def loaded_value(column: Column, source: str, kind: Kind, dialect: Dialect) -> str:
+    """The clipped integer (or truth) that stands for ``source`` from now on; NULL where there is none."""
+    match column:
+        case IntegerColumn() | RealColumn():
+            return _number(column.lattice, source, kind, dialect)
+        case DateColumn():
+            return _day(column, source, kind, dialect)
+        case CategoryColumn(_, values):
+            text = (
+                _whole_text(source, kind, dialect) if isinstance(values[0], int) else _text(source, dialect)
+            )
+            return dialect.position(text, tuple(map(str, values)))
+        case BooleanColumn():
+            return _truth(source, kind, dialect)
+        case _:
+            assert_never(column)
+
+
+def _double(source: str, kind: Kind, dialect: Dialect) -> str:
+    """NULL or NaN where there is no number."""
+    match kind:
+        case "boolean":
+            one, zero = dialect.double(1.0), dialect.double(0.0)
+            return f"(CASE WHEN {source} THEN {one} WHEN NOT {source} THEN {zero} END)"
+        case "text":
+            text = _text(source, dialect)
+            read = dialect.number(text, kind)
+            return f"(CASE WHEN {dialect.matches(text, NUMBER)} THEN {read} END)"
+        case "integer" | "float" | "decimal":
+            return dialect.number(source, kind)
+        case _:
+            return dialect.number("NULL", "integer")
+
+
+def _number(lattice: Lattice, source: str, kind: Kind, dialect: Dialect) -> str:
+    x = _double(source, kind, dialect)
+    low, high = (dialect.double(float(bound * lattice.grain)) for bound in (lattice.low, lattice.high))
+    clipped = f"least(greatest({x}, {low}), {high})"
+    # floor(x + 1/2) is the one rounding that all engines do alike; the second clip is for its last digit.
+    grain, half = dialect.double(float(lattice.grain)), dialect.double(0.5)
+    steps = dialect.whole(f"floor({clipped} / {grain} + {half})")
+    bounded = f"least(greatest({steps}, CAST({lattice.low} AS BIGINT)), CAST({lattice.high} AS BIGINT))"
+    return f"CASE WHEN {x} IS NOT NULL AND NOT {dialect.not_a_number(x)} THEN {bounded} END"
+
+
+def _day(column: DateColumn, source: str, kind: Kind, dialect: Dialect) -> str:
+    low, high = f"DATE '{column.low}'", f"DATE '{column.high}'"
+    match kind:
+        case "date" | "timestamp" | "instant":
+            day = dialect.day(source, kind)
+        case "text":
+            text = _text(source, dialect)
+            written = dialect.day(f"substr({text}, 1, 10)", kind)
+            day = (
+                f"(CASE WHEN {text} = {dialect.text('infinity')} THEN {high} "
+                f"WHEN {text} = {dialect.text('-infinity')} THEN {low} "
+                f"WHEN {dialect.matches(text, DAY)} AND substr({text}, 1, 4) <> {dialect.text('0000')} "
+                f"THEN {written} END)"
+            )
+        case _:
+            day = "CAST(NULL AS DATE)"
+    clipped = f"least(greatest({day}, {low}), {high})"  # also tames an engine's infinite dates
+    return f"CASE WHEN {day} IS NOT NULL THEN {dialect.days(clipped)} END"
+
+
+def _whole_text(source: str, kind: Kind, dialect: Dialect) -> str:
+    """The digits of a whole number; no other number is one of a list of whole numbers."""
+    match kind:
+        case "integer":
+            whole = dialect.whole(source)
+        case "text":
+            text = _text(source, dialect)
+            digits = f"split_part({text}, {dialect.text('.')}, 1)"
+            whole = f"(CASE WHEN {dialect.matches(text, WHOLE)} THEN {dialect.whole(digits)} END)"
+        case _:
+            x, most = _double(source, kind, dialect), dialect.double(2.0**53)
+            whole = f"(CASE WHEN floor({x}) = {x} AND abs({x}) < {most} THEN {dialect.whole(x)} END)"
+    return f"CAST({whole} AS {dialect.text_type})"
+
+
+def _truth(source: str, kind: Kind, dialect: Dialect) -> str:
+    match kind:
+        case "boolean":
+            return source
+        case "text":
+            text = _text(source, dialect)
+            yes, no = (", ".join(map(dialect.text, words)) for words in (TRUE_WORDS, FALSE_WORDS))
+            return f"CASE WHEN lower({text}) IN ({yes}) THEN TRUE WHEN lower({text}) IN ({no}) THEN FALSE END"
+        case _:
+            x = _double(source, kind, dialect)
+            return f"CASE WHEN NOT {dialect.not_a_number(x)} THEN {x} <> {dialect.double(0.0)} END"
+
+
+def _text(source: str, dialect: Dialect) -> str:
+    return f"CAST({source} AS {dialect.text_type})"

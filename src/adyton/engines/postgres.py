@@ -1,0 +1,165 @@
+"""Postgres: the table stays where it is; the session keeps a temporary table of clipped integers.
+
+The role needs CONNECT and TEMPORARY on the database and SELECT on the table, nothing else.  The source is
+read once, in one transaction that sees one state of it; afterwards the session is read-only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from adyton.engines.asking import Asked
+from adyton.engines.base import Exact
+from adyton.engines.duckdb_sql import quoted
+from adyton.engines.loading import Origin, bounded_table, check_size, units_found
+from adyton.engines.postgres_sql import DAY_FUNCTION, KINDS, NUMBER_FUNCTION, PostgresDialect
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.schema import Table
+from adyton.sensitivity import Reading
+
+SCHEMES = ("postgresql://", "postgres://")
+_SECONDS_TO_CONNECT = 10
+_SECONDS_TO_LOAD = 3600
+
+# Operators and functions come from Postgres itself, whatever other schemas define under the same names.
+_SESSION = (
+    "SET search_path = pg_catalog, pg_temp",
+    "SET client_encoding = 'UTF8'",
+    "SET standard_conforming_strings = on",
+    "SET TimeZone = 'UTC'",
+    "SET DateStyle = 'ISO, YMD'",
+    "SET extra_float_digits = 1",
+    f"SET statement_timeout = '{_SECONDS_TO_LOAD}s'",
+    "SET lock_timeout = '30s'",
+)
+
+_COLUMNS = """
+SELECT a.attname, format_type(a.atttypid, a.atttypmod), coalesce(b.typname, t.typname),
+       coalesce(b.typtype, t.typtype) = 'e'
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
+WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'v', 'm', 'f', 'p')
+  AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """postgresql://user@host:port/database/table, or .../database/schema.table; options after a ``?``."""
+
+    server: str  # what libpq gets; may hold a password, so no message ever repeats it
+    schema: str
+    table: str
+
+    @classmethod
+    def parse(cls, text: str, table: str) -> Address:
+        """``table`` is the name where the address gives none."""
+        try:
+            parts = urlsplit(text)
+        except ValueError:
+            raise InvalidRequest("the data's address is not of the form postgresql://HOST/DATABASE") from None
+        database, _, named = parts.path.lstrip("/").partition("/")
+        schema, _, relation = named.rpartition(".")
+        options = f"?{parts.query}" if parts.query else ""
+        server = f"{parts.scheme}://{parts.netloc}/{database}{options}"
+        return cls(server, unquote(schema) or "public", unquote(relation) or table)
+
+
+class PostgresEngine:
+    """Answers from one table or view of a Postgres database; ``timeout`` is in seconds for one question."""
+
+    def __init__(
+        self, table: Table, unit: PrivacyUnit, address: str, salt: str = "", *, timeout: float = 600
+    ) -> None:
+        self._table, self._unit, self._salt, self._timeout = table, unit, salt, timeout
+        self._address = Address.parse(address, table.name)
+        self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._connection: Any = None
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Also after the server went away: the next question finds a fresh session."""
+        with self._lock:
+            if self._connection is not None and not self._connection.closed:
+                return
+            connection = _connect(self._address)
+            try:
+                self._load(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+
+    def exact(self, readings: Sequence[Reading]) -> Exact:
+        asked = Asked(readings, self._places, "pg_temp.units")
+        with self._lock:
+            rows = self._connection.execute(asked.sql).fetchall()
+        return asked.arranged(rows)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _load(self, connection: Any) -> None:
+        import psycopg
+
+        try:
+            for statement in (*_SESSION, NUMBER_FUNCTION, DAY_FUNCTION):
+                connection.execute(statement)
+            with connection.transaction():
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                self._make_units(connection)
+            connection.execute("ANALYZE pg_temp.units")
+            connection.execute(f"SET statement_timeout = {round(self._timeout * 1000)}")
+            connection.execute("SET default_transaction_read_only = on")
+        except psycopg.Error as error:  # the server's own words may quote a value
+            named = f"{self._address.schema}.{self._address.table}"
+            reason = f"Postgres says {type(error).__name__}"
+            raise InvalidRequest(f"the table {named!r} cannot be read: {reason}") from None
+
+    def _make_units(self, connection: Any) -> None:
+        origin = self._origin(connection)
+        dialect = PostgresDialect()
+        bounded = bounded_table(origin, self._table, self._unit, self._places, self._salt, dialect)
+        connection.execute(f"CREATE TEMPORARY TABLE units AS {bounded}")
+        if self._unit.neighbours == "replace":
+            counted = units_found(origin, self._table, self._unit, dialect)
+            ((found,),) = connection.execute(counted).fetchall()
+            check_size(found, self._table, self._unit)
+
+    def _origin(self, connection: Any) -> Origin:
+        schema, table = self._address.schema, self._address.table
+        columns = connection.execute(_COLUMNS, (schema, table)).fetchall()
+        if not columns:
+            raise InvalidRequest(f"the database has no table {f'{schema}.{table}'!r}")
+        return Origin(
+            f"{quoted(schema)}.{quoted(table)}",
+            {name: shown for name, shown, *_ in columns},
+            {name: "text" if enum else KINDS.get(kind, "other") for name, _, kind, enum in columns},
+        )
+
+
+def _connect(address: Address) -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise InvalidRequest("data in Postgres needs: pip install 'adyton[postgres]'") from None
+    try:
+        return psycopg.connect(
+            address.server, autocommit=True, connect_timeout=_SECONDS_TO_CONNECT, prepare_threshold=None
+        )
+    except psycopg.Error:
+        raise InvalidRequest(
+            "the database cannot be reached, or does not let us in: check the address and the role"
+        ) from None

@@ -1,0 +1,280 @@
+"""Every engine keeps the contract: the same study gives the same integers, bit for bit."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Callable, Iterator
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.postgres import Address, PostgresEngine
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.testing.engine import EngineContract
+from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
+from adyton.testing.engine_reference import Source, value_of
+from postgres_server import NoServer, postgres_server
+
+ARROW = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "decimal": pa.decimal128(38, 10),
+    "boolean": pa.bool_(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "instant": pa.timestamp("us", "UTC"),
+}
+
+
+def arrow_table(source: Source) -> pa.Table:
+    return pa.table({c.name: pa.array([_rescaled(v) for v in c.values], ARROW[c.kind]) for c in source})
+
+
+def _rescaled(value: Any) -> Any:
+    return (
+        value.quantize(Decimal(10) ** -10, context=Context(prec=38)) if isinstance(value, Decimal) else value
+    )
+
+
+class TestDuckDB(EngineContract):
+    @pytest.fixture
+    def make_engine(self) -> Any:
+        return lambda table, unit, source, salt: DuckDBEngine(table, unit, arrow_table(source), salt)
+
+    def test_limits_are_set(self) -> None:
+        engine = DuckDBEngine(PEOPLE, ROWS, arrow_table(SOME), memory_limit="100MB", threads=1)
+        engine.prepare()
+        shown = engine._connection.execute(
+            "SELECT current_setting('memory_limit'), current_setting('threads')"
+        ).fetchall()
+        engine.close()
+        assert shown == [("95.3 MiB", 1)]
+
+
+# Postgres ---------------------------------------------------------------------------------------------------
+
+POSTGRES = {
+    "integer": "bigint",
+    "float": "double precision",
+    "decimal": "numeric(38, 10)",
+    "boolean": "boolean",
+    "text": "text",
+    "date": "date",
+    "timestamp": "timestamp",
+    "instant": "timestamptz",
+}
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    pytest.importorskip("psycopg", reason="psycopg is not installed (pip install 'adyton[postgres]')")
+    try:
+        with postgres_server() as address:
+            yield address
+    except NoServer as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def owner(postgres: str) -> Iterator[Any]:
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE ROLE curator LOGIN")
+        yield connection
+
+
+def _address(postgres: str, table: str) -> str:
+    return postgres.replace("owner@", "curator@") + f"/{table}"
+
+
+class TestPostgres(EngineContract):
+    @pytest.fixture
+    def store(self, owner: Any) -> Callable[[Source], str]:
+        """Puts a source into a table of its own, which the curator's role may read and nothing else."""
+        numbers = itertools.count()
+
+        def store(source: Source) -> str:
+            from psycopg import sql
+
+            name = f"t{next(numbers)}"
+            columns = [sql.SQL("{} " + POSTGRES[c.kind]).format(sql.Identifier(c.name)) for c in source]
+            table = sql.Identifier(name)
+            owner.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+            owner.execute(sql.SQL("CREATE TABLE {} ({})").format(table, sql.SQL(", ").join(columns)))
+            owner.execute(sql.SQL("GRANT SELECT ON {} TO curator").format(table))
+            with (
+                owner.cursor() as cursor,
+                cursor.copy(sql.SQL("COPY {} FROM STDIN").format(table)) as copy,
+            ):
+                for row in zip(*(c.values for c in source), strict=True):
+                    copy.write_row(row)
+            return name
+
+        return store
+
+    @pytest.fixture
+    def make_engine(self, postgres: str, store: Callable[[Source], str]) -> Any:
+        return lambda table, unit, source, salt: PostgresEngine(
+            table, unit, _address(postgres, store(source)), salt
+        )
+
+    @pytest.fixture
+    def given_table(self, owner: Any, postgres: str) -> Iterator[Callable[[str], str]]:
+        def given(columns: str) -> str:
+            owner.execute(f"CREATE TABLE given AS {columns}")
+            owner.execute("GRANT SELECT ON given TO curator")
+            return _address(postgres, "public.given")
+
+        yield given
+        owner.execute("DROP TABLE IF EXISTS given")
+
+    def total(self, address: str, column: Any) -> int:
+        engine = PostgresEngine(Table("t", (column,)), ROWS, address)
+        engine.prepare()
+        measure = Sum(ValueOf(column)) if not isinstance(column, DateColumn) else Count()
+        ((((found,),),)) = engine.exact(readings_of(Question(Table("t", (column,)), (("s", measure),)), ROWS))
+        engine.close()
+        return found
+
+    def test_a_numeric_beyond_every_double_is_clipped(self, given_table: Callable[[str], str]) -> None:
+        texts = ["1e400", "-1e400", "1e-400", "-1e-400", "NaN", "Infinity", "-Infinity", "1" + "0" * 5000]
+        values = ", ".join(f"('{text}'::numeric)" for text in texts)
+        address = given_table(f"SELECT * FROM (VALUES {values}) v(x)")
+        column = RealColumn("x", Fraction(-5), Fraction(100), Fraction(1))
+        assert self.total(address, column) == 100 - 5 + 0 + 0 + 100 - 5 + 100
+
+    def test_infinite_dates_are_clipped(self, given_table: Callable[[str], str]) -> None:
+        address = given_table(
+            "SELECT * FROM (VALUES ('infinity'::date, 'infinity'::timestamp, '-infinity'::timestamptz), "
+            "('-infinity', '4000-01-01 BC', '294276-12-31 23:59:59'), ('5874897-12-31', NULL, NULL)) v(a, b, c)"
+        )
+        low, high = datetime.date(2000, 1, 1), datetime.date(2010, 1, 1)
+        for name, wanted in (("a", [low, high, high]), ("b", [low, high]), ("c", [low, high])):
+            column = DateColumn(name, low, high)
+            engine = PostgresEngine(Table("t", (column,)), ROWS, address)
+            engine.prepare()
+            kept = engine._connection.execute(
+                "SELECT c0 FROM units WHERE c0 IS NOT NULL ORDER BY 1"
+            ).fetchall()
+            engine.close()
+            assert [day for (day,) in kept] == [value_of(column, day) for day in wanted]
+
+    def test_other_types(self, owner: Any, given_table: Callable[[str], str]) -> None:
+        owner.execute("CREATE DOMAIN age AS smallint CHECK (value < 200)")
+        address = given_table(
+            "SELECT 7::age AS a, '8'::char(5) AS b, 9::real AS c, ARRAY[1] AS d, '{}'::jsonb AS e"
+        )
+        for name, value in (("a", 7), ("b", 8), ("c", 9)):
+            assert self.total(address, IntegerColumn(name, 0, 120)) == value
+        for name, shown in (("d", r"integer\[\]"), ("e", "jsonb")):
+            with pytest.raises(InvalidRequest, match=f"has type {shown}, which holds no single value"):
+                self.total(address, IntegerColumn(name, 0, 120))
+
+    def test_the_role_needs_no_more_than_reading(
+        self, postgres: str, given_table: Callable[[str], str]
+    ) -> None:
+        """And after loading, the session can write nothing but its own temporary tables."""
+        import psycopg
+
+        engine = PostgresEngine(Table("given", (AGE,)), ROWS, given_table("SELECT 30 AS age"))
+        engine.prepare()
+        for statement in (
+            "DROP TABLE given",
+            "CREATE TABLE other (x int)",
+            "INSERT INTO public.given VALUES (1)",
+        ):
+            with pytest.raises(psycopg.Error):
+                engine._connection.execute(statement)
+        engine.close()
+        without_table = postgres.replace("owner@", "curator@")  # the study's own name of the table
+        assert self.total(without_table + "/given", AGE) == 30
+        other = PostgresEngine(Table("given", (AGE,)), ROWS, without_table)
+        other.prepare()
+        other.close()
+
+    def test_public_facts_only(self, postgres: str, owner: Any) -> None:
+        owner.execute("CREATE TABLE secret AS SELECT 1 AS age")
+        for address, said in (
+            (_address(postgres, "nowhere"), r"has no table 'public\.nowhere'"),
+            (_address(postgres, "other.people"), r"has no table 'other\.people'"),
+            (_address(postgres, "secret"), "cannot be read: Postgres says InsufficientPrivilege"),
+            ("postgresql://curator:canary@127.0.0.1:1/postgres/t", "cannot be reached"),
+        ):
+            with pytest.raises(InvalidRequest, match=said) as caught:
+                PostgresEngine(Table("t", (AGE,)), ROWS, address).prepare()
+            assert caught.value.__cause__ is None
+            assert "canary" not in str(caught.value)
+
+    def test_a_slow_question_fails_and_the_next_one_does_not(self, given_table: Callable[[str], str]) -> None:
+        import psycopg
+
+        address = given_table("SELECT i % 100 AS age FROM generate_series(1, 300000) i")
+        table = Table("given", (AGE,))
+        readings = readings_of(Question(table, (("s", Sum(ValueOf(AGE))),)), ROWS)
+        engine = PostgresEngine(table, ROWS, address, timeout=0.001)
+        engine.prepare()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            engine.exact(readings)
+        engine._connection.execute("SET statement_timeout = '60s'")
+        assert engine.exact(readings) == [[[sum(i % 100 for i in range(300_000))]]]
+        engine.close()
+
+    def test_a_lost_session_is_opened_again(self, owner: Any, given_table: Callable[[str], str]) -> None:
+        import psycopg
+
+        table = Table("given", (AGE,))
+        readings = readings_of(Question(table, (("n", Count()),)), ROWS)
+        engine = PostgresEngine(table, ROWS, given_table("SELECT 1 AS age"))
+        engine.prepare()
+        owner.execute("SELECT pg_terminate_backend(%s)", (engine._connection.info.backend_pid,))
+        with pytest.raises(psycopg.OperationalError):
+            engine.exact(readings)
+        engine.prepare()
+        assert engine.exact(readings) == [[[1]]]
+        engine.close()
+
+    def test_what_other_schemas_define_is_not_used(
+        self, owner: Any, given_table: Callable[[str], str]
+    ) -> None:
+        """A function of the same name in the schema of the table would otherwise see every value."""
+        owner.execute(
+            "CREATE OR REPLACE FUNCTION public.floor(double precision) RETURNS double precision "
+            "LANGUAGE sql AS 'SELECT 0::double precision'"
+        )
+        owner.execute(
+            "CREATE OR REPLACE FUNCTION public.sum_trap(a int, b bigint) RETURNS bool LANGUAGE sql AS 'SELECT true'"
+        )
+        assert self.total(given_table("SELECT 30 AS age"), AGE) == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("postgresql://h/db", Address("postgresql://h/db", "public", "t")),
+        ("postgresql://u@h:5433/db/people", Address("postgresql://u@h:5433/db", "public", "people")),
+        ("postgresql://h/db/s.x?sslmode=require", Address("postgresql://h/db?sslmode=require", "s", "x")),
+        ("postgresql:///db/a%20b?host=/run", Address("postgresql:///db?host=/run", "public", "a b")),
+    ],
+)
+def test_addresses(text: str, address: Address) -> None:
+    assert Address.parse(text, "t") == address
+
+
+def test_person_units_of_a_view_over_nothing_but_the_person() -> None:
+    """No declared column at all: persons can still be counted."""
+    table, unit = Table("t", ()), PrivacyUnit("add-or-remove", "who", 2)
+    engine = DuckDBEngine(table, unit, pa.table({"who": [1, 1, 1, 2, None]}))
+    engine.prepare()
+    assert engine.exact(readings_of(Question(table, (("n", Count()),)), unit)) == [[[3]]]
+    engine.close()
