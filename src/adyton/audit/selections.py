@@ -23,7 +23,7 @@ _LAW_ERROR = 1e-10  # of the laws that mechanisms state to about 12 digits
 # Counts: under replacement a person leaves one candidate for another, else joins some of them.
 _SCORES: dict[Neighbours, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "replace": ((4, 5, 1), (3, 6, 1)),
-    "add-or-remove": ((5, 5, 3), (6, 6, 3)),
+    "add-or-remove": ((5, 5, 4), (6, 6, 4)),
 }
 _VALUES: dict[Neighbours, tuple[list[int], list[int]]] = {
     "replace": ([4, 4, 4, 10, 10], [4, 4, 4, 10, 0]),
