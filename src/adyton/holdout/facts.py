@@ -1,0 +1,133 @@
+"""The file of a holdout: public facts, written for people; whoever changes one loses the ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.exact import rational
+from adyton.holdout.methods import Frame
+from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, metric_named
+
+_KEYS = ("items", "metric", "labels", "low", "high", "confidence", "tolerance", "method")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What everybody may know about a holdout."""
+
+    items: int
+    metric: Metric
+    kind: Kind
+    low: Fraction
+    high: Fraction
+    confidence: Fraction
+    tolerance: Fraction | None
+    method: str
+    settings: dict[str, str | int]
+
+    @property
+    def frame(self) -> Frame:
+        metric = self.metric
+        return Frame(self.items, metric.steps, metric.rounding, 1 - self.confidence, metric.greater_is_better)
+
+    def fingerprint(self, labels: Array | None) -> str:
+        """All that gives the ledger its meaning, the labels among it; its header alone holds this."""
+        facts = [list(self._table().items()), dict(sorted(self.settings.items())), labels_digest(labels)]
+        return hashlib.sha256(json.dumps(["holdout", 1, facts]).encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        lines = [f"{key} = {_toml(value)}" for key, value in self._table().items()]
+        lines += ["", f"[{self.method}]", *(f"{k} = {_toml(v)}" for k, v in self.settings.items())]
+        return "\n".join([_HEAD, "[holdout]", *lines, ""])
+
+    def _table(self) -> dict[str, str | int]:
+        table: dict[str, str | int] = {"items": self.items, "metric": self.metric.name, "labels": self.kind}
+        if self.metric.bounded:
+            table |= {"low": str(self.low), "high": str(self.high)}
+        table |= {"confidence": str(self.confidence)}
+        if self.tolerance is not None:
+            table |= {"tolerance": str(self.tolerance)}
+        return table | {"method": self.method}
+
+
+_HEAD = """# A reusable holdout: public facts.  Beside it: labels (.labels.npy), what was scored (.ledger).
+# Nothing here may be changed once it exists.
+"""
+
+
+def read_facts(path: Path) -> Facts:
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        table = raw["holdout"]
+        if unknown := [key for key in table if key not in _KEYS]:
+            raise InvalidRequest(f"{path.name}: unknown key holdout.{unknown[0]}")
+        return _facts(raw, table)
+    except FileNotFoundError:
+        raise InvalidRequest(f"there is no holdout {path.name!r}; make one with Holdout.create") from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"the holdout {path.name!r} cannot be read") from None
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
+        raise InvalidRequest(f"{path.name} is not the file of a holdout") from None
+
+
+def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
+    metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
+    if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(Kind):
+        raise KeyError
+    return Facts(
+        items=table["items"],
+        metric=metric,
+        kind=kind,
+        low=rational(table.get("low", 0), "low"),
+        high=rational(table.get("high", 1), "high"),
+        confidence=rational(table["confidence"], "confidence"),
+        tolerance=rational(table["tolerance"], "tolerance") if "tolerance" in table else None,
+        method=method,
+        settings=dict(raw[method]),
+    )
+
+
+def write_new(path: Path, data: bytes, mode: int) -> None:
+    """A new file, flushed to the disk; an existing one is never overwritten."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        raise InvalidRequest(f"{path.name} exists already; a holdout is never overwritten") from None
+    except OSError:
+        raise InvalidRequest(f"{path.name} cannot be written") from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def labels_path(path: Path) -> Path:
+    return path.with_suffix(".labels.npy")
+
+
+def ledger_path(path: Path) -> Path:
+    return path.with_suffix(".ledger")
+
+
+def read_labels(path: Path) -> Array:
+    """Without pickle: a file of labels can hold nothing that runs."""
+    try:
+        labels: Array = np.load(labels_path(path), allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        raise InvalidRequest(f"{labels_path(path).name} is missing or cannot be read") from None
+    return labels
+
+
+def _toml(value: str | int) -> str:
+    return json.dumps(value)

@@ -1,0 +1,312 @@
+"""A reusable holdout: one hidden test set, scored again and again, and still right about the world.
+
+As with a curator: check, charge, read, release, certify.  A crash after the charge loses an answer, before it
+nothing.  The same predictions again get the same answer, free of charge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from adyton.certify import Certificate, Interval, Proof
+from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.exact import Number, float_down, float_up, rational
+from adyton.holdout.facts import Facts, ledger_path, read_facts, read_labels
+from adyton.holdout.gaussian import Gaussian
+from adyton.holdout.making import Wanted, file_named, limit_of, make_files
+from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, values_of
+from adyton.holdout.plans import Plan, PricedPlan, restore
+from adyton.holdout.score import Comparison, HoldoutStatement, Score
+from adyton.holdout.stages import Stages
+from adyton.ledger import Order, Receipt, SqliteLedger, Verification
+from adyton.noise import Bits, SystemBits
+
+_ASSUMPTIONS = (
+    "the items are independent draws from the population",
+    "nobody has learned anything about the labels but through these scores",
+)
+
+Release = Callable[[int], int]
+
+
+class Holdout:
+    """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
+
+    __slots__ = ("__bits", "__key", "__ledger", "__plan", "__stages", "facts", "path")
+
+    def __init__(self, path: Path, facts: Facts, key: Key, ledger: SqliteLedger, bits: Bits) -> None:
+        self.path, self.facts = path, facts
+        self.__key, self.__ledger, self.__bits = key, ledger, bits
+        self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
+        plan = self.__plan
+        self.__stages = None if isinstance(plan, PricedPlan) else Stages(plan, ledger, bits)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        labels: object = None,
+        items: int | None = None,
+        metric: str = "accuracy",
+        tolerance: Number | None = None,
+        confidence: Number = "0.95",
+        method: str = "gaussian",
+        scores: int | None = None,
+        anytime: bool = False,
+        low: Number | None = None,
+        high: Number | None = None,
+        overfits: int | None = None,
+        threshold: Number | None = None,
+        scale: Number | None = None,
+        noes: int | None = None,
+        rung: Number | None = None,
+        bits: Bits | None = None,
+    ) -> Holdout:
+        """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
+        wanted = Wanted(
+            metric, labels, items, low, high, tolerance, confidence, method, scores, anytime, overfits,
+            threshold, scale, noes, rung,
+        )  # fmt: skip
+        make_files(file_named(path), wanted)
+        return cls.open(path, bits=bits)
+
+    @classmethod
+    def open(cls, path: str | Path, *, bits: Bits | None = None) -> Holdout:
+        """The holdout in a file that ``create`` made, with the ledger that belongs to it."""
+        path = file_named(path)
+        facts = read_facts(path)
+        labels = None if facts.kind == "none" else read_labels(path)
+        if labels is not None and labels.shape != (facts.items,):
+            raise InvalidRequest(f"the labels of {path.name} are not the ones it was made with")
+        plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
+        if not ledger_path(path).exists():
+            raise InvalidRequest(f"the ledger of {path.name} is missing; without it nothing is scored")
+        ledger = SqliteLedger(ledger_path(path))
+        try:
+            if ledger.header.study != facts.fingerprint(labels) or ledger.header.limit != limit_of(plan):
+                raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
+            return cls(path, facts, Key(labels), ledger, bits if bits is not None else SystemBits())
+        except BaseException:
+            ledger.close()
+            raise
+
+    def score(self, predictions: object, *, guess: Number | None = None) -> Score:
+        """The noisy value of the metric, and an interval for the population that holds for all scores.
+
+        ``guess`` is what methods such as Thresholdout compare with: the score on the training data.
+        """
+        submission = self.__checked(predictions)
+        stages = self.__stages
+        if stages is None:
+            if guess is not None:
+                raise InvalidRequest(f"the method {self.facts.method!r} takes no guess")
+            return self.__priced(submission)
+        expected = self.__guess(guess)
+        stage = stages.ask(submission.digest, expected, lambda: self.__read(submission))
+        reply = stage.reply
+        return Score(
+            None if reply.value is None else _shown(reply.value),
+            None if reply.value is None else self.__interval(reply.value, reply.half_width),
+            stages.left(),
+            stage.number,
+            reply.said,
+            self.facts.metric.name,
+            _proof(stages.receipt),
+            self.__certificate(),
+            stage.repeated,
+        )
+
+    def compare(self, first: object, second: object) -> Comparison:
+        """By how much the first predictions are better than the second, for the price of one score.
+
+        Differences of two values lie in [-1, 1], so noise and interval are twice those of a score.
+        Theorem: PAIRED-COMPARISON.
+        """
+        plan = self.__plan
+        if not isinstance(plan, Gaussian):
+            raise InvalidRequest("comparisons are made by the method 'gaussian'")
+        one, two = self.__checked(first), self.__checked(second)
+        swapped = one.digest > two.digest
+        a, b = (two, one) if swapped else (one, two)
+        receipt, text, repeated = self.__bought(
+            f"COMPARE {a.digest} {b.digest}", lambda _: self.__apart(a, b)
+        )
+        sign = (-1 if swapped else 1) * (1 if self.facts.metric.greater_is_better else -1)
+        value, half = sign * plan.share(_stored(text)), 2 * Fraction(plan.half_width(receipt.number))
+        interval = Interval(self.__level, *_ends(value - half, value + half, Fraction(-1)))
+        return Comparison(
+            float(min(Fraction(1), max(Fraction(-1), value))),
+            interval,
+            plan.scores - self.__ledger.count(),
+            receipt.number,
+            _proof(receipt),
+            Certificate((*plan.theorems, "PAIRED-COMPARISON"), _ASSUMPTIONS),
+            repeated,
+        )
+
+    def statement(self) -> HoldoutStatement:
+        """How many scores are left, and how near to the population each of them is."""
+        plan, ledger, stages = self.__plan, self.__ledger, self.__stages
+        if stages is None:
+            assert isinstance(plan, PricedPlan)
+            count = ledger.count()
+            left: int | None = plan.scores - count
+            half: float | None = plan.half_width(min(count + 1, plan.scores))
+        else:
+            count, left = stages.count(), stages.left()
+            half = self.__promised(plan)
+        facts = self.facts
+        return HoldoutStatement(
+            facts.metric.name,
+            facts.method,
+            facts.items,
+            count,
+            left,
+            half,
+            self.__level,
+            ledger.head(),
+            self.__certificate(),
+        )
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        """Replay the ledger; keep its head elsewhere and give it here to notice a rollback."""
+        return self.__ledger.verify(expected_head)
+
+    def close(self) -> None:
+        self.__ledger.close()
+
+    # Steps of score, in the order in which they happen.
+
+    def __checked(self, predictions: object) -> Submission:
+        facts = self.facts
+        return check_predictions(facts.metric, facts.kind, facts.items, predictions)
+
+    def __guess(self, guess: Number | None) -> Fraction | None:
+        plan = self.__plan
+        assert not isinstance(plan, PricedPlan)
+        if not plan.needs_guess:
+            if guess is not None:
+                raise InvalidRequest(f"the method {self.facts.method!r} takes no guess")
+            return None
+        if guess is None:
+            raise InvalidRequest(f"the method {self.facts.method!r} needs a guess: the score that you expect")
+        expected = rational(guess, "the guess")
+        if not 0 <= expected <= 1:
+            raise InvalidRequest("the guess must be from 0 to 1")
+        return expected
+
+    def __priced(self, submission: Submission) -> Score:
+        plan = self.__plan
+        assert isinstance(plan, PricedPlan)
+        receipt, text, repeated = self.__bought(
+            f"SCORE {submission.digest}",
+            lambda number: plan.release(plan.read(self.__read(submission), number), self.__bits),
+        )
+        value = plan.share(_stored(text))
+        return Score(
+            _shown(value),
+            self.__interval(value, plan.half_width(receipt.number)),
+            plan.scores - (receipt.number if not repeated else self.__ledger.count()),
+            receipt.number,
+            "score",
+            self.facts.metric.name,
+            _proof(receipt),
+            self.__certificate(),
+            repeated,
+        )
+
+    def __bought(self, question: str, release: Release) -> tuple[Receipt, str, bool]:
+        """Charge, then read and release, then keep; or the answer that was given before."""
+        plan, ledger = self.__plan, self.__ledger
+        assert isinstance(plan, PricedPlan)
+        before = ledger.repeated(question, plan.name, plan.price)
+        if before is not None:
+            return (*before, True)
+        try:
+            receipt = ledger.charge(Order(question, plan.name, plan.price, plan.radius)).receipt
+        except BudgetRefused:
+            raise _used_up(plan.scores) from None
+        released = release(receipt.number)
+        return receipt, ledger.remember(receipt.number, str(released)), False
+
+    def __read(self, submission: Submission) -> Steps:
+        facts = self.facts
+        return values_of(facts.metric, self.__key, float(facts.low), float(facts.high), submission)
+
+    def __apart(self, a: Submission, b: Submission) -> int:
+        plan = self.__plan
+        assert isinstance(plan, Gaussian)
+        difference = int(self.__read(a).sum(dtype=np.int64)) - int(self.__read(b).sum(dtype=np.int64))
+        return Gaussian(plan.frame, plan.scores, 2 * plan.scale).release(difference, self.__bits)
+
+    # What is public.
+
+    @property
+    def __level(self) -> float:
+        return float(self.facts.confidence)
+
+    def __interval(self, value: Fraction, half: float | None) -> Interval | None:
+        if half is None:
+            return None
+        return Interval(self.__level, *_ends(value - Fraction(half), value + Fraction(half), Fraction(0)))
+
+    def __certificate(self) -> Certificate:
+        return Certificate(self.__plan.theorems, _ASSUMPTIONS)
+
+    def __promised(self, plan: Plan) -> float | None:
+        if hasattr(plan, "half_width"):
+            return plan.half_width()  # type: ignore[call-arg]
+        return None if self.facts.tolerance is None or not plan.theorems else float(self.facts.tolerance)
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        return f"<Holdout {self.path.name}: {facts.items:,} items, {facts.metric.name}, {facts.method}>"
+
+    def __enter__(self) -> Holdout:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise InvalidRequest("a holdout is not pickled or copied: open it where it is needed")
+
+    def __iter__(self) -> Iterator[object]:
+        raise InvalidRequest("the labels of a holdout cannot be listed")
+
+
+def _shown(value: Fraction) -> float:
+    """Clipped to where the truth must be: that can only bring it nearer."""
+    return float(min(Fraction(1), max(Fraction(0), value)))
+
+
+def _ends(low: Fraction, high: Fraction, least: Fraction) -> tuple[float, float]:
+    """Outwards, then clipped to where the truth must be."""
+    bottom, top = min(Fraction(1), max(least, low)), min(Fraction(1), max(least, high))
+    return float_down(bottom), float_up(top)
+
+
+def _stored(text: str) -> int:
+    return int(text)
+
+
+def _proof(receipt: Receipt) -> Proof:
+    return Proof(receipt.number, receipt.digest, receipt.previous)
+
+
+def _used_up(scores: int) -> BudgetRefused:
+    many = str(scores)
+    return BudgetRefused(
+        f"all {scores:,} scores of this holdout are used up; nothing was read and nothing was charged",
+        requested="1",
+        spent=many,
+        limit=many,
+        largest="0",
+        currency="scores",
+    )

@@ -1,0 +1,120 @@
+"""How a holdout is made: wishes are checked, the plan is certified, and only then files are written."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive, rational
+from adyton.holdout.facts import Facts, labels_path, ledger_path, write_new
+from adyton.holdout.metrics import Array, Kind, Metric, labels_from, metric_named
+from adyton.holdout.plans import Plan, PricedPlan, Wishes, plan_of
+from adyton.ledger import Header, SqliteLedger
+from adyton.validity.outward import probability, whole
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the owner asked for, as it was given."""
+
+    metric: str
+    labels: object = field(repr=False)
+    items: int | None
+    low: Number | None
+    high: Number | None
+    tolerance: Number | None
+    confidence: Number
+    method: str
+    scores: int | None
+    anytime: bool
+    overfits: int | None
+    threshold: Number | None
+    scale: Number | None
+    noes: int | None
+    rung: Number | None
+
+
+def file_named(path: str | Path) -> Path:
+    path = Path(path).absolute()
+    if path.suffix != ".toml":
+        raise InvalidRequest("the file of a holdout ends in .toml")
+    return path
+
+
+def make_files(path: Path, wanted: Wanted) -> None:
+    """Three files: public facts, labels (for the owner alone), and the ledger."""
+    metric = metric_named(wanted.metric)
+    labels, kind, items = _given(metric, wanted.labels, wanted.items)
+    low, high = _bounds(metric, wanted.low, wanted.high)
+    within = None if wanted.tolerance is None else _below_one(positive(wanted.tolerance, "the tolerance"))
+    level = probability(wanted.confidence, "confidence")
+    draft = Facts(items, metric, kind, low, high, level, within, wanted.method, {})
+    wishes = Wishes(
+        within, wanted.scores, wanted.anytime, wanted.overfits, wanted.threshold, wanted.scale,
+        wanted.noes, wanted.rung,
+    )  # fmt: skip
+    plan = plan_of(draft.frame, wanted.method, wishes)
+    facts = Facts(items, metric, kind, low, high, level, within, plan.name, plan.settings())
+    _write(path, facts, plan, labels)
+
+
+def limit_of(plan: Plan) -> int:
+    """What may ever be charged: every score, or the one price of a staged method."""
+    return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
+
+
+def _write(path: Path, facts: Facts, plan: Plan, labels: Array | None) -> None:
+    """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
+    for taken in (path, labels_path(path), ledger_path(path)):
+        if taken.exists():
+            raise InvalidRequest(f"{taken.name} exists already; a holdout is never overwritten")
+    made: list[Path] = []
+    try:
+        if labels is not None:
+            paper = io.BytesIO()
+            np.save(paper, labels, allow_pickle=False)
+            write_new(labels_path(path), paper.getvalue(), 0o600)
+            made.append(labels_path(path))
+        header = Header.fresh(facts.fingerprint(labels), plan.currency, limit_of(plan))
+        SqliteLedger.create(ledger_path(path), header).close()
+        made.append(ledger_path(path))
+        write_new(path, facts.to_toml().encode(), 0o644)
+    except BaseException:
+        for file in made:
+            file.unlink(missing_ok=True)
+        raise
+
+
+def _given(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, Kind, int]:
+    if metric.labels == ("none",):
+        if labels is not None or items is None:
+            raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are, items=...")
+        return None, "none", whole(items, "the number of items")
+    if labels is None or items is not None:
+        raise InvalidRequest(f"{metric.name!r} needs labels=..., which also say how many items there are")
+    array, kind = labels_from(metric, labels)
+    return array, kind, int(array.size)
+
+
+def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fraction, Fraction]:
+    if not metric.bounded:
+        if low is not None or high is not None:
+            raise InvalidRequest(f"{metric.name!r} takes no bounds")
+        return Fraction(0), Fraction(1)
+    if low is None or high is None:
+        raise InvalidRequest(f"{metric.name!r} needs public bounds: low=... and high=...")
+    bottom, top = rational(low, "low"), rational(high, "high")
+    if bottom >= top:
+        raise InvalidRequest("low must be below high")
+    return bottom, top
+
+
+def _below_one(tolerance: Fraction) -> Fraction:
+    if tolerance >= 1:
+        raise InvalidRequest("the tolerance must be below 1, the length of the range of a score")
+    return tolerance

@@ -1,0 +1,112 @@
+"""What every method of a holdout has in common.
+
+A *priced* method is charged score by score: the ledger's chain of receipts is its state.  A *staged* method
+is charged once, when the holdout is made; its state is a chain of notes on that receipt, as with streams.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from adyton.holdout.metrics import Steps
+from adyton.noise import Bits
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The public facts that every plan starts from: items, steps of one value, failure probability."""
+
+    items: int
+    steps: int
+    rounding: Fraction
+    failure: Fraction
+    greater_is_better: bool = True
+
+    @property
+    def whole(self) -> int:
+        """The sum of values that are all 1, in steps."""
+        return self.items * self.steps
+
+    def lattice(self, value: Fraction) -> int:
+        """The nearest sum to a share."""
+        return round(value * self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a staged method says; ``half_width`` is None where no interval is certified."""
+
+    said: str
+    value: Fraction | None
+    half_width: float | None
+
+
+class Priced(Protocol):
+    """Charged for each score."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def scores(self) -> int:
+        """The most scores that can be given."""
+        ...
+
+    @property
+    def price(self) -> int:
+        """Of one score, in units of the ledger."""
+        ...
+
+    @property
+    def radius(self) -> int: ...
+    @property
+    def currency(self) -> str: ...
+    @property
+    def theorems(self) -> tuple[str, ...]: ...
+    def read(self, values: Steps, number: int) -> int:
+        """The exact sum that score ``number`` rests on."""
+        ...
+
+    def release(self, exact: int, bits: Bits) -> int:
+        """What leaves: a noisy or rounded sum."""
+        ...
+
+    def share(self, released: int) -> Fraction:
+        """The released sum as a value."""
+        ...
+
+    def half_width(self, number: int) -> float: ...
+    def settings(self) -> dict[str, str | int]:
+        """What the file of the holdout says about it."""
+        ...
+
+
+class Staged(Protocol):
+    """Charged once; every answer moves its state."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def price(self) -> int: ...
+    @property
+    def currency(self) -> str: ...
+    @property
+    def needs_guess(self) -> bool: ...
+    @property
+    def theorems(self) -> tuple[str, ...]: ...
+    def start(self, bits: Bits) -> State: ...
+    def left(self, state: State) -> int | None:
+        """How many more questions are answered at least; None if there is no fixed number."""
+        ...
+
+    def refusal(self, state: State) -> str | None:
+        """Why nothing more is answered, from the state alone."""
+        ...
+
+    def step(
+        self, state: State, values: Steps, guess: Fraction | None, bits: Bits
+    ) -> tuple[Reply, State]: ...
+    def settings(self) -> dict[str, str | int]: ...

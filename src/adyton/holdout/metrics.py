@@ -1,0 +1,231 @@
+"""Metrics: each item's value in [0, 1] as a whole number of steps, so that a score is an exact sum.
+
+What is checked about predictions is decided from public facts alone, before anything is charged; labels are
+touched by ``values_of`` only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import InvalidRequest
+
+Array = npt.NDArray[Any]
+Steps = npt.NDArray[np.uint16]
+Kind = Literal["whole", "text", "real", "none"]
+
+FINE = 2**15
+"""Steps of a value that is not just 0 or 1; a whole power of two, so that scaling a float is exact."""
+COARSE = 2
+"""Steps of a value that is 0 or 1: even, so that the phantom of the theorem stands on the lattice too."""
+_BLOCK = 1 << 14
+_LARGEST_WHOLE = 2.0**53
+_REFUSED = {
+    "f1": "f1 is not an average over items",
+    "auc": "auc is not an average over items",
+    "roc_auc": "roc_auc is not an average over items",
+    "precision": "precision is not an average over a fixed number of items",
+    "recall": "recall is not an average over a fixed number of items",
+    "log_loss": "log_loss has no bound for one item",
+    "r2": "r2 is not an average over items",
+    "mcc": "mcc is not an average over items",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What an item's value is: its name, whether more is better, its steps, and what labels must be."""
+
+    name: str
+    greater_is_better: bool
+    steps: int
+    labels: tuple[Kind, ...]
+    bounded: bool = False
+
+    @property
+    def rounding(self) -> Fraction:
+        """How far a value can be from the one that is counted."""
+        return Fraction(0) if self.steps == COARSE else Fraction(1, 2 * self.steps)
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", True, COARSE, ("whole", "text")),
+        Metric("scores", True, FINE, ("none",)),
+        Metric("absolute_error", False, FINE, ("real",), bounded=True),
+        Metric("squared_error", False, FINE, ("real",), bounded=True),
+        Metric("brier", False, FINE, ("whole",)),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The labels.  They are never shown, compared, copied or sent anywhere."""
+
+    labels: Array | None = field(repr=False)
+
+    def __reduce__(self) -> str:
+        raise InvalidRequest("labels of a holdout are not copied")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submission:
+    """Checked predictions, and the digest under which the same predictions are known again."""
+
+    predictions: Array = field(repr=False)
+    digest: str
+
+
+def metric_named(name: object) -> Metric:
+    """Refuses a metric without a theorem, by its name."""
+    if isinstance(name, str) and name in METRICS:
+        return METRICS[name]
+    known = f"known: {', '.join(METRICS)}"
+    if isinstance(name, str) and name in _REFUSED:
+        raise InvalidRequest(f"{_REFUSED[name]}, and no theorem here certifies it; {known}")
+    close = get_close_matches(str(name), METRICS, n=1)
+    raise InvalidRequest(f"no metric {name!r}; {f'did you mean {close[0]!r}?' if close else known}")
+
+
+# Labels ----------------------------------------------------------------------------------------------------
+
+
+def labels_from(metric: Metric, labels: object) -> tuple[Array, Kind]:
+    """The owner's labels as an array of whole numbers, texts or reals, as the metric needs them."""
+    array = _flat(labels, "labels")
+    if "text" in metric.labels and array.dtype.kind == "U":
+        return array, "text"
+    if "real" in metric.labels:
+        return _finite(array, "labels"), "real"
+    whole = _whole(array, "labels")
+    if metric.name == "brier" and not np.isin(whole, (0, 1)).all():
+        raise InvalidRequest("labels for brier must be 0 or 1")
+    return whole, "whole"
+
+
+def labels_digest(labels: Array | None) -> str:
+    return "" if labels is None else _digest(labels)
+
+
+# Predictions -----------------------------------------------------------------------------------------------
+
+
+def check_predictions(metric: Metric, kind: Kind, items: int, predictions: object) -> Submission:
+    """InvalidRequest for a wrong length, type, NaN or range: public facts only, free of charge."""
+    array = _flat(predictions, "predictions")
+    if array.size != items:
+        raise InvalidRequest(f"{items:,} predictions are needed, one for each item, not {array.size:,}")
+    if kind == "text":
+        if array.dtype.kind != "U":
+            raise InvalidRequest("predictions must be texts, as the labels are")
+        longest = max(1, int(np.char.str_len(array).max()))
+        made: Array = np.ascontiguousarray(array.astype(f"U{longest}"))
+    elif metric.name == "accuracy":
+        made = _whole(array, "predictions")
+    elif metric.bounded:
+        made = _finite(array, "predictions")
+    else:
+        made = _unit_steps(array) if metric.name == "scores" else _unit(array)
+    return Submission(made, _digest(made))
+
+
+def values_of(metric: Metric, key: Key, low: float, high: float, submission: Submission) -> Steps:
+    """Each item's value in steps.  The only function that sees labels and predictions together."""
+    given, truth = submission.predictions, key.labels
+    if truth is None:
+        return given
+    if metric.name == "accuracy":
+        right: Steps = (given == truth).astype(np.uint16)
+        right *= COARSE
+        return right
+    if metric.name == "brier":
+        return _quantised((given - truth) ** 2)
+    error = np.abs(np.clip(given, low, high) - np.clip(truth, low, high)) / (high - low)
+    return _quantised(error if metric.name == "absolute_error" else error**2)
+
+
+# Arrays ----------------------------------------------------------------------------------------------------
+
+
+def _flat(values: object, what: str) -> Array:
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, RuntimeError):
+        array = np.empty((0, 0))
+    if array.dtype.kind == "O":
+        array = _of_objects(array, what)
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidRequest(f"{what} must be one list of values, one for each item")
+    return array
+
+
+def _of_objects(array: Array, what: str) -> Array:
+    """Lists of Python texts or numbers, as data frames keep them; nothing is guessed from mixtures."""
+    kinds = {type(value) for value in array.flat}
+    if kinds == {str} or (kinds and all(kind in (bool, int, float) for kind in kinds)):
+        try:
+            return np.array(array.tolist())
+        except OverflowError:
+            pass
+    raise InvalidRequest(f"{what} must be all numbers or all texts")
+
+
+def _finite(array: Array, what: str) -> Array:
+    if array.dtype.kind not in "biuf":
+        raise InvalidRequest(f"{what} must be numbers")
+    reals = np.ascontiguousarray(array, dtype=np.float64)
+    if not np.isfinite(reals).all():
+        raise InvalidRequest(f"{what} must be finite numbers")
+    return reals
+
+
+def _whole(array: Array, what: str) -> Array:
+    if array.dtype.kind not in "biuf":
+        raise InvalidRequest(f"{what} must be whole numbers, as classes are")
+    if array.dtype.kind == "f" and not (
+        np.isfinite(array).all() and (np.rint(array) == array).all() and (abs(array) < _LARGEST_WHOLE).all()
+    ):
+        raise InvalidRequest(f"{what} must be whole numbers, as classes are, not shares or scores")
+    if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
+        raise InvalidRequest(f"{what} must be whole numbers of at most 63 bits")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _unit(array: Array) -> Array:
+    """NaN fails the comparison too."""
+    if array.dtype.kind not in "biuf":
+        raise InvalidRequest("predictions must be numbers from 0 to 1")
+    reals = np.ascontiguousarray(array, dtype=np.float64)
+    if not (reals.min() >= 0 and reals.max() <= 1):
+        raise InvalidRequest("predictions must be numbers from 0 to 1, and none may be missing")
+    return reals
+
+
+def _unit_steps(array: Array) -> Steps:
+    return _quantised(_unit(array))
+
+
+def _quantised(values: Array) -> Steps:
+    """To the nearest step, block by block, so that the work stays in the processor's cache."""
+    made = np.empty(values.size, dtype=np.uint16)
+    room = np.empty(min(_BLOCK, values.size))
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
+        scaled = np.multiply(part, FINE, out=room[: part.size])
+        made[start : start + _BLOCK] = np.rint(scaled, out=scaled).astype(np.int32)
+    return made
+
+
+def _digest(array: Array) -> str:
+    """Of the canonical array: its type and its bytes."""
+    mark = f"{array.dtype.str} {array.size} ".encode()
+    return hashlib.sha256(mark + hashlib.sha256(array.data.cast("B")).digest()).hexdigest()

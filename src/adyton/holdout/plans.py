@@ -1,0 +1,184 @@
+"""From a method's name and the owner's wishes to a plan, and from the file of a holdout back to it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive
+from adyton.holdout.baselines import Rounding, Split, plan_baseline
+from adyton.holdout.gaussian import Gaussian, plan_gaussian
+from adyton.holdout.guess_and_check import GuessAndCheck
+from adyton.holdout.ladder import FreeLadder, Ladder, plan_ladder
+from adyton.holdout.methods import Frame
+from adyton.holdout.sparse_validate import SparseValidate, plan_sparse_validate
+from adyton.holdout.thresholdout import Thresholdout, plan_thresholdout
+from adyton.validity.outward import whole
+
+PricedPlan = Gaussian | Split | Rounding
+StagedPlan = Thresholdout | Ladder | FreeLadder | SparseValidate | GuessAndCheck
+Plan = PricedPlan | StagedPlan
+METHODS = (
+    "gaussian",
+    "thresholdout",
+    "guess_and_check",
+    "sparse_validate",
+    "ladder",
+    "ladder-free",
+    "split",
+    "rounding",
+)
+_QUESTIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the owner asked for; None: calculate it."""
+
+    tolerance: Fraction | None = None
+    scores: int | None = None
+    anytime: bool = False
+    overfits: int | None = None
+    threshold: Number | None = None
+    scale: Number | None = None
+    noes: int | None = None
+    rung: Number | None = None
+
+
+def plan_of(frame: Frame, method: str, wishes: Wishes) -> Plan:
+    """InvalidRequest if nothing is certified at these wishes, or if the method does not know one of them."""
+    _check_wishes(method, wishes)
+    match method:
+        case "auto":
+            return _most_scores(frame, wishes)
+        case "gaussian":
+            return plan_gaussian(frame, wishes.tolerance, wishes.scores, wishes.anytime)
+        case "split":
+            return plan_baseline(Split, frame, wishes.tolerance, wishes.scores)
+        case "rounding":
+            return plan_baseline(Rounding, frame, wishes.tolerance, wishes.scores)
+        case "thresholdout":
+            return _thresholdout(frame, wishes)
+        case "ladder":
+            return _ladder(frame, wishes)
+        case "ladder-free":
+            return FreeLadder(frame, _number(wishes.scores))
+        case "sparse_validate":
+            noes = 10 if wishes.noes is None else wishes.noes
+            return plan_sparse_validate(frame, _tolerance(wishes), _number(wishes.scores), noes)
+        case _:
+            made = GuessAndCheck(frame, _tolerance(wishes))
+            if (why := made.refusal({"asked": 0, "failed": 0, "answers": "1"})) is not None:
+                raise InvalidRequest(f"{frame.items:,} items certify no answer within the tolerance ({why})")
+            return made
+
+
+def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dict[str, str | int]) -> Plan:
+    """The plan that the file of a holdout holds."""
+    try:
+        match method:
+            case "gaussian":
+                anytime = settings.get("anytime") == "yes"
+                return Gaussian(frame, _int(settings["scores"]), float(settings["scale"]), anytime)
+            case "split":
+                return Split(frame, _int(settings["scores"]))
+            case "rounding":
+                return Rounding(frame, _int(settings["scores"]))
+            case "thresholdout":
+                counts = [_int(settings[key]) for key in ("overfits", "questions", "threshold")]
+                return Thresholdout(frame, counts[0], counts[1], counts[2], float(settings["scale"]))
+            case "ladder":
+                return Ladder(frame, _int(settings["scores"]), _int(settings["rung"]))
+            case "ladder-free":
+                return FreeLadder(frame, _int(settings["scores"]))
+            case "sparse_validate":
+                counts = [_int(settings[key]) for key in ("questions", "noes", "accept")]
+                return SparseValidate(frame, counts[0], counts[1], counts[2])
+            case "guess_and_check" if tolerance is not None:
+                return GuessAndCheck(frame, tolerance)
+    except (KeyError, ValueError, TypeError):
+        pass
+    raise InvalidRequest(f"the section [{method}] of the holdout cannot be read")
+
+
+_KNOWN = {
+    "thresholdout": {"scores", "overfits", "threshold", "scale"},
+    "gaussian": {"scores", "anytime"},
+    "ladder": {"scores", "rung"},
+    "sparse_validate": {"scores", "noes"},
+    "guess_and_check": set(),
+    "auto": set(),
+}
+
+
+def _check_wishes(method: str, wishes: Wishes) -> None:
+    if method not in (*METHODS, "auto"):
+        raise InvalidRequest(f"no method {method!r}; known: auto, {', '.join(METHODS)}")
+    known = _KNOWN.get(method, {"scores"})
+    for name in ("scores", "overfits", "threshold", "scale", "noes", "rung", "anytime"):
+        if getattr(wishes, name) not in (None, False) and name not in known:
+            raise InvalidRequest(f"{name} means nothing to the method {method!r}")
+    if wishes.scores is not None:
+        whole(wishes.scores, "the number of scores")
+
+
+def _most_scores(frame: Frame, wishes: Wishes) -> Plan:
+    """Of the methods that answer every question with a number, the one with the most scores."""
+    offers: list[PricedPlan] = []
+    for method in ("gaussian", "rounding", "split"):
+        try:
+            made = plan_of(frame, method, wishes)
+        except InvalidRequest:
+            continue
+        assert isinstance(made, Gaussian | Split | Rounding)
+        offers.append(made)
+    if not offers:
+        return plan_of(frame, "gaussian", wishes)  # which says how many items are needed
+    return max(offers, key=lambda plan: plan.scores)
+
+
+def _thresholdout(frame: Frame, wishes: Wishes) -> Thresholdout:
+    """Calculated from the tolerance, or as given: then its half-width is whatever the theorem says."""
+    questions = _QUESTIONS if wishes.scores is None else wishes.scores
+    if wishes.scale is not None:
+        if wishes.threshold is None or wishes.overfits is None:
+            raise InvalidRequest("with a scale, give the threshold and the number of overfits too")
+        scale = positive(wishes.scale, "the scale") * frame.whole
+        steps = math.floor(positive(wishes.threshold, "the threshold") * frame.whole)
+        return Thresholdout(frame, wishes.overfits, questions, steps, float(scale))
+    threshold = None if wishes.threshold is None else positive(wishes.threshold, "the threshold")
+    made = plan_thresholdout(frame, _tolerance(wishes), questions, threshold)
+    if made is None or (wishes.overfits is not None and wishes.overfits > made.overfits):
+        most = 0 if made is None else made.overfits
+        raise InvalidRequest(
+            f"{frame.items:,} items certify {most} overfits among {questions:,} questions within "
+            f"{float(_tolerance(wishes)):g}; give overfits, threshold and scale to go without"
+        )
+    return made
+
+
+def _ladder(frame: Frame, wishes: Wishes) -> Ladder:
+    if wishes.rung is None:
+        return plan_ladder(frame, _number(wishes.scores), wishes.tolerance)
+    rung = round(positive(wishes.rung, "the rung") * frame.whole)
+    return Ladder(frame, _number(wishes.scores), rung)
+
+
+def _number(scores: int | None) -> int:
+    if scores is None:
+        raise InvalidRequest("say how many scores there will be: scores=...")
+    return whole(scores, "the number of scores")
+
+
+def _tolerance(wishes: Wishes) -> Fraction:
+    if wishes.tolerance is None:
+        raise InvalidRequest("give a tolerance")
+    return wishes.tolerance
+
+
+def _int(value: str | int) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value

@@ -1,0 +1,149 @@
+"""What comes out of a holdout: a score, a comparison, a statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.certify import Certificate, Interval, Proof
+from adyton.show import Sheet, Shown, number
+
+
+@dataclass(frozen=True, slots=True)
+class Score(Shown):
+    """A value, the interval that holds for this and all other scores at once, and how many are left.
+
+    ``interval`` is None where nothing is certified.  ``said`` is what the method did: "score" for most,
+    "training" or "holdout" for Thresholdout, "yes" or "no" for SparseValidate.
+    """
+
+    value: float | None
+    interval: Interval | None
+    scores_left: int | None
+    number: int
+    said: str
+    metric: str
+    receipt: Proof
+    certificate: Certificate
+    repeated: bool = False
+
+    def __float__(self) -> float:
+        return float("nan") if self.value is None else self.value
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "interval": self.interval.to_json() if self.interval else None,
+            "said": self.said,
+            "number": self.number,
+            "scores_left": self.scores_left,
+            "repeated": self.repeated,
+            "receipt": self.receipt.to_json(),
+            "certificate": self.certificate.to_json(),
+        }
+
+    def sheet(self) -> Sheet:
+        rows = [(self.metric, "-" if self.value is None else number(self.value, _half(self.interval)))]
+        rows += [("population", _text(self.interval)), ("said", self.said)]
+        rows += [("scores left", "open" if self.scores_left is None else f"{self.scores_left:,}")]
+        repeated = ("The same predictions as before: the same answer, free of charge.",)
+        notes = (f"Theorems: {', '.join(self.certificate.theorems) or 'none, nothing is certified'}.",)
+        return Sheet(f"Score {self.number}", ("", ""), tuple(rows), notes + repeated * self.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Shown):
+    """By how much the first model is better than the second on the population; negative if it is worse."""
+
+    value: float
+    interval: Interval
+    scores_left: int
+    number: int
+    receipt: Proof
+    certificate: Certificate
+    repeated: bool = False
+
+    @property
+    def verdict(self) -> str:
+        if self.interval.low > 0:
+            return "better"
+        return "worse" if self.interval.high < 0 else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "value": self.value,
+            "interval": self.interval.to_json(),
+            "number": self.number,
+            "scores_left": self.scores_left,
+            "repeated": self.repeated,
+            "receipt": self.receipt.to_json(),
+            "certificate": self.certificate.to_json(),
+        }
+
+    def sheet(self) -> Sheet:
+        rows = (
+            ("verdict", self.verdict),
+            ("difference", number(self.value, _half(self.interval))),
+            ("population", _text(self.interval)),
+            ("scores left", f"{self.scores_left:,}"),
+        )
+        return Sheet("First against second", ("", ""), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldoutStatement(Shown):
+    """How far a holdout is: scores given, scores left, and what each of them is worth."""
+
+    metric: str
+    method: str
+    items: int
+    scores: int
+    scores_left: int | None
+    half_width: float | None
+    confidence: float
+    head: str
+    certificate: Certificate
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "method": self.method,
+            "items": self.items,
+            "scores": self.scores,
+            "scores_left": self.scores_left,
+            "half_width": self.half_width,
+            "confidence": self.confidence,
+            "head": self.head,
+            "certificate": self.certificate.to_json(),
+        }
+
+    def __str__(self) -> str:
+        left = "open number of scores" if self.scores_left is None else f"{self.scores_left:,} scores left"
+        if self.half_width is None:
+            return f"{left}, without a certified interval"
+        return f"{left} at +-{self.half_width:.3g}, {100 * self.confidence:.10g} %"
+
+    def sheet(self) -> Sheet:
+        rows = (
+            ("metric", self.metric),
+            ("method", self.method),
+            ("items", f"{self.items:,}"),
+            ("scores so far", f"{self.scores:,}"),
+            ("now", str(self)),
+            ("head", self.head),
+        )
+        return Sheet("Holdout", ("", ""), rows, tuple(f"{text}." for text in self.certificate.assumptions))
+
+
+def _half(interval: Interval | None) -> float:
+    return 0.0 if interval is None else (interval.high - interval.low) / 2
+
+
+def _text(interval: Interval | None) -> str:
+    if interval is None:
+        return "not certified"
+    half = _half(interval)
+    return f"{number(interval.low, half)} .. {number(interval.high, half)}"

@@ -1,0 +1,122 @@
+"""The state of a staged method: notes on the receipt that paid for it, in the order in which they happened.
+
+Note 0 is the first state, its secret noise among it.  Note k is answer k together with what it changed in the
+state: one note, so that no crash and no second process can come between the two.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import BudgetRefused, LedgerCorrupt
+from adyton.holdout.methods import Reply, Staged, State
+from adyton.holdout.metrics import Steps
+from adyton.ledger import Ledger, Order, Receipt
+from adyton.noise import Bits
+
+_OPENING = "opening"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One answer and its number; ``repeated`` if it had been given before."""
+
+    number: int
+    reply: Reply
+    repeated: bool
+
+
+class Stages:
+    """What was answered, by anybody, and what comes next."""
+
+    def __init__(self, method: Staged, ledger: Ledger, bits: Bits) -> None:
+        self._method, self._ledger, self._bits = method, ledger, bits
+        self._lock = threading.Lock()
+        order = Order(f"HOLDOUT BY {method.name}", json.dumps(method.settings()), method.price, 0, _OPENING)
+        self.receipt: Receipt = ledger.charge(order).receipt  # the same receipt, however often it is opened
+        if not ledger.notes(self.receipt.number):
+            ledger.annotate(self.receipt.number, 0, json.dumps(method.start(bits)))
+        self._state: State = _read(ledger.notes(self.receipt.number)[0])
+        self._count = 0
+        self._given: dict[str, tuple[int, Reply]] = {}
+
+    def ask(self, digest: str, guess: Fraction | None, read: Callable[[], Steps]) -> Stage:
+        """The answer to this question: as it was given before, or a new one, kept before it leaves."""
+        question = digest if guess is None else f"{digest} {guess}"
+        with self._lock:
+            self._catch_up()
+            if question in self._given:
+                return Stage(*self._given[question], True)
+            self._refuse_if_over()
+            values = read()
+            while True:
+                reply, after = self._method.step(self._state, values, guess, self._bits)
+                if self._ledger.annotate(
+                    self.receipt.number, self._count + 1, _written(question, reply, self._state, after)
+                ):
+                    self._catch_up()
+                    return Stage(*self._given[question], False)
+                # Another process was first: what was found here is forgotten, never released.
+                self._catch_up()
+                if question in self._given:
+                    return Stage(*self._given[question], True)
+                self._refuse_if_over()
+
+    def left(self) -> int | None:
+        with self._lock:
+            self._catch_up()
+            return self._method.left(self._state)
+
+    def count(self) -> int:
+        with self._lock:
+            self._catch_up()
+            return self._count
+
+    def _catch_up(self) -> None:
+        """What this object knows and what others have added since."""
+        for text in self._ledger.notes(self.receipt.number, self._count + 1):
+            note = _read(text)
+            self._count += 1
+            self._state = {**self._state, **note["state"]}
+            self._given[note["question"]] = (self._count, _reply(note))
+
+    def _refuse_if_over(self) -> None:
+        why = self._method.refusal(self._state)
+        if why is not None:
+            raise BudgetRefused(
+                f"{why}; nothing was read and nothing was charged",
+                requested="1",
+                spent=str(self._count),
+                limit=str(self._count),
+                largest="0",
+                currency="questions",
+            )
+
+
+def _written(question: str, reply: Reply, before: State, after: State) -> str:
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    note = {
+        "question": question,
+        "said": reply.said,
+        "value": None if reply.value is None else str(reply.value),
+        "half_width": reply.half_width,
+        "state": changed,
+    }
+    return json.dumps(note)
+
+
+def _read(text: str) -> State:
+    try:
+        note: State = json.loads(text)
+    except ValueError:
+        raise LedgerCorrupt("a note of a holdout cannot be read back") from None  # without its text
+    return note
+
+
+def _reply(note: State) -> Reply:
+    value = None if note["value"] is None else Fraction(note["value"])
+    return Reply(str(note["said"]), value, note["half_width"])
