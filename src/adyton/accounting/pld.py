@@ -5,7 +5,7 @@ epsilon "so far" while parameters are still being chosen: such a number would no
 
 Why not dp-accounting?  Version 0.6 was measured beside it (benchmarks/accounting.py).  1,000 Laplace(0.01) at
 delta = 1e-6: 8 ms there, 4 ms here, both 5e-6 above the truth, there only because the step of its lattice
-happens to divide 0.01; 100,000 of them: 280 ms there, 23 ms here.  One more mechanism and the epsilon after it
+happens to divide 0.01; 100,000 of them: 280 ms there, 23 ms here.  One more mechanism and its epsilon
 take 13 ms there at 300 mechanisms.  It prices five randomized responses as one, its round-off is not bounded,
 and it pins its dependencies.  It is the oracle in tests/contracts/test_against_dp_accounting.py.
 """
