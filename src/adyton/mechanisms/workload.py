@@ -224,6 +224,9 @@ class Questions:
         self.matrix.setflags(write=False)
         self.fractional = bool(self.matrix.min() >= 0 and self.matrix.max() <= self.denominator)
 
+    def __repr__(self) -> str:
+        return f"Questions({self.questions} of {self.cells} cells)"
+
     @property
     def cells(self) -> int:
         return len(self.matrix[0])
