@@ -320,5 +320,5 @@ def test_A14_one_positive_too_many_is_found(late: bool) -> None:
         return [tuple(x for part in parts for x in part) for parts in zip(*said, strict=True)]
 
     pair = ((-1,) * 6 + (1,), (0,) * 6 + (0,))
-    found = audit(rounds, pair, epsilon, samples=200_000)
+    found = audit(rounds, pair, epsilon, samples=120_000)
     assert found.refuted == late, found.lower_bound

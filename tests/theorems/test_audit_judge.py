@@ -91,7 +91,7 @@ def test_the_losses_are_what_the_definitions_say() -> None:
 # Each test runs many audits of a true claim at a low confidence, so that a broken auditor shows.  If the stated rate
 # is kept, the allowed number of alarms is passed with probability at most 1e-9 (and the seeds are fixed).
 
-RUNS = 100
+RUNS = 60
 CONFIDENCE = 0.9
 MOST = int(binom.ppf(1 - 1e-9, RUNS, 1 - CONFIDENCE))
 
