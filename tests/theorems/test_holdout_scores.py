@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -66,16 +67,10 @@ def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
     drawn = np.array([plan.release(100, bits) for _ in range(tries)]) - 100
     inner = range(-15, 16, 2)
     edges = [-(10**6), *inner, 10**6]
-    law = [
-        rounded_gaussian.tail(6.0, a) - rounded_gaussian.tail(6.0, b)
-        for a, b in zip(edges, edges[1:], strict=False)
-    ]
-    seen = [np.count_nonzero((drawn >= a) & (drawn < b)) for a, b in zip(edges, edges[1:], strict=False)]
+    law = [rounded_gaussian.tail(6.0, a) - rounded_gaussian.tail(6.0, b) for a, b in pairwise(edges)]
+    seen = [np.count_nonzero((drawn >= a) & (drawn < b)) for a, b in pairwise(edges)]
     assert sum((s - tries * p) ** 2 / (tries * p) for s, p in zip(seen, law, strict=True)) < 80
-    quieter = [
-        rounded_gaussian.tail(5.4, a) - rounded_gaussian.tail(5.4, b)
-        for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    quieter = [rounded_gaussian.tail(5.4, a) - rounded_gaussian.tail(5.4, b) for a, b in pairwise(edges)]
     assert sum((s - tries * p) ** 2 / (tries * p) for s, p in zip(seen, quieter, strict=True)) > 150
 
 

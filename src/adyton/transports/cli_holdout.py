@@ -1,0 +1,136 @@
+"""adyton holdout: score models on one hidden test set, again and again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.transports.terminal import Json, run, show, whole
+
+if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
+    from adyton.holdout import HoldoutStatement, Score
+
+File = Annotated[Path, typer.Argument(help="The file of the holdout, e.g. holdout.toml.", show_default=False)]
+Predictions = Annotated[
+    Path, typer.Argument(help="One value an item: .npy, .csv, .parquet or .jsonl.", show_default=False)
+]
+Column = Annotated[str | None, typer.Option(help="Which column, if there are several.", metavar="NAME")]
+Labels = Annotated[
+    Path | None, typer.Option(help="The labels: .npy, .csv, .parquet or .jsonl.", metavar="FILE")
+]
+Items = Annotated[str | None, typer.Option(help="How many items, if there are no labels.", metavar="N")]
+Metric = Annotated[
+    str, typer.Option(help="accuracy, scores, brier, absolute_error or squared_error.", metavar="NAME")
+]
+Tolerance = Annotated[
+    str | None, typer.Option(help="How near to the population all scores are.", metavar="T")
+]
+Confidence = Annotated[str, typer.Option(help="Of all intervals together.", metavar="C")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="gaussian, thresholdout, guess_and_check, sparse_validate, ladder, ladder-free, split, rounding "
+        "or auto.",
+        metavar="NAME",
+    ),
+]
+Scores = Annotated[str | None, typer.Option(help="How many scores there will be.", metavar="K")]
+Anytime = Annotated[bool, typer.Option("--anytime", help="Sharper scores early, fewer of them.")]
+Low = Annotated[str | None, typer.Option(help="Public lower bound, for errors.", metavar="X")]
+High = Annotated[str | None, typer.Option(help="Public upper bound, for errors.", metavar="X")]
+Guess = Annotated[
+    str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
+]
+Head = Annotated[
+    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
+    for command in (create, score, statement, verify):
+        group.command()(command)
+    app.add_typer(group, name="holdout")
+
+
+def create(
+    file: File,
+    labels: Labels = None,
+    column: Column = None,
+    items: Items = None,
+    metric: Metric = "accuracy",
+    tolerance: Tolerance = None,
+    confidence: Confidence = "0.95",
+    method: Method = "gaussian",
+    scores: Scores = None,
+    anytime: Anytime = False,
+    low: Low = None,
+    high: High = None,
+    as_json: Json = False,
+) -> None:
+    """Plan a holdout and write its three files: public facts, labels, ledger."""
+
+    def make() -> HoldoutStatement:
+        from adyton.holdout import Holdout
+        from adyton.holdout.files import read_values
+
+        with Holdout.create(
+            file,
+            labels=None if labels is None else read_values(labels, column),
+            items=None if items is None else whole(items, "--items"),
+            metric=metric,
+            tolerance=tolerance,
+            confidence=confidence,
+            method=method,
+            scores=None if scores is None else whole(scores, "--scores"),
+            anytime=anytime,
+            low=low,
+            high=high,
+        ) as holdout:
+            return holdout.statement()
+
+    show(make, as_json)
+
+
+def score(
+    file: File, predictions: Predictions, column: Column = None, guess: Guess = None, as_json: Json = False
+) -> None:
+    """Score predictions. The same ones again are free."""
+
+    def make() -> Score:
+        from adyton.holdout import Holdout
+        from adyton.holdout.files import read_values
+
+        with Holdout.open(file) as holdout:
+            return holdout.score(read_values(predictions, column), guess=guess)
+
+    show(make, as_json)
+
+
+def statement(file: File, as_json: Json = False) -> None:
+    """How many scores are left, and how near they are."""
+
+    def make() -> HoldoutStatement:
+        from adyton.holdout import Holdout
+
+        with Holdout.open(file) as holdout:
+            return holdout.statement()
+
+    show(make, as_json)
+
+
+def verify(file: File, head: Head = None, as_json: Json = False) -> None:
+    """Replay the ledger of a holdout from its first receipt to its last."""
+
+    def work() -> dict[str, Any]:
+        from adyton.holdout import Holdout
+
+        with Holdout.open(file) as holdout:
+            found = holdout.verify(head)
+        return {"receipts": found.receipts, "head": found.head}
+
+    done = run(work, as_json)
+    if not as_json:
+        typer.echo(f"{done['receipts']} receipts, an intact chain; head {done['head']}")

@@ -1,0 +1,469 @@
+"""The holdout as its owner and its users meet it: files, charges, repeats, refusals, crashes, several processes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import multiprocessing
+import pickle
+import stat
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.holdout import Holdout
+from adyton.holdout.metrics import METRICS, metric_named
+from adyton.ledger import SqliteLedger
+
+N = 20_000
+CANARY = 8_675_309
+
+
+class Seeded:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(key=seed)
+
+    def words(self, count: int) -> np.ndarray:
+        return self._generator.random_raw(count)
+
+
+@pytest.fixture
+def dice() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+@pytest.fixture
+def labels(dice: np.random.Generator) -> np.ndarray:
+    made = dice.integers(0, 3, N)
+    made[7] = CANARY
+    return made
+
+
+@pytest.fixture
+def holdout(tmp_path: Path, labels: np.ndarray) -> Holdout:
+    return Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.05", bits=Seeded(1))
+
+
+def some(labels: np.ndarray, dice: np.random.Generator, share: float = 0.7) -> np.ndarray:
+    return np.where(dice.random(N) < share, labels, 5)
+
+
+# Scores ----------------------------------------------------------------------------------------------------
+
+
+def test_a_score_is_near_and_says_how_near(
+    holdout: Holdout, labels: np.ndarray, dice: np.random.Generator
+) -> None:
+    planned = holdout.statement().scores_left
+    assert planned is not None
+    assert planned > 30
+    guess = some(labels, dice)
+    score = holdout.score(guess)
+    exact = float((guess == labels).mean())
+    assert score.value != exact
+    assert score.interval.low < exact < score.interval.high
+    assert 0.04 < score.value - score.interval.low <= 0.05
+    assert (score.number, score.scores_left, score.repeated, score.said) == (1, planned - 1, False, "score")
+    assert "HOLDOUT-SCORES" in score.certificate.theorems
+    assert str(holdout.statement()) == f"{planned - 1} scores left at +-0.0496, 95 %"
+    assert json.loads(json.dumps(score.to_json()))["scores_left"] == planned - 1
+    assert "population" in str(score)
+    assert "<strong>" in holdout.statement()._repr_html_()
+
+
+def test_the_same_predictions_again_are_free_and_get_the_same_answer(
+    holdout: Holdout, labels: np.ndarray, dice: np.random.Generator, tmp_path: Path
+) -> None:
+    guess = some(labels, dice)
+    first = holdout.score(guess)
+    again = [holdout.score(guess), holdout.score(guess.tolist()), holdout.score(guess.astype(float))]
+    with Holdout.open(tmp_path / "h.toml") as other:
+        again.append(other.score(guess.astype(np.int32)))
+    for score in again:
+        assert (score.value, score.repeated, score.number, score.scores_left) == (
+            first.value,
+            True,
+            1,
+            first.scores_left,
+        )
+    assert holdout.verify().receipts == 1
+
+
+def test_all_planned_scores_and_not_one_more(tmp_path: Path) -> None:
+    with Holdout.create(tmp_path / "h.toml", items=1000, metric="scores", scores=5) as holdout:
+        for i in range(5):
+            assert holdout.score(np.full(1000, i / 10)).scores_left == 4 - i
+        with pytest.raises(BudgetRefused, match="all 5 scores") as refused:
+            holdout.score(np.ones(1000))
+        assert refused.value.facts["currency"] == "scores"
+        assert holdout.score(np.full(1000, 0.1)).repeated  # what was paid for stays
+        assert holdout.verify().receipts == 5
+
+
+def test_a_crash_after_the_charge_loses_the_answer_only(
+    holdout: Holdout, labels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    left = holdout.statement().scores_left
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteLedger, "remember", crash)
+        with pytest.raises(KeyboardInterrupt):
+            holdout.score(labels)
+    assert holdout.statement().scores_left == left - 1
+    score = holdout.score(labels)
+    assert not score.repeated
+    assert score.number == 2
+
+
+def _score_many(path: str, seed: int, times: int) -> list[int]:
+    dice, found = np.random.default_rng(seed), []
+    with Holdout.open(path) as holdout:
+        for _ in range(times):
+            try:
+                found.append(holdout.score(dice.random(1000)).number)
+            except BudgetRefused:
+                found.append(0)
+    return found
+
+
+def test_two_processes_never_overspend(tmp_path: Path) -> None:
+    path = str(tmp_path / "h.toml")
+    Holdout.create(path, items=1000, metric="scores", scores=6).close()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        numbers = pool.starmap(_score_many, [(path, 1, 5), (path, 2, 5)])
+    flat = sorted(n for found in numbers for n in found)
+    assert flat == [0, 0, 0, 0, 1, 2, 3, 4, 5, 6]
+    with Holdout.open(path) as holdout:
+        assert holdout.statement().scores_left == 0
+
+
+# What is kept, and what is not -----------------------------------------------------------------------------
+
+
+def test_labels_are_kept_for_the_owner_alone_and_never_shown(holdout: Holdout, tmp_path: Path) -> None:
+    assert stat.S_IMODE((tmp_path / "h.labels.npy").stat().st_mode) == 0o600
+    shown = [repr(holdout), str(holdout), str(holdout.statement()), (tmp_path / "h.toml").read_text()]
+    shown += [json.dumps(holdout.statement().to_json()), repr(holdout.facts)]
+    assert not any(str(CANARY) in text for text in shown)
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy, iter, list):
+        with pytest.raises(InvalidRequest):
+            copied(holdout)
+    with pytest.raises(TypeError):
+        vars(holdout)
+    public = [name for name in dir(holdout) if not name.startswith("_")]
+    for name in public:
+        assert not isinstance(getattr(holdout, name), np.ndarray)
+
+
+def test_no_error_holds_a_label(holdout: Holdout, labels: np.ndarray) -> None:
+    wrong: list[Any] = [labels[:-1], labels + 0.5, ["a"] * N, np.full(N, np.nan), None, labels.reshape(2, -1)]
+    for predictions in wrong:
+        with pytest.raises(InvalidRequest) as refused:
+            holdout.score(predictions)
+        assert str(CANARY) not in str(refused.value)
+    assert holdout.verify().receipts == 0
+
+
+def test_nothing_is_overwritten_and_nothing_starts_again(tmp_path: Path, labels: np.ndarray) -> None:
+    path = tmp_path / "h.toml"
+    Holdout.create(path, labels=labels, tolerance="0.05").close()
+    with pytest.raises(InvalidRequest, match="never overwritten"):
+        Holdout.create(path, labels=labels, tolerance="0.05")
+    path.unlink()
+    with pytest.raises(InvalidRequest, match="never overwritten"):
+        Holdout.create(path, labels=labels, tolerance="0.05")
+    with pytest.raises(InvalidRequest, match="no holdout"):
+        Holdout.open(path)
+
+
+@pytest.mark.parametrize("part", ["facts", "labels", "ledger", "plan"])
+def test_what_was_changed_is_refused(tmp_path: Path, labels: np.ndarray, part: str) -> None:
+    path = tmp_path / "h.toml"
+    Holdout.create(path, labels=labels, tolerance="0.05").close()
+    text = path.read_text()
+    match part:
+        case "facts":
+            path.write_text(text.replace("19/20", "18/20"))
+        case "plan":
+            path.write_text(text.replace("scores = ", "scores = 1"))
+        case "labels":
+            labels[3] += 1
+            np.save(tmp_path / "h.labels.npy", labels)
+        case _:
+            (tmp_path / "h.ledger").unlink()
+    with pytest.raises(InvalidRequest):
+        Holdout.open(path)
+
+
+def test_a_changed_receipt_is_noticed(tmp_path: Path, labels: np.ndarray) -> None:
+    holdout = Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.05")
+    holdout.score(labels)
+    head = holdout.statement().head
+    holdout.score(labels + 1)
+    assert holdout.verify(head).receipts == 2
+    with pytest.raises(LedgerCorrupt):
+        holdout.verify("0" * 64)
+
+
+# Metrics ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["f1", "auc", "roc_auc", "log_loss", "acuracy", "nothing", 3, None])
+def test_a_metric_without_a_theorem_is_refused_by_name(name: object) -> None:
+    with pytest.raises(InvalidRequest, match=str(name)):
+        metric_named(name)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_the_mean_of_its_items(name: str, tmp_path: Path, dice: np.random.Generator) -> None:
+    """Seeded noise; an error of more than the half-width would be a 1 in 10,000 event and is not there."""
+    n = 50_000
+    kinds: dict[str, tuple[dict[str, Any], np.ndarray, np.ndarray]] = {}
+    classes, shares, reals = dice.integers(0, 2, n), dice.random(n), dice.normal(0, 3, n)
+    kinds["accuracy"] = ({"labels": classes}, shares > 0.4, (shares > 0.4) == classes)
+    kinds["scores"] = ({"items": n}, shares, shares)
+    kinds["brier"] = ({"labels": classes}, shares, (shares - classes) ** 2)
+    error = np.abs(np.clip(reals, -4, 4) - np.clip(reals[::-1], -4, 4)) / 8
+    bounds = {"labels": reals, "low": -4, "high": "4"}
+    kinds["absolute_error"] = (bounds, reals[::-1], error)
+    kinds["squared_error"] = (bounds, reals[::-1], error**2)
+    given, predictions, per_item = kinds[name]
+    with Holdout.create(tmp_path / "m.toml", metric=name, scores=3, bits=Seeded(2), **given) as holdout:
+        score = holdout.score(predictions)
+        assert abs(score.value - per_item.mean()) < score.value - score.interval.low
+        assert holdout.score(predictions).repeated
+        assert holdout.facts.metric.greater_is_better is (name in ("accuracy", "scores"))
+
+
+def test_texts_are_labels_too(tmp_path: Path) -> None:
+    truth = np.array(["cat", "dog", "κύων", "a much longer name"] * 500)
+    with Holdout.create(tmp_path / "t.toml", labels=list(truth), scores=2, bits=Seeded(3)) as holdout:
+        assert holdout.score(truth.astype(object)).value > 0.85
+        assert holdout.score(list(truth)).repeated
+        for wrong in (np.arange(2000), np.arange(2000.0)):
+            with pytest.raises(InvalidRequest, match="texts"):
+                holdout.score(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.full(100, 1.0000001),
+        np.full(100, -1e-300),
+        np.full(100, np.nan),
+        np.full(100, np.inf),
+        np.full(99, 0.5),
+        np.full((100, 1), 0.5),
+        np.full(100, 0.5 + 0j),
+        ["x"] * 100,
+        [None] * 100,
+        [0.5] * 99 + ["x"],
+        np.full(100, "2020-01-01", dtype="datetime64[D]"),
+        0.5,
+        {},
+        b"0" * 100,
+    ],
+    ids=str,
+)
+def test_bad_predictions_are_refused_free_of_charge(tmp_path: Path, wrong: object) -> None:
+    with Holdout.create(tmp_path / "b.toml", items=100, metric="scores", scores=1) as holdout:
+        with pytest.raises(InvalidRequest):
+            holdout.score(wrong)
+        with pytest.raises(InvalidRequest, match="no guess"):
+            holdout.score(np.ones(100), guess=0.5)
+        assert holdout.statement().scores_left == 1
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ({"metric": "scores"}, "items="),
+        ({"items": 10, "labels": [1]}, "needs labels"),
+        ({"labels": [1, 2], "tolerance": "0.02"}, "certify no score"),
+        ({"labels": [1, 2]}, "give a tolerance"),
+        ({"labels": [1, 2], "tolerance": 1}, "below 1"),
+        ({"labels": [1, 2], "tolerance": 0.1, "confidence": 1}, "confidence"),
+        ({"labels": [1, 2], "scores": 2, "tolerance": "0.1"}, "certified within"),
+        ({"labels": [1, 2], "scores": 0}, "scores"),
+        ({"labels": [1, 2], "scores": 1, "low": 3}, "no bounds"),
+        ({"labels": [1.5, 2], "scores": 1}, "whole numbers"),
+        ({"labels": [1, 3], "scores": 1, "metric": "brier"}, "0 or 1"),
+        ({"labels": [1, 2], "scores": 1, "metric": "absolute_error"}, "low="),
+        ({"labels": [1, 2], "scores": 1, "metric": "absolute_error", "low": 2, "high": 2}, "below high"),
+        ({"labels": [1, 2], "scores": 1, "method": "magic"}, "no method"),
+        ({"labels": [1, 2], "scores": 1, "noes": 3}, "means nothing"),
+        ({"labels": [1, 2], "method": "thresholdout", "tolerance": "0.1"}, "certify 0 overfits"),
+        ({"labels": [1, 2], "method": "thresholdout", "scale": "0.1"}, "give the threshold"),
+        ({"labels": [1, 2], "method": "guess_and_check", "tolerance": "0.1"}, "certify no answer"),
+        ({"labels": [1, 2], "method": "ladder"}, "how many scores"),
+        ({"labels": [1, 2], "method": "split", "tolerance": "0.1"}, "certify no score"),
+        ({"labels": [1, 2], "anytime": True}, "tolerance"),
+    ],
+)
+def test_wishes_that_cannot_be_met_leave_nothing_behind(
+    tmp_path: Path, wish: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=says):
+        Holdout.create(tmp_path / "w.toml", **wish)
+    assert not list(tmp_path.iterdir())
+
+
+# Comparisons and the other methods -------------------------------------------------------------------------
+
+
+def test_theorem_PAIRED_COMPARISON_says_better_worse_or_cannot_tell(
+    holdout: Holdout, labels: np.ndarray, dice: np.random.Generator
+) -> None:
+    good, bad, other = some(labels, dice, 0.9), some(labels, dice, 0.6), some(labels, dice, 0.9)
+    won = holdout.compare(good, bad)
+    assert won.verdict == "better"
+    assert won.interval.low < 0.3 < won.interval.high
+    assert won.interval.high - won.interval.low == pytest.approx(4 * holdout.statement().half_width, rel=1e-9)
+    lost = holdout.compare(bad, good)
+    assert (lost.verdict, lost.value, lost.repeated) == ("worse", -won.value, True)
+    assert holdout.compare(good, other).verdict == "cannot tell"
+    assert holdout.verify().receipts == 2
+    assert "verdict" in str(won)
+    assert won.to_json()["verdict"] == "better"
+
+
+def test_theorem_PAIRED_COMPARISON_has_twice_the_noise_of_a_score(tmp_path: Path) -> None:
+    """400 comparisons of a model with itself: their spread, within 6 of its standard deviations (18 %)."""
+    with Holdout.create(
+        tmp_path / "p.toml", items=500, metric="scores", scores=400, bits=Seeded(5)
+    ) as holdout:
+        sigma = float(holdout.facts.settings["scale"]) / (500 * 2**15)
+        found = [holdout.compare(np.full(500, j / 500), np.full(500, j / 500)) for j in range(400)]
+        raw = np.array([c.value for c in found])
+        inside = np.abs(raw) < 1
+        assert inside.mean() > 0.5 or sigma > 0.5
+        spread = np.median(np.abs(raw)) / 0.6745
+        assert 0.75 < spread / (2 * sigma) < 1.25
+
+
+def test_a_loss_is_better_when_it_is_less(tmp_path: Path) -> None:
+    truth = np.arange(20_000) % 2
+    with Holdout.create(
+        tmp_path / "l.toml", labels=truth, metric="brier", tolerance="0.1", bits=Seeded(6)
+    ) as holdout:
+        assert holdout.compare(truth, 1 - truth).verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("method", "wish", "guess"),
+    [
+        ("thresholdout", {"overfits": 2, "threshold": "0.1", "scale": "0.0001", "scores": 50}, "0.1"),
+        ("guess_and_check", {"tolerance": "0.05"}, "0.1"),
+        ("sparse_validate", {"tolerance": "0.05", "scores": 50, "noes": 2}, "0.1"),
+        ("ladder", {"scores": 3}, None),
+        ("ladder-free", {"scores": 3}, None),
+    ],
+)
+def test_staged_methods_keep_their_state_across_a_restart(
+    tmp_path: Path,
+    labels: np.ndarray,
+    dice: np.random.Generator,
+    method: str,
+    wish: dict[str, Any],
+    guess: str | None,
+) -> None:
+    path = tmp_path / "s.toml"
+    Holdout.create(path, labels=labels, method=method, **wish).close()
+    first = some(labels, dice)
+    with Holdout.open(path) as holdout:
+        said = holdout.score(first, guess=guess)
+        left = holdout.statement().scores_left
+        notes = SqliteLedger(tmp_path / "s.ledger").notes(1)
+    with Holdout.open(path) as again:
+        assert SqliteLedger(tmp_path / "s.ledger").notes(1) == notes  # the noise of the threshold among them
+        repeat = again.score(first, guess=guess)
+        assert (repeat.value, repeat.said, repeat.repeated) == (said.value, said.said, True)
+        assert again.statement().scores_left == left
+        assert again.statement().scores == 1
+        assert again.verify().receipts == 1
+        for _ in range(200):
+            try:
+                again.score(some(labels, dice, 0.8), guess=guess)
+            except BudgetRefused:
+                break
+        else:
+            pytest.fail("it never ends")
+        assert again.score(first, guess=guess).repeated
+    with Holdout.open(path) as over, pytest.raises(BudgetRefused, match="nothing was charged"):
+        over.score(labels, guess=guess)
+
+
+def test_a_staged_method_needs_its_guess_and_others_take_none(tmp_path: Path, labels: np.ndarray) -> None:
+    with Holdout.create(
+        tmp_path / "g.toml", labels=labels, method="guess_and_check", tolerance="0.1"
+    ) as holdout:
+        with pytest.raises(InvalidRequest, match="needs a guess"):
+            holdout.score(labels)
+        with pytest.raises(InvalidRequest, match="from 0 to 1"):
+            holdout.score(labels, guess=1.5)
+        assert holdout.score(labels, guess=1).value == 1
+        with pytest.raises(InvalidRequest, match="gaussian"):
+            holdout.compare(labels, labels)
+    ladder = Holdout.create(tmp_path / "l.toml", labels=labels, method="ladder", scores=3)
+    with ladder, pytest.raises(InvalidRequest, match="no guess"):
+        ladder.score(labels, guess=1)
+
+
+def test_two_objects_of_one_staged_holdout_share_its_state(tmp_path: Path, labels: np.ndarray) -> None:
+    path = tmp_path / "s.toml"
+    wish = {"method": "sparse_validate", "tolerance": "0.05", "scores": 50, "noes": 3}
+    with Holdout.create(path, labels=labels, **wish) as one, Holdout.open(path) as two:
+        assert one.score(labels, guess=0).said == "no"
+        assert two.score(labels, guess="0.5").said == "no"
+        assert one.score(labels, guess="0.4").said == "no"
+        for holdout in (one, two):
+            assert holdout.score(labels, guess=0).repeated
+            with pytest.raises(BudgetRefused):
+                holdout.score(labels, guess=1)
+
+
+def test_thresholdout_without_a_certificate_says_so(tmp_path: Path, labels: np.ndarray) -> None:
+    wish = {"overfits": 500, "threshold": "0.01", "scale": "0.01", "scores": 1000}
+    with Holdout.create(tmp_path / "u.toml", labels=labels, method="thresholdout", **wish) as holdout:
+        score = holdout.score(labels, guess=1)
+        assert score.interval is None
+        assert score.certificate.theorems == ("THRESHOLDOUT-PRIVACY",)
+        assert "without a certified interval" in str(holdout.statement())
+
+
+@pytest.mark.parametrize("method", ["split", "rounding", "auto"])
+def test_baselines_answer_within_their_widths(
+    tmp_path: Path, labels: np.ndarray, dice: np.random.Generator, method: str
+) -> None:
+    with Holdout.create(tmp_path / "b.toml", labels=labels, method=method, tolerance="0.05") as holdout:
+        for _ in range(3):
+            score = holdout.score(some(labels, dice))
+            assert score.interval.low <= 0.7 <= score.interval.high
+        assert holdout.facts.method == ("gaussian" if method == "auto" else method)
+        assert holdout.statement().scores_left == holdout.facts.settings["scores"] - 3
+
+
+def test_split_uses_every_item_once(tmp_path: Path) -> None:
+    with Holdout.create(
+        tmp_path / "f.toml", items=1000, metric="scores", method="split", scores=4
+    ) as holdout:
+        for j in range(4):
+            only = np.zeros(1000)
+            only[j * 250 : (j + 1) * 250] = 1
+            assert holdout.score(only).value == 1
+
+
+def test_early_scores_are_sharper_when_widths_are_anytime(tmp_path: Path, labels: np.ndarray) -> None:
+    with Holdout.create(tmp_path / "a.toml", labels=labels, tolerance="0.1", anytime=True) as holdout:
+        first, second = holdout.score(labels), holdout.score(labels + 1)
+        assert first.interval.high - first.interval.low < 0.1
+        assert second.interval.high >= 0
+        assert "PEELING" in first.certificate.theorems
+        assert holdout.statement().half_width < 0.1
+    assert Fraction(Holdout.open(tmp_path / "a.toml").facts.tolerance) == Fraction(1, 10)
