@@ -14,6 +14,8 @@ from adyton.lab.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
 from adyton.lab.deterministic import DETERMINISTIC, deterministic
 from adyton.lab.differencing import DIFFERENCING, differencing
 from adyton.lab.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
+from adyton.lab.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
+from adyton.lab.holdout_science import HOLDOUT_SCIENCE, holdout_science
 from adyton.lab.laplace_error import LAPLACE_ERROR, laplace_error
 from adyton.lab.name_and_shame import NAME_AND_SHAME, name_and_shame
 from adyton.lab.noisy_max import NOISY_MAX, noisy_max
@@ -44,6 +46,8 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     CANDIDATES: lambda bits, dice: candidates(),
     NOISY_MAX: lambda bits, dice: noisy_max(),
     SPARSE_VECTORS: lambda bits, dice: sparse_vectors(),
+    HOLDOUT_SCIENCE: lambda bits, dice: holdout_science(dice),
+    HOLDOUT_BOOSTING: holdout_boosting,
 }
 
 
