@@ -1,7 +1,8 @@
 """An hour in the life of a study, in a few seconds:  make demo
 
 A made-up table of 20,000 people, a handful of questions, each chosen in the light of the last answer, a
-repeat that is free, a refusal, and the books at the end.  Everything happens in a temporary directory.
+repeat that is free, a refusal, and the books.  Then an analyst who adapts, and two intervals of which one is
+fooled.  Everything happens in a temporary directory.
 """
 
 from __future__ import annotations
@@ -73,6 +74,35 @@ SELECT person_id, age, region, smoker,
 FROM lived
 """
 
+# Coins instead of people: every coin is fair, and a vote of an odd number of them wins half the time.
+ROWS, COINS = 20_000, [f"coin{i}" for i in range(1, 200)]
+
+COINS_STUDY = f"""\
+[table]
+name = "flips"
+source = "flips.parquet"
+rows = {ROWS}
+
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 1
+delta = 1e-6
+
+[validity]
+independent = true      # the rows are independent draws
+confidence = 0.95       # for all answers at once
+stability = 0.09        # the most that they may spend, fixed in advance
+"""
+COIN = """
+[columns.{name}]
+kind = "integer"
+low = -1
+high = 1
+"""
+FLIP = "CASE WHEN (hash({of_all} * i + {j}) >> 20) % 2 = 0 THEN -1 ELSE 1 END AS {name}"
+FLIPS = ", ".join(FLIP.format(of_all=len(COINS), j=j, name=name) for j, name in enumerate(COINS))
+
 show = Console()
 
 
@@ -82,6 +112,8 @@ def main() -> None:
         with adyton.open(study) as curator:
             explore(curator)
             books(curator)
+        with adyton.open(prepare_coins(Path(folder))) as curator:
+            adapt(curator)
     say("That was all. The study, its table and its ledger lived in a temporary directory and are gone.")
 
 
@@ -163,6 +195,52 @@ def books(curator: adyton.Curator) -> None:
     found = curator.verify()
     say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the limit.")
     say(f"Keep its head somewhere else to notice a rollback: {found.head}")
+
+
+def prepare_coins(folder: Path) -> Path:
+    step("8. Another table, and an analyst who adapts")
+    say(
+        f"{ROWS:,} rows of {len(COINS)} fair coins, +1 or -1. There is nothing to find. This study declares "
+        "that its rows are independent draws, so its answers also speak about the population behind them:"
+    )
+    with duckdb.connect() as database:
+        database.execute(
+            f"COPY (SELECT {FLIPS} FROM range({ROWS}) AS numbers(i)) "
+            f"TO '{_sql_text(folder / 'flips.parquet')}' (FORMAT parquet)"
+        )
+    study = folder / "flips.toml"
+    study.write_text(COINS_STUDY + "".join(COIN.format(name=coin) for coin in COINS), encoding="utf-8")
+    show.print(Panel(COINS_STUDY.rstrip(), title="flips.toml", expand=False), highlight=False, markup=False)
+    return study
+
+
+def adapt(curator: adyton.Curator) -> None:
+    """Ask about every coin, turn it the way its noisy answer points, and ask how often the vote wins."""
+    noise = 0.004  # the rows alone, 20,000 draws, are off by 0.0035
+    turned: list[str] = []
+    for coin in COINS:
+        heads = curator.ask(adyton.proportion(f"{coin} = 1"), scale=noise)
+        turned.append(f"{'+' if heads.value > 0.5 else '-'} {coin}")
+    vote = " ".join(turned).removeprefix("+ ")
+    say(f"{len(COINS)} noisy answers, each close to a half. Now the vote: {vote[:40]}... > 0, how often?")
+    answer = curator.ask(adyton.proportion(f"{vote} > 0", name="vote"), scale=noise)
+    found = answer.rows[0].values["vote"]
+    table = Table(title="How often does the vote win? In truth: half the time", title_justify="left")
+    for header in ("", "low", "high", "contains 0.5"):
+        table.add_column(header, justify="left" if not header else "right")
+    for name, interval in (
+        ("noise interval: what these rows say", found.noise_interval),
+        ("population interval: what the world says", found.population_interval),
+    ):
+        assert isinstance(interval, adyton.Interval)
+        holds = "yes" if interval.low <= 0.5 <= interval.high else "NO"
+        table.add_row(name, f"{interval.low:.4f}", f"{interval.high:.4f}", holds)
+    show.print(table)
+    say(
+        "The vote was chosen by the answers, so on these rows it wins too often. The noise interval speaks "
+        "about these rows, and misleads about the world. The population interval allows for questions that "
+        "were chosen by answers; it is wide, because it holds for all 200 answers at once."
+    )
 
 
 def largest(answer: adyton.Answer) -> str:

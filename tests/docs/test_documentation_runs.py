@@ -77,3 +77,4 @@ def test_the_demo_runs_from_anywhere_with_the_core_alone(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())
     assert all(word in done.stdout for word in ("requested", "largest", "free of charge", "intact chain"))
+    assert re.search(r"population interval: what the world says.* yes ", done.stdout)
