@@ -1,0 +1,50 @@
+"""ARCHITECTURE.md: its table of layers is the list that import-linter holds, and its walk leads through real code."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from pages import ROOT
+
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+WALK = re.findall(r"^\| \d+ \| (.+?) \| (.+?) \|", PAGE, flags=re.MULTILINE)
+SOURCE = ROOT / "src" / "adyton"
+
+
+def layers_of_the_page() -> list[set[str]]:
+    table = PAGE.partition("| layer | what it knows |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.+?) \|", table, flags=re.MULTILINE)
+    return [{re.sub(r"/$|\.py$", "", name) for name in re.findall(r"`([^`]+)`", row)} for row in rows]
+
+
+def layers_that_are_held() -> list[set[str]]:
+    raw = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = raw["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [set(re.findall(r"\w+", line)) for line in lines]
+
+
+def test_the_layers_are_those_of_import_linter_in_their_order() -> None:
+    shown, held = layers_of_the_page(), layers_that_are_held()
+    assert len(shown) == len(held)
+    for on_the_page, all_of_them in zip(shown, held, strict=True):
+        assert on_the_page <= all_of_them
+        missing = all_of_them - on_the_page
+        assert not missing or missing <= {"holdout", "survey", "client"}, missing
+
+
+def test_the_walk_has_no_gaps() -> None:
+    numbers = [int(n) for n in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize(("functions", "files"), WALK)
+def test_every_step_of_the_walk_is_where_the_page_says(functions: str, files: str) -> None:
+    paths = [SOURCE / name for name in re.findall(r"`([\w/]+\.py)(?:::\w+)?`", files)]
+    assert paths
+    assert all(path.is_file() for path in paths)
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    for name in re.findall(r"`([\w.]+)`", functions):
+        last = name.rpartition(".")[2]
+        assert re.search(rf"^\s*(?:def|class) {last}\b", text, flags=re.MULTILINE), name
