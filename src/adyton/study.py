@@ -71,7 +71,7 @@ class Study:
     unit: PrivacyUnit
     limit: Guarantee
     filter_name: str = "gdp"
-    source: Path | None = None
+    source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | None = None
     validity: Validity | None = None
 
@@ -150,7 +150,9 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     ]
     rows = notes.attempt(lambda: _whole(table["rows"], "table.rows") if "rows" in table else None)
     name = notes.attempt(lambda: _text(table, "table", "name", "the name used after FROM in a question"))
-    source = notes.attempt(lambda: _text(table, "table", "source", "the path of the data file"))
+    source = notes.attempt(
+        lambda: _text(table, "table", "source", "the path of the data file, or its address")
+    )
     validity = notes.attempt(lambda: _validity(raw, rows, notes)) if "validity" in raw else None
     if not columns:
         notes.add("columns: declare at least one column, e.g. [columns.age]")
@@ -161,7 +163,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             _known(unit),
             _known(limit),
             _choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
-            path.parent / _known(source),
+            _known(source) if "://" in _known(source) else path.parent / _known(source),
             path.with_suffix(".ledger"),
             validity,
         )

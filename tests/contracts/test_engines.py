@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
+from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
+from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
 from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
+from adyton.study import Study
 from adyton.testing.engine import EngineContract
 from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
 from adyton.testing.engine_reference import Source, value_of
@@ -244,6 +250,20 @@ class TestPostgres(EngineContract):
         assert engine.exact(readings) == [[[1]]]
         engine.close()
 
+    def test_an_address_is_data_for_a_study(self, given_table: Callable[[str], str], tmp_path: Path) -> None:
+        address = given_table("SELECT i % 90 AS age FROM generate_series(1, 1000) i")
+        (tmp_path / "people.toml").write_text(
+            f"""
+            table = {{ name = "people", source = "{address}", rows = 1000 }}
+            privacy = {{ unit = "row", neighbours = "replace", epsilon = 50, delta = 1e-9 }}
+            columns.age = {{ kind = "integer", low = 0, high = 120 }}
+            """
+        )
+        with adyton.open(tmp_path / "people.toml") as curator:
+            assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 1000) < 20
+            curator._engine._connection.close()  # type: ignore[attr-defined]
+            assert abs(curator.ask("SELECT COUNT(*) FROM people WHERE age < 45", scale=1).value - 500) < 30
+
     def test_what_other_schemas_define_is_not_used(
         self, owner: Any, given_table: Callable[[str], str]
     ) -> None:
@@ -256,6 +276,85 @@ class TestPostgres(EngineContract):
             "CREATE OR REPLACE FUNCTION public.sum_trap(a int, b bigint) RETURNS bool LANGUAGE sql AS 'SELECT true'"
         )
         assert self.total(given_table("SELECT 30 AS age"), AGE) == 30
+
+
+# Spark ------------------------------------------------------------------------------------------------------
+
+SPARK = {
+    "integer": "bigint",
+    "float": "double",
+    "decimal": "decimal(38, 10)",
+    "boolean": "boolean",
+    "text": "string",
+    "date": "date",
+    "timestamp": "timestamp_ntz",
+    "instant": "timestamp",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    pytest.importorskip("pyspark", reason="pyspark is not installed (pip install 'adyton[spark]')")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java 17 (apt-get install default-jre-headless)")
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.codegen.wholeStage", "false")  # many small questions: compiling takes longer
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.session.timeZone", "America/New_York")  # days must be days in UTC all the same
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+class TestSpark(EngineContract):
+    @pytest.fixture
+    def frame(self, spark: Any) -> Callable[[Source], Any]:
+        def frame(source: Source) -> Any:
+            from pyspark.sql.types import StructField, StructType, _parse_datatype_string
+
+            fields = [StructField(c.name, _parse_datatype_string(SPARK[c.kind])) for c in source]
+            rows = list(zip(*(c.values for c in source), strict=True))
+            return spark.createDataFrame(rows, StructType(fields))
+
+        return frame
+
+    @pytest.fixture
+    def make_engine(self, frame: Callable[[Source], Any]) -> Any:
+        return lambda table, unit, source, salt: SparkEngine(table, unit, frame(source), salt)
+
+    def test_nothing_of_ours_is_left_in_the_session(self, spark: Any, frame: Callable[[Source], Any]) -> None:
+        engine = SparkEngine(PEOPLE, ROWS, frame(SOME))
+        engine.prepare()
+        assert len(spark.sql("SHOW TABLES").collect()) == 1
+        assert {kind for _, kind in engine._cached.dtypes} <= {"bigint", "int", "boolean"}
+        engine.close()
+        assert spark.sql("SHOW TABLES").collect() == []
+
+    def test_a_nested_column_is_refused(self, spark: Any) -> None:
+        engine = SparkEngine(Table("t", (AGE,)), ROWS, spark.sql("SELECT array(1) AS age"))
+        with pytest.raises(InvalidRequest, match="has type array<int>, which holds no single value"):
+            engine.prepare()
+
+    def test_a_frame_that_fails_is_refused_without_its_values(self, spark: Any) -> None:
+        failing = spark.sql("SELECT CAST(x AS INT) AS age FROM (VALUES ('canary')) AS t(x)")
+        with pytest.raises(InvalidRequest, match="cannot be read: Spark says") as caught:
+            SparkEngine(Table("t", (AGE,)), ROWS, failing).prepare()
+        assert "canary" not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+    def test_a_frame_is_data_for_a_study(self, frame: Callable[[Source], Any]) -> None:
+        limit = Guarantee(Fraction(50), Fraction(1, 10**9))
+        with adyton.open(Study(PEOPLE, ROWS, limit), data=frame(SOME)) as curator:
+            assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 7) < 20
 
 
 @pytest.mark.parametrize(

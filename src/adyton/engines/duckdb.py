@@ -128,6 +128,7 @@ def _connect() -> Any:
     import duckdb  # 0.1 s: only who reads data pays for it
 
     connection = duckdb.connect(":memory:")
+    connection.execute("SET enable_progress_bar = false")  # standard output is not ours
     connection.execute("SET TimeZone = 'UTC'")  # the day of an instant must not depend on where we are
     return connection
 

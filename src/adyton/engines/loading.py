@@ -243,7 +243,9 @@ def _whole_text(source: str, kind: Kind, dialect: Dialect) -> str:
             whole = f"(CASE WHEN {dialect.matches(text, WHOLE)} THEN {dialect.whole(digits)} END)"
         case _:
             x, most = _double(source, kind, dialect), dialect.double(2.0**53)
-            whole = f"(CASE WHEN floor({x}) = {x} AND abs({x}) < {most} THEN {dialect.whole(x)} END)"
+            # Nested, because AND promises no order, and on some engines floor gives a bigint.
+            exactly = f"CASE WHEN floor({x}) = {x} THEN {dialect.whole(x)} END"
+            whole = f"(CASE WHEN abs({x}) < {most} THEN {exactly} END)"
     return f"CAST({whole} AS {dialect.text_type})"
 
 

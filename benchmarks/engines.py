@@ -1,0 +1,160 @@
+"""Questions to 10 million rows beside plain DuckDB: the same aggregates of the same loaded table, in one run.
+
+The table holds people with about 10 rows each; ADYTON_BENCH_ROWS makes it smaller.  The plain side keeps the
+types of the file.  What our side adds is the plan, the durable charge, the noise and the certificate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import adyton
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
+from adyton.study import Study
+
+ROWS = int(os.environ.get("ADYTON_BENCH_ROWS", 10_000_000))
+PERSONS = max(1, ROWS // 10)
+REPETITIONS = 7
+
+REGIONS = tuple(f"region {i}" for i in range(50))
+AGES = tuple(range(18, 91))  # with the regions: 50 * 73 = 3,650 groups
+PEOPLE = Table(
+    "people",
+    (
+        IntegerColumn("age", 18, 90),
+        CategoryColumn("age_group", AGES),
+        RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1)),
+        CategoryColumn("region", REGIONS),
+        BooleanColumn("smoker"),
+    ),
+)
+GENERATOR = f"""
+SELECT (hash(i, 'who') % {PERSONS})::BIGINT AS user_id,
+       (18 + hash(i, 'age') % 73)::BIGINT AS age,
+       age AS age_group,
+       (hash(i, 'income') % 20000000) / 100.0::DOUBLE AS income,
+       'region ' || floor(50 * ((hash(i, 'region') % 1000000) / 1e6) ** 2)::INTEGER AS region,
+       hash(i, 'smoker') % 4 = 0 AS smoker
+FROM range({ROWS}) t(i)
+"""
+QUESTIONS = {  # ours, and the same without privacy
+    "count": ("SELECT COUNT(*) FROM people", "SELECT count(*) FROM people"),
+    "mean": ("SELECT AVG(income) FROM people", "SELECT avg(income) FROM people"),
+    "50 groups": (
+        "SELECT region, COUNT(*) FROM people GROUP BY region",
+        "SELECT region, count(*) FROM people GROUP BY region",
+    ),
+    "3650-group sum": (
+        "SELECT region, age_group, SUM(income) FROM people GROUP BY region, age_group",
+        "SELECT region, age, sum(income) FROM people GROUP BY region, age",
+    ),
+}
+BOUNDED = "QUALIFY row_number() OVER (PARTITION BY user_id ORDER BY hash(age, income, region, smoker)) <= 10"
+
+
+def row(name: str, ours: float, reference: float, unit: str, against: str) -> dict[str, object]:
+    return {
+        "name": name,
+        "ours": ours,
+        "reference": reference,
+        "ratio": ours / reference,
+        "unit": unit,
+        "against": against,
+    }
+
+
+def run() -> list[dict[str, object]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.parquet"
+        duckdb.connect().execute(f"COPY ({GENERATOR}) TO '{path}' (FORMAT parquet)")
+        rows = [
+            *_questions(path, PrivacyUnit("add-or-remove"), "rows", ""),
+            *_questions(path, PrivacyUnit("add-or-remove", "user_id", 10), "persons", BOUNDED),
+        ]
+        peaks = [_peak(path, side) for side in ("ours", "plain")]
+        return [*rows, row(f"peak memory, {ROWS:,} rows", *peaks, "MB", "plain DuckDB")]
+
+
+def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dict[str, object]]:
+    study = Study(
+        PEOPLE,
+        unit,
+        Guarantee(Fraction(500), Fraction(1, 10**9)),
+        "gdp",
+        path,
+        path.with_name(f"{name}.ledger"),
+    )
+    plain = duckdb.connect()
+    plain.execute(f"CREATE TABLE people AS SELECT * FROM '{path}' {bound}")
+    with adyton.open(study) as curator:
+        start = time.perf_counter()
+        curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)
+        opening = time.perf_counter() - start
+        rows = [_beside(curator, plain, what, name) for what in QUESTIONS]
+        rows.append(_rate(curator, plain, name))
+    start = time.perf_counter()
+    plain.execute(f"CREATE OR REPLACE TABLE people AS SELECT * FROM '{path}' {bound}")
+    return [row(f"opening, {name}", opening, time.perf_counter() - start, "s", "plain DuckDB"), *rows]
+
+
+def _beside(curator: Any, plain: Any, what: str, name: str) -> dict[str, object]:
+    """Both sides in turn, best of several; each of our questions is new: its price differs."""
+    question, sql = QUESTIONS[what]
+    ours, theirs = [], []
+    for i in range(REPETITIONS):
+        ours.append(_seconds(lambda i=i: curator.ask(question, epsilon=1 + i / 1024)))
+        theirs.append(_seconds(lambda: plain.execute(sql).fetchall()))
+    return row(f"{what}, {ROWS:,} rows, {name}", min(ours) * 1e3, min(theirs) * 1e3, "ms", "plain DuckDB")
+
+
+def _rate(curator: Any, plain: Any, name: str) -> dict[str, object]:
+    """Warm filtered counts: how many a second."""
+    sql, times = "SELECT COUNT(*) FROM people WHERE age > {}.5", 30
+    ours = _seconds(lambda: [curator.ask(sql.format(20 + i), epsilon=1) for i in range(times)])
+    theirs = _seconds(lambda: [plain.execute(sql.format(20 + i)).fetchall() for i in range(times)])
+    return row(f"filtered counts, {ROWS:,} rows, {name}", times / ours, times / theirs, "1/s", "plain DuckDB")
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def _peak(path: Path, side: str) -> float:
+    """The peak of a process of its own, that loads the table and asks the largest question."""
+    code = f"import engines; engines.peak_of({str(path)!r}, {side!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout.split()[-1])
+
+
+def peak_of(path: str, side: str) -> None:
+    question, sql = QUESTIONS["3650-group sum"]
+    if side == "plain":
+        plain = duckdb.connect()
+        plain.execute(f"CREATE TABLE people AS SELECT * FROM '{path}'")
+        plain.execute(sql).fetchall()
+    else:
+        limit = Guarantee(Fraction(100), Fraction(1, 10**9))
+        with adyton.open(Study(PEOPLE, PrivacyUnit("add-or-remove"), limit, "gdp", Path(path))) as curator:
+            curator.ask(question, epsilon=1)
+    status = Path("/proc/self/status").read_text()  # getrusage would count the process that started us
+    print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=1))

@@ -1,0 +1,85 @@
+"""Spark: a frame, classic or Connect, is turned into a cached frame of clipped integers.
+
+Frames are known by what they can do, so pyspark is never imported here, and both kinds of them are served.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from adyton.engines.asking import Asked
+from adyton.engines.base import Exact
+from adyton.engines.loading import Origin, bounded_table, check_size, units_found
+from adyton.engines.spark_sql import SparkDialect, exact_sum, kind_of
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.schema import Table
+from adyton.sensitivity import Reading
+
+
+def is_spark_frame(source: object) -> bool:
+    return all(hasattr(source, word) for word in ("sparkSession", "createOrReplaceTempView", "toDF"))
+
+
+class SparkEngine:
+    """Answers from a Spark frame.  One view of its session, with a random name, is ours until ``close``."""
+
+    def __init__(self, table: Table, unit: PrivacyUnit, frame: Any, salt: str = "") -> None:
+        self._table, self._unit, self._frame, self._salt = table, unit, frame, salt
+        self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        own = secrets.token_hex(8)
+        self._given, self._units = f"adyton_given_{own}", f"adyton_units_{own}"
+        self._cached: Any = None
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        with self._lock:
+            if self._cached is None:
+                self._cached = self._load()
+
+    def exact(self, readings: Sequence[Reading]) -> Exact:
+        asked = Asked(readings, self._places, self._units, exact_sum)
+        return asked.arranged(self._sql(asked.sql).collect())
+
+    def close(self) -> None:
+        with self._lock:
+            if self._cached is not None:
+                self._cached.unpersist()
+                self._cached = None
+                self._drop(self._units)
+
+    def _load(self) -> Any:
+        try:
+            types = dict(self._frame.dtypes)
+            renamed = self._frame.toDF(*(f"s{i}" for i in range(len(self._frame.dtypes))))
+            renamed.createOrReplaceTempView(self._given)
+            dialect = SparkDialect({name: f"s{i}" for i, (name, _) in enumerate(self._frame.dtypes)})
+            origin = Origin(self._given, types, {name: kind_of(kind) for name, kind in types.items()})
+            return self._make_units(origin, dialect)
+        except InvalidRequest:
+            raise
+        except Exception as error:  # Spark's own words may quote a value
+            kind = type(error).__name__
+        finally:
+            self._drop(self._given)
+        raise InvalidRequest(f"the given frame cannot be read: Spark says {kind}")
+
+    def _make_units(self, origin: Origin, dialect: SparkDialect) -> Any:
+        bounded = bounded_table(origin, self._table, self._unit, self._places, self._salt, dialect)
+        if self._unit.neighbours == "replace":
+            counted = units_found(origin, self._table, self._unit, dialect)
+            ((found,),) = self._sql(counted).collect()
+            check_size(found, self._table, self._unit)
+        cached = self._sql(bounded).persist()
+        cached.count()  # fills the cache
+        cached.createOrReplaceTempView(self._units)
+        return cached
+
+    def _sql(self, text: str) -> Any:
+        return self._frame.sparkSession.sql(text)
+
+    def _drop(self, view: str) -> None:
+        self._frame.sparkSession.catalog.dropTempView(view)

@@ -1,0 +1,76 @@
+"""How Spark spells the loading of a source, and exact sums; see ``loading``."""
+
+from __future__ import annotations
+
+import re
+
+from adyton.engines.loading import Kind
+
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    (r"(tinyint|smallint|int|bigint)$", "integer"),
+    (r"(float|double)$", "float"),
+    (r"decimal", "decimal"),
+    (r"boolean$", "boolean"),
+    (r"string|(var)?char|void$", "text"),
+    (r"date$", "date"),
+    (r"timestamp_ntz$", "timestamp"),
+    (r"timestamp(_ltz)?$", "instant"),
+)
+# No table has 2**40 rows: below this, a bigint holds the sum of all of them.
+_SMALL = 2**22
+
+
+def kind_of(type_name: str) -> Kind:
+    return next((kind for pattern, kind in _KINDS if re.match(pattern, type_name)), "other")
+
+
+def exact_sum(value: str, largest: int) -> str:
+    """Spark's sum of bigints is a bigint; 38 decimal digits hold the sum of 2**64 values below 2**61."""
+    return f"sum({value})" if largest <= _SMALL else f"sum(CAST({value} AS DECIMAL(38, 0)))"
+
+
+class SparkDialect:
+    """The columns of the frame are called s0, s1, ... before anything is emitted: no name needs quoting."""
+
+    text_type = "STRING"
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def name(self, name: str) -> str:
+        return self._names[name]
+
+    def text(self, value: str) -> str:
+        """As bytes: whether a backslash escapes depends on a setting of the session."""
+        return f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+    def double(self, value: float) -> str:
+        return f"CAST('{value!r}' AS DOUBLE)"
+
+    def matches(self, text: str, pattern: str) -> str:
+        return f"({text} RLIKE {self.text(pattern)})"
+
+    def number(self, source: str, kind: Kind) -> str:
+        return f"TRY_CAST({source} AS DOUBLE)"
+
+    def not_a_number(self, double: str) -> str:
+        return f"isnan({double})"
+
+    def whole(self, value: str) -> str:
+        return f"TRY_CAST({value} AS BIGINT)"
+
+    def day(self, source: str, kind: Kind) -> str:
+        if kind != "instant":
+            return f"TRY_CAST({source} AS DATE)"
+        seconds = f"unix_seconds({source})"  # the day in UTC, whatever the time zone of the session
+        return f"date_from_unix_date(CAST(({seconds} - pmod({seconds}, 86400)) DIV 86400 AS INT))"
+
+    def days(self, date: str) -> str:
+        return f"CAST(unix_date({date}) AS BIGINT)"
+
+    def position(self, text: str, values: tuple[str, ...]) -> str:
+        listed = ", ".join(map(self.text, values))
+        return f"CAST(nullif(array_position(array({listed}), {text}), 0) - 1 AS INT)"
+
+    def byte_order(self, text: str) -> str:
+        return text
