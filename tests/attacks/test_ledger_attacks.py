@@ -22,8 +22,7 @@ import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import units_up
-from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
-from adyton.ledger import sqlite as sqlite_ledger
+from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger, sqlite_file
 
 STUDY = "ab" * 32
 SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file
@@ -302,7 +301,7 @@ def test_A23_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
 
 
 def test_A23_a_ledger_locked_for_too_long_answers_nothing(path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(sqlite_ledger, "_PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite_file, "_PATIENCE", 0.05)
     with closing(enter(path, 100)) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         refused(lambda: ledger.charge(order()))
