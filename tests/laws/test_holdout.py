@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.holdout import Holdout
+from adyton.holdout import Holdout, Leaderboard
 from adyton.holdout.metrics import METRICS, metric_named
 from adyton.ledger import SqliteLedger
 
@@ -467,3 +467,106 @@ def test_early_scores_are_sharper_when_widths_are_anytime(tmp_path: Path, labels
         assert "PEELING" in first.certificate.theorems
         assert holdout.statement().half_width < 0.1
     assert Fraction(Holdout.open(tmp_path / "a.toml").facts.tolerance) == Fraction(1, 10)
+
+
+# Leaderboards and scikit-learn -----------------------------------------------------------------------------
+
+
+def test_a_leaderboard_ranks_whom_the_intervals_separate(
+    tmp_path: Path, labels: np.ndarray, dice: np.random.Generator
+) -> None:
+    path = tmp_path / "b.toml"
+    Holdout.create(path, labels=labels, tolerance="0.05", bits=Seeded(9)).close()
+    with Leaderboard(path) as board:
+        for name, share in (("ann", 0.9), ("bob", 0.9), ("cid", 0.5), ("ann", 0.2)):
+            board.submit(name, some(labels, dice, share))
+        for name in ("", "a\nb", "x" * 81, None):
+            with pytest.raises(InvalidRequest, match="name"):
+                board.submit(name, labels)
+    with Leaderboard(path) as board:  # names and scores are in the ledger
+        standings = board.standings()
+        assert [(e.rank, e.tied) for e in standings] == [(1, True), (1, True), (3, False)]
+        assert {e.entrant: e.submissions for e in standings} == {"ann": 2, "bob": 1, "cid": 1}
+        assert "1 (tied)" in str(board)
+        assert board.to_json()["entries"][2]["entrant"] == "cid"
+
+
+def test_predictions_sent_again_belong_to_who_sent_them_first(tmp_path: Path, labels: np.ndarray) -> None:
+    path = tmp_path / "b.toml"
+    Holdout.create(path, labels=labels, tolerance="0.05").close()
+    with Leaderboard(path) as board:
+        board.submit("ann", labels)
+        assert board.submit("bob", labels).repeated
+        assert [e.entrant for e in board.standings()] == ["ann"]
+
+
+def test_of_losses_the_least_leads(tmp_path: Path) -> None:
+    truth = np.arange(20_000) % 2
+    Holdout.create(tmp_path / "b.toml", labels=truth, metric="brier", tolerance="0.05").close()
+    with Leaderboard(tmp_path / "b.toml") as board:
+        board.submit("wrong", 1 - truth)
+        board.submit("right", truth)
+        assert [(e.rank, e.entrant) for e in board.standings()] == [(1, "right"), (2, "wrong")]
+
+
+def test_a_method_without_a_list_has_no_leaderboard(tmp_path: Path, labels: np.ndarray) -> None:
+    Holdout.create(tmp_path / "l.toml", labels=labels, method="ladder", scores=3).close()
+    with pytest.raises(InvalidRequest, match="no list"):
+        Leaderboard(tmp_path / "l.toml")
+
+
+class Model:
+    """What scikit-learn's estimators look like from outside."""
+
+    def __init__(self, predictions: np.ndarray) -> None:
+        self._predictions = predictions
+
+    def predict(self, rows: object) -> np.ndarray:
+        return self._predictions
+
+    def predict_proba(self, rows: object) -> np.ndarray:
+        return np.stack([1 - self._predictions, self._predictions], axis=1)
+
+
+def test_the_scorer_scores_what_a_model_predicts(holdout: Holdout, labels: np.ndarray) -> None:
+    scorer = pickle.loads(pickle.dumps(holdout.scorer()))  # a path alone: worker processes open it themselves
+    assert scorer(Model(labels), None, None) == holdout.score(labels).value > 0.9
+    assert [score.number for score in holdout.scores()] == [1]
+    assert str(CANARY) not in repr(scorer)
+    with pytest.raises(InvalidRequest, match="predictions are needed"):
+        scorer(Model(labels[:5]), None)
+
+
+def test_the_scorer_of_a_loss_is_negative(tmp_path: Path) -> None:
+    truth = np.arange(20_000) % 2
+    with Holdout.create(tmp_path / "b.toml", labels=truth, metric="brier", tolerance="0.1") as holdout:
+        assert holdout.scorer()(Model(1.0 - truth), None) < -0.8
+
+
+def test_the_scorer_works_in_a_grid_search(tmp_path: Path) -> None:
+    """Handwritten digits, bundled with scikit-learn; the labels of the holdout's rows are never given to it."""
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_validate
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows, truth = load_digits(return_X_y=True)
+    train = np.arange(len(rows)) % 2 == 0
+    Holdout.create(tmp_path / "d.toml", labels=truth[~train], scores=4, bits=Seeded(4)).close()
+    hidden = np.where(train, truth, 0)  # what is in y for the holdout's rows is not looked at
+    split = PredefinedSplit(np.where(train, -1, 0))
+    with Holdout.open(tmp_path / "d.toml") as holdout:
+        scorer = holdout.scorer()
+        search = GridSearchCV(
+            DecisionTreeClassifier(random_state=0),
+            {"max_depth": [1, 12]},
+            scoring=scorer,
+            cv=split,
+            refit=False,
+        )
+        search.fit(rows, hidden)
+        assert len(search.cv_results_["mean_test_score"]) == 2
+        assert holdout.statement().scores_left == 2
+        tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+        found = cross_validate(tree, rows, hidden, scoring=scorer, cv=split)["test_score"]
+        assert found[0] == holdout.scores()[-1].value

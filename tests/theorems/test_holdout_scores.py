@@ -92,11 +92,12 @@ def boosted_errors(
 ) -> tuple[float, float]:
     """Random classifiers, then the majority of those that scored well: largest error, and that of the last."""
     n, k = plan.frame.items, plan.scores
-    right = dice.integers(0, 2, (k - 1, n), dtype=np.int8)  # labels are fair coins, so is being right
+    coins = np.frombuffer(dice.bytes((k - 1) * n // 8), dtype=np.uint8)  # labels are fair coins
+    right = np.unpackbits(coins).reshape(k - 1, n)
     noise = rounded_gaussian.draw(plan.scale, k, bits) if noisy else np.zeros(k)
     answers = (2 * right.sum(axis=1, dtype=np.int64) + noise[:-1]) / plan.frame.whole
     weights = (answers - 0.5).astype(np.float32)
-    vote = weights @ (right * np.float32(2) - np.float32(1))
+    vote = 2 * (weights @ right.astype(np.float32)) - weights.sum()
     last = (2 * np.count_nonzero(vote > 0) + noise[-1]) / plan.frame.whole
     return max(np.abs(answers - 0.5).max(), abs(last - 0.5)), abs(last - 0.5)
 

@@ -92,8 +92,8 @@ def run(machine: Thresholdout, sums: tuple[int, ...], training: tuple[int, ...],
 
 @pytest.mark.parametrize("overfits", [1, 2])
 def test_theorem_THRESHOLDOUT_PRIVACY_the_code_has_the_stated_law(overfits: int) -> None:
-    """4,000 runs; 6 standard deviations in any of at most 8 outputs: a false alarm has chance 2e-8."""
-    machine, bits, tries = Thresholdout(frame(), overfits, 9, 3, 2.0), Seeded(overfits), 4_000
+    """2,500 runs; 6 standard deviations in any of at most 8 outputs: a false alarm has chance 2e-8."""
+    machine, bits, tries = Thresholdout(frame(), overfits, 9, 3, 2.0), Seeded(overfits), 2_500
     sums, training = (10, 4, 12), (4, 4, 9)
     stated = law(machine, sums, training)
     assert math.fsum(stated.values()) == pytest.approx(1, abs=1e-6)
@@ -182,8 +182,8 @@ def test_a_batch_has_no_way_past_the_budget() -> None:
 
 
 def test_the_noise_is_geometric_and_not_gaussian() -> None:
-    """4,000 released sums: P(|xi| > 4 s) = .0171 and not 6e-5; within 6 standard deviations."""
-    machine, bits, tries = Thresholdout(frame(), 10**4, 10**5, 0, 5.0), Seeded(11), 4_000
+    """2,500 released sums: P(|xi| > 4 s) = .0171 and not 6e-5; within 6 standard deviations."""
+    machine, bits, tries = Thresholdout(frame(), 10**4, 10**5, 0, 5.0), Seeded(11), 2_500
     state, far, released = machine.start(bits), 0, 0
     while released < tries:
         reply, state = machine.step(state, values(20), Fraction(0), bits)

@@ -8,12 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.holdout.methods import Frame
-from adyton.holdout.metrics import COARSE, Steps
+from adyton.holdout.metrics import COARSE, Steps, total
 from adyton.noise import Bits
 from adyton.validity.compressibility import Rounded, counted_rounding_width
 from adyton.validity.search import largest
@@ -42,7 +40,7 @@ class Split:
         return self.frame.items // self.scores
 
     def read(self, values: Steps, number: int) -> int:
-        return int(values[(number - 1) * self.each : number * self.each].sum(dtype=np.int64))
+        return total(values[(number - 1) * self.each : number * self.each])
 
     def release(self, exact: int, bits: Bits) -> int:
         return exact
@@ -77,7 +75,7 @@ class Rounding:
         return _rounded(self.frame, self.scores).levels
 
     def read(self, values: Steps, number: int) -> int:
-        return int(values.sum(dtype=np.int64))
+        return total(values)
 
     def release(self, exact: int, bits: Bits) -> int:
         return min(exact * self.cells // self.frame.whole, self.cells - 1)

@@ -8,12 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.exact import units_up
 from adyton.holdout.methods import Frame
-from adyton.holdout.metrics import Steps
+from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
 from adyton.validity import WidthSchedule, gaussian_multiplier, joint_questions, joint_rows, joint_width
 from adyton.validity.hinge import LARGEST_MU, stability_width
@@ -64,7 +62,7 @@ class Gaussian:
         return units_up(spent_by(MEAN, self.frame.items, self.sigma))
 
     def read(self, values: Steps, number: int) -> int:
-        return int(values.sum(dtype=np.int64))
+        return total(values)
 
     def release(self, exact: int, bits: Bits) -> int:
         return exact + int(rounded_gaussian.draw(self.scale, 1, bits)[0])

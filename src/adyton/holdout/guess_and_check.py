@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
 from adyton.exact import float_up
 from adyton.holdout.methods import Frame, Reply, State
-from adyton.holdout.metrics import Steps
+from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.concentration import hoeffding_width
 
@@ -54,7 +52,7 @@ class GuessAndCheck:
         assert guess is not None
         cells = self._cells(state)
         assert cells is not None
-        exact = Fraction(int(values.sum(dtype=np.int64)), self.frame.whole)
+        exact = Fraction(total(values), self.frame.whole)
         after = {**state, "asked": state["asked"] + 1}
         half = float_up(self.tolerance)
         if abs(exact - guess) <= self.tolerance - self._stray(state):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from adyton.exact import Number, float_down, float_up, rational
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_labels
 from adyton.holdout.gaussian import Gaussian
 from adyton.holdout.making import Wanted, file_named, limit_of, make_files
-from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, values_of
+from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
 from adyton.holdout.plans import Plan, PricedPlan, restore
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.stages import Stages
@@ -150,6 +150,22 @@ class Holdout:
             repeated,
         )
 
+    def scores(self) -> list[Score]:
+        """Every score so far, oldest first, also one that a crash kept from its asker.  Free of charge."""
+        plan = self.__plan
+        if not isinstance(plan, PricedPlan):
+            raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")
+        found = []
+        for receipt in self.__ledger.receipts():
+            text = self.__ledger.recall(receipt.number)
+            if text is not None and receipt.order.question.startswith("SCORE "):
+                found.append(self.__scored(plan, receipt, text, True))
+        return found
+
+    def scorer(self) -> Scorer:
+        """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order."""
+        return Scorer(self.path)
+
     def statement(self) -> HoldoutStatement:
         """How many scores are left, and how near to the population each of them is."""
         plan, ledger, stages = self.__plan, self.__ledger, self.__stages
@@ -208,6 +224,9 @@ class Holdout:
             f"SCORE {submission.digest}",
             lambda number: plan.release(plan.read(self.__read(submission), number), self.__bits),
         )
+        return self.__scored(plan, receipt, text, repeated)
+
+    def __scored(self, plan: PricedPlan, receipt: Receipt, text: str, repeated: bool) -> Score:
         value = plan.share(_stored(text))
         return Score(
             _shown(value),
@@ -242,7 +261,7 @@ class Holdout:
     def __apart(self, a: Submission, b: Submission) -> int:
         plan = self.__plan
         assert isinstance(plan, Gaussian)
-        difference = int(self.__read(a).sum(dtype=np.int64)) - int(self.__read(b).sum(dtype=np.int64))
+        difference = total(self.__read(a)) - total(self.__read(b))
         return Gaussian(plan.frame, plan.scores, 2 * plan.scale).release(difference, self.__bits)
 
     # What is public.
@@ -279,6 +298,29 @@ class Holdout:
 
     def __iter__(self) -> Iterator[object]:
         raise InvalidRequest("the labels of a holdout cannot be listed")
+
+
+class Scorer:
+    """A scorer as scikit-learn calls it; it holds the path of a holdout, so worker processes may have it too.
+
+    More is better: of a loss the negative is returned.  ``y`` is ignored, because the labels are the
+    holdout's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, estimator: Any, X: Any, y: object = None) -> float:  # noqa: N803
+        with Holdout.open(self.path) as holdout:
+            if holdout.facts.metric.name == "brier":
+                predictions = np.asarray(estimator.predict_proba(X))[:, 1]
+            else:
+                predictions = estimator.predict(X)
+            value = float(holdout.score(predictions))
+            return value if holdout.facts.metric.greater_is_better else -value
+
+    def __repr__(self) -> str:
+        return f"<Scorer of {self.path.name}>"
 
 
 def _shown(value: Fraction) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import float_up
 from adyton.holdout.methods import Frame, Reply, State
-from adyton.holdout.metrics import Steps
+from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.concentration import hoeffding_width
 from adyton.validity.outward import whole
@@ -116,8 +116,8 @@ class FreeLadder:
 
 
 def loss_of(frame: Frame, values: Steps) -> int:
-    total = int(values.sum(dtype=np.int64))
-    return frame.whole - total if frame.greater_is_better else total
+    exact = total(values)
+    return frame.whole - exact if frame.greater_is_better else exact
 
 
 def value_of(frame: Frame, loss: int) -> Fraction:

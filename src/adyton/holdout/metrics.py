@@ -25,7 +25,8 @@ FINE = 2**15
 """Steps of a value that is not just 0 or 1; a whole power of two, so that scaling a float is exact."""
 COARSE = 2
 """Steps of a value that is 0 or 1: even, so that the phantom of the theorem stands on the lattice too."""
-_BLOCK = 1 << 14
+_BLOCK = 1 << 15
+_SUMMED = 1 << 16  # times 2**15 is below 2**32
 _LARGEST_WHOLE = 2.0**53
 _REFUSED = {
     "f1": "f1 is not an average over items",
@@ -218,11 +219,18 @@ def _quantised(values: Array) -> Steps:
     """To the nearest step, block by block, so that the work stays in the processor's cache."""
     made = np.empty(values.size, dtype=np.uint16)
     room = np.empty(min(_BLOCK, values.size))
+    whole = np.empty(room.size, dtype=np.int32)
     for start in range(0, values.size, _BLOCK):
         part = values[start : start + _BLOCK]
         scaled = np.multiply(part, FINE, out=room[: part.size])
-        made[start : start + _BLOCK] = np.rint(scaled, out=scaled).astype(np.int32)
+        np.copyto(whole[: part.size], np.rint(scaled, out=scaled), casting="unsafe")
+        np.copyto(made[start : start + _BLOCK], whole[: part.size], casting="unsafe")
     return made
+
+
+def total(values: Steps) -> int:
+    """The exact sum; 32 bits are enough for a block, and twice as fast."""
+    return sum(int(values[i : i + _SUMMED].sum(dtype=np.uint32)) for i in range(0, values.size, _SUMMED))
 
 
 def _digest(array: Array) -> str:

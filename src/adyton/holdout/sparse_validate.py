@@ -8,12 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 from adyton.holdout.methods import Frame, Reply, State
-from adyton.holdout.metrics import Steps
+from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.concentration import hoeffding_width
 from adyton.validity.outward import whole
@@ -63,7 +61,7 @@ class SparseValidate:
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
         assert guess is not None
-        near = abs(int(values.sum(dtype=np.int64)) - self.frame.lattice(guess)) <= self.accept
+        near = abs(total(values) - self.frame.lattice(guess)) <= self.accept
         after = {"asked": state["asked"] + 1, "left": state["left"] - (not near)}
         return Reply("yes", guess, self.half_width()) if near else Reply("no", None, None), after
 

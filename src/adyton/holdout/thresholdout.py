@@ -17,12 +17,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_up
 from adyton.holdout.methods import Frame, Reply, State
-from adyton.holdout.metrics import Steps
+from adyton.holdout.metrics import Steps, total
 from adyton.mechanisms.above_threshold import draw_one
 from adyton.noise import Bits
 from adyton.validity.hinge import LARGEST_MU, stability_width
@@ -98,7 +96,7 @@ class Thresholdout:
         """One question; the caller has asked ``refusal`` first."""
         assert guess is not None
         assert self.refusal(state) is None
-        exact, training = int(values.sum(dtype=np.int64)), self.frame.lattice(guess)
+        exact, training = total(values), self.frame.lattice(guess)
         eta = draw_one(Fraction(4 * self.scale), bits)
         after = {**state, "asked": state["asked"] + 1}
         if abs(exact - training) <= self.threshold + state["offset"] + eta:

@@ -1,0 +1,129 @@
+"""A leaderboard on a holdout: who is ahead, and who only seems to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adyton.certify import Interval
+from adyton.errors import InvalidRequest
+from adyton.exact import Number
+from adyton.holdout.facts import ledger_path
+from adyton.holdout.holdout import Holdout
+from adyton.holdout.score import Score
+from adyton.ledger import SqliteLedger
+from adyton.show import Sheet, Shown, number
+
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entrant's best score; ``rank`` is one more than how many are better beyond doubt."""
+
+    rank: int
+    tied: bool
+    entrant: str
+    value: float
+    interval: Interval
+    submissions: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rank": self.rank,
+            "tied": self.tied,
+            "entrant": self.entrant,
+            "value": self.value,
+            "interval": self.interval.to_json(),
+            "submissions": self.submissions,
+        }
+
+
+class Leaderboard(Shown):
+    """Entrants and their scores.  Names are notes on the receipts, so they survive with the ledger.
+
+    All intervals hold at once, so an entrant whose interval lies above another's is better on the population;
+    whoever is not separated like this is tied.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._holdout = Holdout.open(path)
+        try:
+            self._holdout.scores()  # a method without a list of scores has no ranks
+            self._names = SqliteLedger(ledger_path(self._holdout.path))
+        except InvalidRequest:
+            self._holdout.close()
+            raise
+
+    def submit(self, entrant: str, predictions: object, *, guess: Number | None = None) -> Score:
+        """Score and enter.  The same predictions under a second name count for the first who sent them."""
+        if (
+            not isinstance(entrant, str)
+            or not entrant.isprintable()
+            or not 1 <= len(entrant) <= _LONGEST_NAME
+        ):
+            raise InvalidRequest(f"the name of an entrant has 1 to {_LONGEST_NAME} printable characters")
+        score = self._holdout.score(predictions, guess=guess)
+        self._names.annotate(score.number, 0, entrant)
+        return score
+
+    def standings(self) -> list[Entry]:
+        """Best first; of several submissions the best counts."""
+        greater = self._holdout.facts.metric.greater_is_better
+        best: dict[str, Score] = {}
+        sent: dict[str, int] = {}
+        for score in self._holdout.scores():
+            for name in self._names.notes(score.number)[:1]:
+                sent[name] = sent.get(name, 0) + 1
+                if name not in best or _points(score, greater) > _points(best[name], greater):
+                    best[name] = score
+        ranks = {
+            name: 1 + sum(_above(other, mine, greater) for other in best.values())
+            for name, mine in best.items()
+        }
+        entries = [
+            Entry(ranks[name], list(ranks.values()).count(ranks[name]) > 1, name, *_shown(score), sent[name])
+            for name, score in best.items()
+        ]
+        return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
+
+    def close(self) -> None:
+        self._names.close()
+        self._holdout.close()
+
+    def __enter__(self) -> Leaderboard:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"entries": [entry.to_json() for entry in self.standings()]}
+
+    def sheet(self) -> Sheet:
+        rows = []
+        for e in self.standings():
+            half = (e.interval.high - e.interval.low) / 2
+            place = f"{e.rank} (tied)" if e.tied else str(e.rank)
+            reach = f"{number(e.interval.low, half)} .. {number(e.interval.high, half)}"
+            rows.append((place, e.entrant, number(e.value, half), reach, str(e.submissions)))
+        headers = ("rank", "entrant", self._holdout.facts.metric.name, "population", "submissions")
+        return Sheet("Leaderboard", headers, tuple(rows), (f"{self._holdout.statement()}.",), left_aligned=2)
+
+
+def _shown(score: Score) -> tuple[float, Interval]:
+    assert score.value is not None
+    assert score.interval is not None
+    return score.value, score.interval
+
+
+def _points(score: Score, greater: bool) -> float:
+    value, _ = _shown(score)
+    return value if greater else -value
+
+
+def _above(other: Score, mine: Score, greater: bool) -> bool:
+    """Whether the other is better on the population beyond doubt."""
+    theirs, own = _shown(other)[1], _shown(mine)[1]
+    return theirs.low > own.high if greater else theirs.high < own.low
