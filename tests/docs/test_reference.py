@@ -216,8 +216,10 @@ def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:
         "audit": every_path(one, printed(0, "audit", "--list")) | keys_of_all_audits(one),
         "lab": every_path(printed(0, "lab"), printed(0, "lab", "hair")),
     }
+    sometimes = {"methods[].applies", "methods[].overfits"}  # of methods that need more than a table
     for name, keys in expected.items():
-        assert first_cells(sections[name]) == keys, name
+        assert first_cells(sections[name]) - sometimes == keys - sometimes, name
+        assert keys <= first_cells(sections[name]), name
 
 
 def keys_of_all_audits(one: dict[str, Any]) -> set[str]:
