@@ -49,7 +49,7 @@ class DuckDBDialect:
         return f"regexp_matches({text}, {text_literal(pattern)})"
 
     def number(self, source: str, kind: Kind) -> str:
-        # A wide decimal is divided by a power of ten, and rounded twice; its text is rounded once.
+        # Not every version rounds a wide decimal only once; its text is.
         return f"TRY_CAST({f'CAST({source} AS VARCHAR)' if kind == 'decimal' else source} AS DOUBLE)"
 
     def not_a_number(self, double: str) -> str:

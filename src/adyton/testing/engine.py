@@ -168,10 +168,14 @@ class EngineContract:
         self.check_rows(opened, column, "integer", edges)
 
     def test_any_decimal_is_rounded_once(self, opened: Open) -> None:
-        column = RealColumn("x", Fraction(-5), Fraction(10**6), Fraction(1, 10**9))
-        texts = ("0.0000000005", "-0.0000000005", "1234.5678901235", "999999.9999999995", "-7", "0")
+        column = RealColumn("x", Fraction(-5), Fraction(9 * 10**6), Fraction(1, 10**9))
+        near = ("0.0000000005", "-0.0000000005", "1234.5678901235", "999999.9999999995", "-7", "0")
+        long = (
+            "4849693.6760652860",
+            "6808868.5978497970",
+        )  # digits over 10**10, in doubles, is not the nearest
         far = [Decimal("9" * 28), -Decimal("9" * 28), Decimal("12345678901234567.0000000005"), None]
-        self.check_rows(opened, column, "decimal", [*map(Decimal, texts), *far])
+        self.check_rows(opened, column, "decimal", [*map(Decimal, near + long), *far])
 
     @pytest.mark.parametrize("kind", ["boolean", "integer", "float", "text"])
     def test_any_value_is_a_truth_or_missing(self, opened: Open, kind: Kind) -> None:
