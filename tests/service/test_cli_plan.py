@@ -32,6 +32,9 @@ def test_the_json_contract_and_the_numbers_of_the_headline() -> None:
     for name, questions in expected.items():
         assert abs(found[name]["questions"] - questions) <= max(1, questions // 100)
     assert 80_000 < made["attack_limit"] < 100_000
+    assert found["ladder"]["questions"] > found["hinge"]["questions"]
+    assert found["thresholdout"]["overfits"] >= 1
+    assert found["ladder"]["applies"] == "only the best score so far is published"
 
 
 def test_the_two_inverse_questions() -> None:

@@ -57,9 +57,12 @@ class _Plan(Shown):
 
     def __init__(self, plan: Any) -> None:
         self._plan = plan
+        self._special = _special(plan)
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._plan.to_json(), "attack_limit": self._plan.attack_limit()}
+        general = self._plan.to_json()
+        methods = general["methods"] + [special.to_json() for special in self._special]
+        return {**general, "methods": methods, "attack_limit": self._plan.attack_limit()}
 
     def sheet(self) -> Sheet:
         plan = self._plan
@@ -74,14 +77,25 @@ class _Plan(Shown):
             )
             for option in plan.options
         )
+        rows += tuple((s.method, _number(s.questions), _number(s.scale), s.theorem) for s in self._special)
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
         limit = plan.attack_limit()
         if limit is not None:
             notes.append(
                 f"With {limit:,} questions a known attack breaks this tolerance, whatever the noise."
             )
+        notes += [f"{special.method}: if {special.applies}." for special in self._special]
         title = f"Given {facts}, confidence {given['confidence']:g}"
         return Sheet(title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
+
+
+def _special(plan: Any) -> list[Any]:
+    """The methods that need more than a table: only where rows and a tolerance are given."""
+    if plan.wanted != "questions":
+        return []
+    from adyton.lab.holdout_plans import special_methods
+
+    return special_methods(plan.rows, plan.tolerance, 1 - plan.confidence)
 
 
 def _number(value: float | None) -> str:
