@@ -334,7 +334,7 @@ class TestSpark(EngineContract):
     def test_nothing_of_ours_is_left_in_the_session(self, spark: Any, frame: Callable[[Source], Any]) -> None:
         engine = SparkEngine(PEOPLE, ROWS, frame(SOME))
         engine.prepare()
-        assert len(spark.sql("SHOW TABLES").collect()) == 1
+        assert len(spark.sql("SHOW TABLES").collect()) == 2
         assert {kind for _, kind in engine._cached.dtypes} <= {"bigint", "int", "boolean"}
         engine.close()
         assert spark.sql("SHOW TABLES").collect() == []

@@ -25,7 +25,7 @@ def is_spark_frame(source: object) -> bool:
 
 
 class SparkEngine:
-    """Answers from a Spark frame.  One view of its session, with a random name, is ours until ``close``."""
+    """Answers from a Spark frame.  Two views of its session, with random names, are ours until ``close``."""
 
     def __init__(self, table: Table, unit: PrivacyUnit, frame: Any, salt: str = "") -> None:
         self._table, self._unit, self._frame, self._salt = table, unit, frame, salt
@@ -49,7 +49,7 @@ class SparkEngine:
             if self._cached is not None:
                 self._cached.unpersist()
                 self._cached = None
-                self._drop(self._units)
+                self._drop()
 
     def _load(self) -> Any:
         try:
@@ -60,11 +60,11 @@ class SparkEngine:
             origin = Origin(self._given, types, {name: kind_of(kind) for name, kind in types.items()})
             return self._make_units(origin, dialect)
         except InvalidRequest:
+            self._drop()
             raise
         except Exception as error:  # Spark's own words may quote a value
+            self._drop()
             kind = type(error).__name__
-        finally:
-            self._drop(self._given)
         raise InvalidRequest(f"the given frame cannot be read: Spark says {kind}")
 
     def _make_units(self, origin: Origin, dialect: SparkDialect) -> Any:
@@ -81,5 +81,7 @@ class SparkEngine:
     def _sql(self, text: str) -> Any:
         return self._frame.sparkSession.sql(text)
 
-    def _drop(self, view: str) -> None:
-        self._frame.sparkSession.catalog.dropTempView(view)
+    def _drop(self) -> None:
+        """Not earlier: a Connect frame is a text that is read anew each time, with the names in it."""
+        for view in (self._units, self._given):
+            self._frame.sparkSession.catalog.dropTempView(view)
