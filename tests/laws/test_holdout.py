@@ -16,6 +16,7 @@ import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.holdout import Holdout, Leaderboard
+from adyton.holdout.baselines import Rounding
 from adyton.holdout.metrics import METRICS, metric_named
 from adyton.ledger import SqliteLedger
 
@@ -269,7 +270,7 @@ def test_texts_are_labels_too(tmp_path: Path) -> None:
         {},
         b"0" * 100,
     ],
-    ids=str,
+    ids=range(14),
 )
 def test_bad_predictions_are_refused_free_of_charge(tmp_path: Path, wrong: object) -> None:
     with Holdout.create(tmp_path / "b.toml", items=100, metric="scores", scores=1) as holdout:
@@ -446,6 +447,8 @@ def test_baselines_answer_within_their_widths(
             score = holdout.score(some(labels, dice))
             assert score.interval.low <= 0.7 <= score.interval.high
         assert holdout.facts.method == ("gaussian" if method == "auto" else method)
+        assumed = " ".join(score.certificate.assumptions)
+        assert ("order of the items" in assumed) is (method == "split")
         assert holdout.statement().scores_left == holdout.facts.settings["scores"] - 3
 
 
@@ -457,6 +460,16 @@ def test_split_uses_every_item_once(tmp_path: Path) -> None:
             only = np.zeros(1000)
             only[j * 250 : (j + 1) * 250] = 1
             assert holdout.score(only).value == 1
+
+
+def test_rounding_answers_the_middle_of_a_cell(tmp_path: Path) -> None:
+    with Holdout.create(
+        tmp_path / "r.toml", items=10_000, metric="scores", method="rounding", scores=8
+    ) as holdout:
+        cells = Rounding(holdout.facts.frame, 8).cells
+        for share in (0.0, 0.37, 1.0):
+            cell = min(int(share * cells), cells - 1)
+            assert holdout.score(np.full(10_000, share)).value == pytest.approx((cell + 0.5) / cells)
 
 
 def test_early_scores_are_sharper_when_widths_are_anytime(tmp_path: Path, labels: np.ndarray) -> None:

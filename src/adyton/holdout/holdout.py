@@ -16,6 +16,7 @@ import numpy as np
 from adyton.certify import Certificate, Interval, Proof
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
+from adyton.holdout.baselines import Split
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_labels
 from adyton.holdout.gaussian import Gaussian
 from adyton.holdout.making import Wanted, file_named, limit_of, make_files
@@ -30,6 +31,7 @@ _ASSUMPTIONS = (
     "the items are independent draws from the population",
     "nobody has learned anything about the labels but through these scores",
 )
+_ORDER = "the order of the items says nothing about them"
 
 Release = Callable[[int], int]
 
@@ -276,7 +278,8 @@ class Holdout:
         return Interval(self.__level, *_ends(value - Fraction(half), value + Fraction(half), Fraction(0)))
 
     def __certificate(self) -> Certificate:
-        return Certificate(self.__plan.theorems, _ASSUMPTIONS)
+        ordered = (_ORDER,) if isinstance(self.__plan, Split) else ()
+        return Certificate(self.__plan.theorems, _ASSUMPTIONS + ordered)
 
     def __promised(self, plan: Plan) -> float | None:
         if hasattr(plan, "half_width"):
