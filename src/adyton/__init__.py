@@ -4,6 +4,8 @@ Every answer is differentially private, carries its intervals, and leaves a rece
 overspent.  ``adyton.open("people.toml").ask("SELECT COUNT(*) FROM people", within=50)``
 """
 
+from typing import TYPE_CHECKING
+
 from adyton.certify import Answer, Certificate, Interval, Preview, Statement
 from adyton.curator import Curator
 from adyton.curator import open_study as open  # the front door is called open, as files have it  # noqa: A004
@@ -15,11 +17,17 @@ from adyton.errors import (
     InvalidRequest,
     LedgerCorrupt,
 )
+from adyton.late import late
 from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.draft import count, histogram, mean, proportion, sum_of
 from adyton.schema import Table
 from adyton.study import Study, read_study
+
+if TYPE_CHECKING:
+    from adyton.holdout import Holdout, Leaderboard
+
+__getattr__ = late(__name__, {"Holdout": "holdout", "Leaderboard": "holdout"})
 
 __all__ = [
     "Answer",
@@ -30,8 +38,10 @@ __all__ = [
     "EngineFailed",
     "Forbidden",
     "Guarantee",
+    "Holdout",
     "Interval",
     "InvalidRequest",
+    "Leaderboard",
     "LedgerCorrupt",
     "MemoryLedger",
     "Preview",

@@ -18,7 +18,7 @@ from adyton.exact import decimal_text
 from adyton.privacy import NEIGHBOURS
 from adyton.show import Sheet
 from adyton.study import FILL_IN
-from adyton.transports import cli_accounting, cli_audit, cli_lab, cli_plan
+from adyton.transports import cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan
 from adyton.transports.terminal import Json, run, show, whole
 
 app = typer.Typer(
@@ -243,7 +243,7 @@ def _write(path: Path, text: str) -> None:
         raise InvalidRequest(f"{path} cannot be written") from None
 
 
-for commands in (cli_accounting, cli_audit, cli_lab, cli_plan):
+for commands in (cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):
     commands.register(app)
 
 

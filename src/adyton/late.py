@@ -1,0 +1,18 @@
+"""Names that a package offers but loads only when somebody asks for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def late(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """A ``__getattr__`` for ``package``: ``names`` maps each late name to the module that has it."""
+
+    def look_up(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{names[name]}"), name)
+
+    return look_up
