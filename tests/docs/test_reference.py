@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pages import ROOT, blocks_of, first_cells, sections_of
 from people import PEOPLE, make_people
@@ -220,6 +221,14 @@ def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:
     for name, keys in expected.items():
         assert first_cells(sections[name]) - sometimes == keys - sometimes, name
         assert keys <= first_cells(sections[name]), name
+
+
+def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
+    np.save("labels.npy", np.arange(3000) % 3)
+    new = ("create", "new.holdout.toml", "--labels", "labels.npy", "--tolerance", "0.2")
+    commands = (new, ("score", new[1], "labels.npy"), ("statement", new[1]), ("verify", new[1]))
+    keys = every_path(*(printed(0, "holdout", *words) for words in commands))
+    assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
 
 
 def keys_of_all_audits(one: dict[str, Any]) -> set[str]:
