@@ -14,12 +14,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
 from adyton.engines.spark import SparkEngine
-from adyton.errors import InvalidRequest
+from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
 from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table
@@ -27,8 +28,9 @@ from adyton.sensitivity import readings_of
 from adyton.study import Study
 from adyton.testing.engine import EngineContract
 from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
-from adyton.testing.engine_reference import Source, value_of
+from adyton.testing.engine_reference import Source, expected, value_of
 from postgres_server import NoServer, postgres_server
+from strategies import questions
 
 ARROW = {
     "integer": pa.int64(),
@@ -236,6 +238,20 @@ class TestPostgres(EngineContract):
         assert engine.exact(readings) == [[[sum(i % 100 for i in range(300_000))]]]
         engine.close()
 
+    def test_a_failing_engine_is_opaque_and_the_charge_stands(
+        self, given_table: Callable[[str], str]
+    ) -> None:
+        address = given_table("SELECT i % 100 AS age FROM generate_series(1, 300000) i")
+        study = Study(Table("given", (AGE,)), ROWS, Guarantee(Fraction(50), Fraction(1, 10**9)))
+        with adyton.open(study, data=address) as curator:
+            curator.ask("SELECT COUNT(*) FROM given", scale=1)
+            curator._engine._connection.execute("SET statement_timeout = 1")  # type: ignore[attr-defined]
+            with pytest.raises(EngineFailed) as caught:
+                curator.ask("SELECT SUM(age) FROM given", scale=100)
+            assert caught.value.__cause__ is None
+            assert "timeout" not in str(caught.value)
+            assert len(curator.receipts()) == 2
+
     def test_a_lost_session_is_opened_again(self, owner: Any, given_table: Callable[[str], str]) -> None:
         import psycopg
 
@@ -249,6 +265,18 @@ class TestPostgres(EngineContract):
         engine.prepare()
         assert engine.exact(readings) == [[[1]]]
         engine.close()
+
+    def test_law_every_question_means_the_same(self, opened: Any) -> None:
+        """The random questions of the other laws, whose table is that of the contract."""
+        engine = opened(PEOPLE, SOME)
+
+        @given(question=questions())
+        @settings(max_examples=100, deadline=None, database=None)
+        def law(question: Question) -> None:
+            readings = readings_of(question, ROWS)
+            assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+        law()
 
     def test_an_address_is_data_for_a_study(self, given_table: Callable[[str], str], tmp_path: Path) -> None:
         address = given_table("SELECT i % 90 AS age FROM generate_series(1, 1000) i")
