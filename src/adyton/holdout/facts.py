@@ -18,13 +18,21 @@ from adyton.errors import InvalidRequest
 from adyton.exact import rational
 from adyton.holdout.methods import Frame
 from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, metric_named
+from adyton.holdout.weights import WEIGHT_STEPS
 
-_KEYS = ("items", "metric", "labels", "low", "high", "confidence", "tolerance", "method")
+_KEYS = (
+    "items", "metric", "labels", "low", "high", "units", "weights", "stray",
+    "confidence", "tolerance", "method",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What everybody may know about a holdout."""
+    """What everybody may know about a holdout.
+
+    ``units`` is how many independent values of full weight a score is the mean of, if not one for each item:
+    pairs, or items whose ``weights`` have this digest.
+    """
 
     items: int
     metric: Metric
@@ -35,11 +43,17 @@ class Facts:
     tolerance: Fraction | None
     method: str
     settings: dict[str, str | int]
+    units: int | None = None
+    weights: str = ""
+    stray: Fraction = Fraction(0)
 
     @property
     def frame(self) -> Frame:
         metric = self.metric
-        return Frame(self.items, metric.steps, metric.rounding, 1 - self.confidence, metric.greater_is_better)
+        units = self.items if self.units is None else self.units
+        steps = metric.steps * (WEIGHT_STEPS if self.weights else 1)
+        rounding = metric.rounding + self.stray
+        return Frame(units, steps, rounding, 1 - self.confidence, metric.greater_is_better)
 
     def fingerprint(self, labels: Array | None) -> str:
         """All that gives the ledger its meaning, the labels among it; its header alone holds this."""
@@ -55,6 +69,10 @@ class Facts:
         table: dict[str, str | int] = {"items": self.items, "metric": self.metric.name, "labels": self.kind}
         if self.metric.bounded:
             table |= {"low": str(self.low), "high": str(self.high)}
+        if self.units is not None:
+            table |= {"units": self.units}
+        if self.weights:
+            table |= {"weights": self.weights, "stray": str(self.stray)}
         table |= {"confidence": str(self.confidence)}
         if self.tolerance is not None:
             table |= {"tolerance": str(self.tolerance)}
@@ -85,6 +103,9 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
     if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(Kind):
         raise KeyError
+    units, weights = table.get("units"), table.get("weights", "")
+    if (units is not None and type(units) is not int) or not isinstance(weights, str):
+        raise KeyError
     return Facts(
         items=table["items"],
         metric=metric,
@@ -95,6 +116,9 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
         tolerance=rational(table["tolerance"], "tolerance") if "tolerance" in table else None,
         method=method,
         settings=dict(raw[method]),
+        units=units,
+        weights=weights,
+        stray=rational(table.get("stray", 0), "stray"),
     )
 
 
@@ -116,17 +140,35 @@ def labels_path(path: Path) -> Path:
     return path.with_suffix(".labels.npy")
 
 
+def weights_path(path: Path) -> Path:
+    return path.with_suffix(".weights.npy")
+
+
 def ledger_path(path: Path) -> Path:
     return path.with_suffix(".ledger")
 
 
 def read_labels(path: Path) -> Array:
     """Without pickle: a file of labels can hold nothing that runs."""
+    return _array(labels_path(path))
+
+
+def read_weights(path: Path, facts: Facts) -> Array | None:
+    """Public, and part of what the ledger's meaning rests on."""
+    if not facts.weights:
+        return None
+    weights = _array(weights_path(path))
+    if weights.shape != (facts.items,) or labels_digest(weights) != facts.weights:
+        raise InvalidRequest(f"the weights of {path.name} are not the ones it was made with")
+    return weights
+
+
+def _array(path: Path) -> Array:
     try:
-        labels: Array = np.load(labels_path(path), allow_pickle=False)
+        made: Array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
-        raise InvalidRequest(f"{labels_path(path).name} is missing or cannot be read") from None
-    return labels
+        raise InvalidRequest(f"{path.name} is missing or cannot be read") from None
+    return made
 
 
 def _toml(value: str | int) -> str:

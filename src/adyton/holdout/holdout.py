@@ -17,7 +17,7 @@ from adyton.certify import Certificate, Interval, Proof
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
 from adyton.holdout.baselines import Split
-from adyton.holdout.facts import Facts, ledger_path, read_facts, read_labels
+from adyton.holdout.facts import Facts, ledger_path, read_facts, read_labels, read_weights
 from adyton.holdout.gaussian import Gaussian
 from adyton.holdout.making import Wanted, file_named, limit_of, make_files
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
@@ -32,6 +32,8 @@ _ASSUMPTIONS = (
     "nobody has learned anything about the labels but through these scores",
 )
 _ORDER = "the order of the items says nothing about them"
+_WEIGHED = "the population is the one in which items count as their weights say"
+_SCORED = "the prediction for an item depends on that item and on earlier scores alone"
 
 Release = Callable[[int], int]
 
@@ -39,10 +41,11 @@ Release = Callable[[int], int]
 class Holdout:
     """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
 
-    __slots__ = ("__bits", "__key", "__ledger", "__plan", "__stages", "facts", "path")
+    __slots__ = ("__bits", "__key", "__ledger", "__plan", "__stages", "__weights", "facts", "path")
 
     def __init__(self, path: Path, facts: Facts, key: Key, ledger: SqliteLedger, bits: Bits) -> None:
         self.path, self.facts = path, facts
+        self.__weights = read_weights(path, facts)
         self.__key, self.__ledger, self.__bits = key, ledger, bits
         self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
         plan = self.__plan
@@ -68,12 +71,13 @@ class Holdout:
         scale: Number | None = None,
         noes: int | None = None,
         rung: Number | None = None,
+        weights: object = None,
         bits: Bits | None = None,
     ) -> Holdout:
         """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
         wanted = Wanted(
             metric, labels, items, low, high, tolerance, confidence, method, scores, anytime, overfits,
-            threshold, scale, noes, rung,
+            threshold, scale, noes, rung, weights,
         )  # fmt: skip
         make_files(file_named(path), wanted)
         return cls.open(path, bits=bits)
@@ -148,7 +152,7 @@ class Holdout:
             plan.scores - self.__ledger.count(),
             receipt.number,
             _proof(receipt),
-            Certificate((*plan.theorems, "PAIRED-COMPARISON"), _ASSUMPTIONS),
+            self.__certificate("PAIRED-COMPARISON"),
             repeated,
         )
 
@@ -258,7 +262,8 @@ class Holdout:
 
     def __read(self, submission: Submission) -> Steps:
         facts = self.facts
-        return values_of(facts.metric, self.__key, float(facts.low), float(facts.high), submission)
+        values = values_of(facts.metric, self.__key, float(facts.low), float(facts.high), submission)
+        return values if self.__weights is None else values * self.__weights
 
     def __apart(self, a: Submission, b: Submission) -> int:
         plan = self.__plan
@@ -277,9 +282,16 @@ class Holdout:
             return None
         return Interval(self.__level, *_ends(value - Fraction(half), value + Fraction(half), Fraction(0)))
 
-    def __certificate(self) -> Certificate:
-        ordered = (_ORDER,) if isinstance(self.__plan, Split) else ()
-        return Certificate(self.__plan.theorems, _ASSUMPTIONS + ordered)
+    def __certificate(self, *more: str) -> Certificate:
+        theorems: tuple[str, ...] = (*self.__plan.theorems, *more)
+        assumed: tuple[str, ...] = _ASSUMPTIONS
+        if isinstance(self.__plan, Split):
+            assumed += (_ORDER,)
+        if self.facts.weights:
+            theorems, assumed = (*theorems, "WEIGHTED-SCORES"), (*assumed, _WEIGHED)
+        if self.facts.metric.name == "auc" and theorems:
+            theorems, assumed = (*theorems, "AUC-BY-PAIRS"), (*assumed, _SCORED)
+        return Certificate(theorems, assumed)
 
     def __promised(self, plan: Plan) -> float | None:
         if hasattr(plan, "half_width"):
@@ -315,7 +327,7 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: object = None) -> float:  # noqa: N803
         with Holdout.open(self.path) as holdout:
-            if holdout.facts.metric.name == "brier":
+            if holdout.facts.metric.name in ("brier", "auc"):
                 predictions = np.asarray(estimator.predict_proba(X))[:, 1]
             else:
                 predictions = estimator.predict(X)

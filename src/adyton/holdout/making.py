@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
-from adyton.holdout.facts import Facts, labels_path, ledger_path, write_new
-from adyton.holdout.metrics import Array, Kind, Metric, labels_from, metric_named
+from adyton.holdout.facts import Facts, labels_path, ledger_path, weights_path, write_new
+from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, labels_from, metric_named
+from adyton.holdout.pairs import pairs_of
 from adyton.holdout.plans import Plan, PricedPlan, Wishes, plan_of
+from adyton.holdout.weights import Weights, weights_from
 from adyton.ledger import Header, SqliteLedger
 from adyton.validity.outward import probability, whole
 
@@ -37,6 +39,7 @@ class Wanted:
     scale: Number | None
     noes: int | None
     rung: Number | None
+    weights: object = None
 
 
 def file_named(path: str | Path) -> Path:
@@ -53,14 +56,18 @@ def make_files(path: Path, wanted: Wanted) -> None:
     low, high = _bounds(metric, wanted.low, wanted.high)
     within = None if wanted.tolerance is None else _below_one(positive(wanted.tolerance, "the tolerance"))
     level = probability(wanted.confidence, "confidence")
-    draft = Facts(items, metric, kind, low, high, level, within, wanted.method, {})
+    units, weights = _units(metric, wanted, labels, items)
+    steps = None if weights is None else weights.steps
+    draft = Facts(
+        items, metric, kind, low, high, level, within, wanted.method, {},
+        units, labels_digest(steps), Fraction(0) if weights is None else weights.stray,
+    )  # fmt: skip
     wishes = Wishes(
         within, wanted.scores, wanted.anytime, wanted.overfits, wanted.threshold, wanted.scale,
         wanted.noes, wanted.rung,
     )  # fmt: skip
     plan = plan_of(draft.frame, wanted.method, wishes)
-    facts = Facts(items, metric, kind, low, high, level, within, plan.name, plan.settings())
-    _write(path, facts, plan, labels)
+    _write(path, replace(draft, method=plan.name, settings=plan.settings()), plan, labels, steps)
 
 
 def limit_of(plan: Plan) -> int:
@@ -68,18 +75,19 @@ def limit_of(plan: Plan) -> int:
     return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
 
 
-def _write(path: Path, facts: Facts, plan: Plan, labels: Array | None) -> None:
+def _write(path: Path, facts: Facts, plan: Plan, labels: Array | None, weights: Array | None) -> None:
     """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
-    for taken in (path, labels_path(path), ledger_path(path)):
+    for taken in (path, labels_path(path), weights_path(path), ledger_path(path)):
         if taken.exists():
             raise InvalidRequest(f"{taken.name} exists already; a holdout is never overwritten")
     made: list[Path] = []
     try:
-        if labels is not None:
-            paper = io.BytesIO()
-            np.save(paper, labels, allow_pickle=False)
-            write_new(labels_path(path), paper.getvalue(), 0o600)
-            made.append(labels_path(path))
+        for array, file, mode in ((labels, labels_path(path), 0o600), (weights, weights_path(path), 0o644)):
+            if array is not None:
+                paper = io.BytesIO()
+                np.save(paper, array, allow_pickle=False)
+                write_new(file, paper.getvalue(), mode)
+                made.append(file)
         header = Header.fresh(facts.fingerprint(labels), plan.currency, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
@@ -99,6 +107,18 @@ def _given(metric: Metric, labels: object, items: int | None) -> tuple[Array | N
         raise InvalidRequest(f"{metric.name!r} needs labels=..., which also say how many items there are")
     array, kind = labels_from(metric, labels)
     return array, kind, int(array.size)
+
+
+def _units(
+    metric: Metric, wanted: Wanted, labels: Array | None, items: int
+) -> tuple[int | None, Weights | None]:
+    """How many independent values of full weight there are, if not one for each item."""
+    if wanted.weights is None:
+        return (len(pairs_of(labels)[0]) if metric.name == "auc" and labels is not None else None), None
+    if metric.name == "auc" or wanted.method != "gaussian":
+        raise InvalidRequest("weights go with averages over items and the method 'gaussian' alone")
+    weights = weights_from(wanted.weights, items)
+    return weights.units, weights
 
 
 def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fraction, Fraction]:

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
+from adyton.holdout.pairs import HALVES, pair_values
 
 Array = npt.NDArray[Any]
-Steps = npt.NDArray[np.uint16]
+Steps = npt.NDArray[Any]
 Kind = Literal["whole", "text", "real", "none"]
 
 FINE = 2**15
@@ -30,8 +31,7 @@ _SUMMED = 1 << 16  # times 2**15 is below 2**32
 _LARGEST_WHOLE = 2.0**53
 _REFUSED = {
     "f1": "f1 is not an average over items",
-    "auc": "auc is not an average over items",
-    "roc_auc": "roc_auc is not an average over items",
+    "roc_auc": "roc_auc is not an average over items (auc is one over pairs of them)",
     "precision": "precision is not an average over a fixed number of items",
     "recall": "recall is not an average over a fixed number of items",
     "log_loss": "log_loss has no bound for one item",
@@ -53,7 +53,7 @@ class Metric:
     @property
     def rounding(self) -> Fraction:
         """How far a value can be from the one that is counted."""
-        return Fraction(0) if self.steps == COARSE else Fraction(1, 2 * self.steps)
+        return Fraction(1, 2 * self.steps) if self.steps == FINE else Fraction(0)
 
 
 METRICS = {
@@ -64,6 +64,7 @@ METRICS = {
         Metric("absolute_error", False, FINE, ("real",), bounded=True),
         Metric("squared_error", False, FINE, ("real",), bounded=True),
         Metric("brier", False, FINE, ("whole",)),
+        Metric("auc", True, HALVES, ("whole",)),
     )
 }
 
@@ -102,19 +103,19 @@ def metric_named(name: object) -> Metric:
 
 def labels_from(metric: Metric, labels: object) -> tuple[Array, Kind]:
     """The owner's labels as an array of whole numbers, texts or reals, as the metric needs them."""
-    array = _flat(labels, "labels")
+    array = one_list(labels, "labels")
     if "text" in metric.labels and array.dtype.kind == "U":
         return array, "text"
     if "real" in metric.labels:
-        return _finite(array, "labels"), "real"
+        return finite_numbers(array, "labels"), "real"
     whole = _whole(array, "labels")
-    if metric.name == "brier" and not np.isin(whole, (0, 1)).all():
-        raise InvalidRequest("labels for brier must be 0 or 1")
+    if metric.name in ("brier", "auc") and not np.isin(whole, (0, 1)).all():
+        raise InvalidRequest(f"labels for {metric.name} must be 0 or 1")
     return whole, "whole"
 
 
 def labels_digest(labels: Array | None) -> str:
-    return "" if labels is None else _digest(labels)
+    return "" if labels is None else digest_of(labels)
 
 
 # Predictions -----------------------------------------------------------------------------------------------
@@ -122,7 +123,7 @@ def labels_digest(labels: Array | None) -> str:
 
 def check_predictions(metric: Metric, kind: Kind, items: int, predictions: object) -> Submission:
     """InvalidRequest for a wrong length, type, NaN or range: public facts only, free of charge."""
-    array = _flat(predictions, "predictions")
+    array = one_list(predictions, "predictions")
     if array.size != items:
         raise InvalidRequest(f"{items:,} predictions are needed, one for each item, not {array.size:,}")
     if kind == "text":
@@ -132,11 +133,11 @@ def check_predictions(metric: Metric, kind: Kind, items: int, predictions: objec
         made: Array = np.ascontiguousarray(array.astype(f"U{longest}"))
     elif metric.name == "accuracy":
         made = _whole(array, "predictions")
-    elif metric.bounded:
-        made = _finite(array, "predictions")
+    elif metric.bounded or metric.name == "auc":
+        made = finite_numbers(array, "predictions")
     else:
         made = _unit_steps(array) if metric.name == "scores" else _unit(array)
-    return Submission(made, _digest(made))
+    return Submission(made, digest_of(made))
 
 
 def values_of(metric: Metric, key: Key, low: float, high: float, submission: Submission) -> Steps:
@@ -148,6 +149,8 @@ def values_of(metric: Metric, key: Key, low: float, high: float, submission: Sub
         right: Steps = (given == truth).astype(np.uint16)
         right *= COARSE
         return right
+    if metric.name == "auc":
+        return pair_values(truth, given)
     if metric.name == "brier":
         return _quantised((given - truth) ** 2)
     error = np.abs(np.clip(given, low, high) - np.clip(truth, low, high)) / (high - low)
@@ -157,7 +160,7 @@ def values_of(metric: Metric, key: Key, low: float, high: float, submission: Sub
 # Arrays ----------------------------------------------------------------------------------------------------
 
 
-def _flat(values: object, what: str) -> Array:
+def one_list(values: object, what: str) -> Array:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError):
@@ -180,7 +183,7 @@ def _of_objects(array: Array, what: str) -> Array:
     raise InvalidRequest(f"{what} must be all numbers or all texts")
 
 
-def _finite(array: Array, what: str) -> Array:
+def finite_numbers(array: Array, what: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise InvalidRequest(f"{what} must be numbers")
     reals = np.ascontiguousarray(array, dtype=np.float64)
@@ -229,11 +232,12 @@ def _quantised(values: Array) -> Steps:
 
 
 def total(values: Steps) -> int:
-    """The exact sum; 32 bits are enough for a block, and twice as fast."""
-    return sum(int(values[i : i + _SUMMED].sum(dtype=np.uint32)) for i in range(0, values.size, _SUMMED))
+    """The exact sum; 32 bits are enough for a block of values without weights, and twice as fast."""
+    wide = np.uint32 if values.dtype == np.uint16 else np.int64
+    return sum(int(values[i : i + _SUMMED].sum(dtype=wide)) for i in range(0, values.size, _SUMMED))
 
 
-def _digest(array: Array) -> str:
+def digest_of(array: Array) -> str:
     """Of the canonical array: its type and its bytes."""
     mark = f"{array.dtype.str} {array.size} ".encode()
     return hashlib.sha256(mark + hashlib.sha256(array.data.cast("B")).digest()).hexdigest()
