@@ -2,6 +2,6 @@
 
 from adyton.holdout.holdout import Holdout
 from adyton.holdout.leaderboard import Entry, Leaderboard
-from adyton.holdout.score import Comparison, HoldoutStatement, Score
+from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 
-__all__ = ["Comparison", "Entry", "Holdout", "HoldoutStatement", "Leaderboard", "Score"]
+__all__ = ["Comparison", "Entry", "Holdout", "HoldoutStatement", "Leaderboard", "Score", "Slice"]

@@ -21,7 +21,7 @@ from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, metric_na
 from adyton.holdout.weights import WEIGHT_STEPS
 
 _KEYS = (
-    "items", "metric", "labels", "low", "high", "units", "weights", "stray",
+    "items", "metric", "labels", "low", "high", "units", "weights", "stray", "groups",
     "confidence", "tolerance", "method",
 )  # fmt: skip
 
@@ -46,6 +46,7 @@ class Facts:
     units: int | None = None
     weights: str = ""
     stray: Fraction = Fraction(0)
+    groups: str = ""
 
     @property
     def frame(self) -> Frame:
@@ -73,6 +74,8 @@ class Facts:
             table |= {"units": self.units}
         if self.weights:
             table |= {"weights": self.weights, "stray": str(self.stray)}
+        if self.groups:
+            table |= {"groups": self.groups}
         table |= {"confidence": str(self.confidence)}
         if self.tolerance is not None:
             table |= {"tolerance": str(self.tolerance)}
@@ -103,8 +106,8 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
     if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(Kind):
         raise KeyError
-    units, weights = table.get("units"), table.get("weights", "")
-    if (units is not None and type(units) is not int) or not isinstance(weights, str):
+    units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
+    if (units is not None and type(units) is not int) or type(weights) is not str or type(groups) is not str:
         raise KeyError
     return Facts(
         items=table["items"],
@@ -119,6 +122,7 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
         units=units,
         weights=weights,
         stray=rational(table.get("stray", 0), "stray"),
+        groups=groups,
     )
 
 
@@ -144,6 +148,10 @@ def weights_path(path: Path) -> Path:
     return path.with_suffix(".weights.npy")
 
 
+def groups_path(path: Path) -> Path:
+    return path.with_suffix(".groups.npy")
+
+
 def ledger_path(path: Path) -> Path:
     return path.with_suffix(".ledger")
 
@@ -155,12 +163,20 @@ def read_labels(path: Path) -> Array:
 
 def read_weights(path: Path, facts: Facts) -> Array | None:
     """Public, and part of what the ledger's meaning rests on."""
-    if not facts.weights:
+    return _public(weights_path(path), facts.items, facts.weights)
+
+
+def read_groups(path: Path, facts: Facts) -> Array | None:
+    return _public(groups_path(path), facts.items, facts.groups)
+
+
+def _public(path: Path, items: int, digest: str) -> Array | None:
+    if not digest:
         return None
-    weights = _array(weights_path(path))
-    if weights.shape != (facts.items,) or labels_digest(weights) != facts.weights:
-        raise InvalidRequest(f"the weights of {path.name} are not the ones it was made with")
-    return weights
+    found = _array(path)
+    if found.shape != (items,) or labels_digest(found) != digest:
+        raise InvalidRequest(f"{path.name} is not the one that the holdout was made with")
+    return found
 
 
 def _array(path: Path) -> Array:

@@ -17,12 +17,13 @@ from adyton.certify import Certificate, Interval, Proof
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
 from adyton.holdout.baselines import Split
-from adyton.holdout.facts import Facts, ledger_path, read_facts, read_labels, read_weights
+from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
 from adyton.holdout.gaussian import Gaussian
 from adyton.holdout.making import Wanted, file_named, limit_of, make_files
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
 from adyton.holdout.plans import Plan, PricedPlan, restore
-from adyton.holdout.score import Comparison, HoldoutStatement, Score
+from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
+from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.noise import Bits, SystemBits
@@ -35,17 +36,27 @@ _ORDER = "the order of the items says nothing about them"
 _WEIGHED = "the population is the one in which items count as their weights say"
 _SCORED = "the prediction for an item depends on that item and on earlier scores alone"
 
-Release = Callable[[int], int]
+Release = Callable[[int], int | str]
 
 
 class Holdout:
     """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
 
-    __slots__ = ("__bits", "__key", "__ledger", "__plan", "__stages", "__weights", "facts", "path")
+    __slots__ = (
+        "__bits",
+        "__groups",
+        "__key",
+        "__ledger",
+        "__plan",
+        "__stages",
+        "__weights",
+        "facts",
+        "path",
+    )
 
     def __init__(self, path: Path, facts: Facts, key: Key, ledger: SqliteLedger, bits: Bits) -> None:
         self.path, self.facts = path, facts
-        self.__weights = read_weights(path, facts)
+        self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
         self.__key, self.__ledger, self.__bits = key, ledger, bits
         self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
         plan = self.__plan
@@ -72,12 +83,13 @@ class Holdout:
         noes: int | None = None,
         rung: Number | None = None,
         weights: object = None,
+        groups: object = None,
         bits: Bits | None = None,
     ) -> Holdout:
         """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
         wanted = Wanted(
             metric, labels, items, low, high, tolerance, confidence, method, scores, anytime, overfits,
-            threshold, scale, noes, rung, weights,
+            threshold, scale, noes, rung, weights, groups,
         )  # fmt: skip
         make_files(file_named(path), wanted)
         return cls.open(path, bits=bits)
@@ -228,15 +240,26 @@ class Holdout:
         assert isinstance(plan, PricedPlan)
         receipt, text, repeated = self.__bought(
             f"SCORE {submission.digest}",
-            lambda number: plan.release(plan.read(self.__read(submission), number), self.__bits),
+            lambda number: self.__released(plan, submission, number),
         )
         return self.__scored(plan, receipt, text, repeated)
 
+    def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
+        values = self.__read(submission)
+        if isinstance(plan, Slices):
+            assert self.__groups is not None
+            return plan.release_all(values, self.__groups, self.__bits)
+        return plan.release(plan.read(values, number), self.__bits)
+
     def __scored(self, plan: PricedPlan, receipt: Receipt, text: str, repeated: bool) -> Score:
-        value = plan.share(_stored(text))
+        slices = self.__sliced(plan, text) if isinstance(plan, Slices) else None
+        if isinstance(plan, Slices):
+            value, half = plan.overall(plan.shares(text)), plan.overall_width()
+        else:
+            value, half = plan.share(_stored(text)), plan.half_width(receipt.number)
         return Score(
             _shown(value),
-            self.__interval(value, plan.half_width(receipt.number)),
+            self.__interval(value, half),
             plan.scores - (receipt.number if not repeated else self.__ledger.count()),
             receipt.number,
             "score",
@@ -244,7 +267,12 @@ class Holdout:
             _proof(receipt),
             self.__certificate(),
             repeated,
+            slices,
         )
+
+    def __sliced(self, plan: Slices, text: str) -> dict[str, Slice]:
+        found = zip(plan.names, plan.shares(text), plan.widths(), plan.sizes, strict=True)
+        return {name: Slice(_shown(v), self.__interval(v, w), size) for name, v, w, size in found}
 
     def __bought(self, question: str, release: Release) -> tuple[Receipt, str, bool]:
         """Charge, then read and release, then keep; or the answer that was given before."""

@@ -11,10 +11,11 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
-from adyton.holdout.facts import Facts, labels_path, ledger_path, weights_path, write_new
+from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
 from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, labels_from, metric_named
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.plans import Plan, PricedPlan, Wishes, plan_of
+from adyton.holdout.slices import Groups, groups_from
 from adyton.holdout.weights import Weights, weights_from
 from adyton.ledger import Header, SqliteLedger
 from adyton.validity.outward import probability, whole
@@ -40,6 +41,7 @@ class Wanted:
     noes: int | None
     rung: Number | None
     weights: object = None
+    groups: object = None
 
 
 def file_named(path: str | Path) -> Path:
@@ -57,17 +59,20 @@ def make_files(path: Path, wanted: Wanted) -> None:
     within = None if wanted.tolerance is None else _below_one(positive(wanted.tolerance, "the tolerance"))
     level = probability(wanted.confidence, "confidence")
     units, weights = _units(metric, wanted, labels, items)
-    steps = None if weights is None else weights.steps
+    groups = _groups(metric, wanted, items)
+    steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
     draft = Facts(
         items, metric, kind, low, high, level, within, wanted.method, {},
-        units, labels_digest(steps), Fraction(0) if weights is None else weights.stray,
+        units, labels_digest(steps), Fraction(0) if weights is None else weights.stray, labels_digest(codes),
     )  # fmt: skip
     wishes = Wishes(
         within, wanted.scores, wanted.anytime, wanted.overfits, wanted.threshold, wanted.scale,
-        wanted.noes, wanted.rung,
+        wanted.noes, wanted.rung, groups,
     )  # fmt: skip
     plan = plan_of(draft.frame, wanted.method, wishes)
-    _write(path, replace(draft, method=plan.name, settings=plan.settings()), plan, labels, steps)
+    facts = replace(draft, method=plan.name, settings=plan.settings())
+    arrays = {labels_path(path): labels, weights_path(path): steps, groups_path(path): codes}
+    _write(path, facts, plan, arrays)
 
 
 def limit_of(plan: Plan) -> int:
@@ -75,20 +80,20 @@ def limit_of(plan: Plan) -> int:
     return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
 
 
-def _write(path: Path, facts: Facts, plan: Plan, labels: Array | None, weights: Array | None) -> None:
+def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None]) -> None:
     """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
-    for taken in (path, labels_path(path), weights_path(path), ledger_path(path)):
+    for taken in (path, *arrays, ledger_path(path)):
         if taken.exists():
             raise InvalidRequest(f"{taken.name} exists already; a holdout is never overwritten")
     made: list[Path] = []
     try:
-        for array, file, mode in ((labels, labels_path(path), 0o600), (weights, weights_path(path), 0o644)):
+        for file, array in arrays.items():
             if array is not None:
                 paper = io.BytesIO()
                 np.save(paper, array, allow_pickle=False)
-                write_new(file, paper.getvalue(), mode)
+                write_new(file, paper.getvalue(), 0o600)
                 made.append(file)
-        header = Header.fresh(facts.fingerprint(labels), plan.currency, limit_of(plan))
+        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.currency, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)
@@ -119,6 +124,14 @@ def _units(
         raise InvalidRequest("weights go with averages over items and the method 'gaussian' alone")
     weights = weights_from(wanted.weights, items)
     return weights.units, weights
+
+
+def _groups(metric: Metric, wanted: Wanted, items: int) -> Groups | None:
+    if wanted.groups is None:
+        return None
+    if metric.name == "auc" or wanted.weights is not None:
+        raise InvalidRequest("groups go with averages over items without weights")
+    return groups_from(wanted.groups, items)
 
 
 def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fraction, Fraction]:

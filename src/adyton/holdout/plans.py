@@ -13,11 +13,12 @@ from adyton.holdout.gaussian import Gaussian, plan_gaussian
 from adyton.holdout.guess_and_check import GuessAndCheck
 from adyton.holdout.ladder import FreeLadder, Ladder, plan_ladder
 from adyton.holdout.methods import Frame
+from adyton.holdout.slices import Groups, Slices, plan_slices, restored_slices
 from adyton.holdout.sparse_validate import SparseValidate, plan_sparse_validate
 from adyton.holdout.thresholdout import Thresholdout, plan_thresholdout
 from adyton.validity.outward import whole
 
-PricedPlan = Gaussian | Split | Rounding
+PricedPlan = Gaussian | Split | Rounding | Slices
 StagedPlan = Thresholdout | Ladder | FreeLadder | SparseValidate | GuessAndCheck
 Plan = PricedPlan | StagedPlan
 METHODS = (
@@ -45,11 +46,16 @@ class Wishes:
     scale: Number | None = None
     noes: int | None = None
     rung: Number | None = None
+    groups: Groups | None = None
 
 
 def plan_of(frame: Frame, method: str, wishes: Wishes) -> Plan:
     """InvalidRequest if nothing is certified at these wishes, or if the method does not know one of them."""
     _check_wishes(method, wishes)
+    if wishes.groups is not None:
+        if method != "gaussian" or wishes.anytime:
+            raise InvalidRequest("groups go with the method 'gaussian' alone, without anytime widths")
+        return plan_slices(frame, wishes.groups, wishes.tolerance, wishes.scores)
     match method:
         case "auto":
             return _most_scores(frame, wishes)
@@ -82,6 +88,8 @@ def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dic
             case "gaussian":
                 anytime = settings.get("anytime") == "yes"
                 return Gaussian(frame, _int(settings["scores"]), float(settings["scale"]), anytime)
+            case "slices":
+                return restored_slices(frame, settings)
             case "split":
                 return Split(frame, _int(settings["scores"]))
             case "rounding":

@@ -10,6 +10,19 @@ from adyton.show import Sheet, Shown, number
 
 
 @dataclass(frozen=True, slots=True)
+class Slice:
+    """One group's part of a score; all intervals hold at once."""
+
+    value: float
+    interval: Interval | None
+    items: int
+
+    def to_json(self) -> dict[str, Any]:
+        reach = self.interval.to_json() if self.interval else None
+        return {"value": self.value, "interval": reach, "items": self.items}
+
+
+@dataclass(frozen=True, slots=True)
 class Score(Shown):
     """A value, the interval that holds for this and all other scores at once, and how many are left.
 
@@ -26,12 +39,15 @@ class Score(Shown):
     receipt: Proof
     certificate: Certificate
     repeated: bool = False
+    slices: dict[str, Slice] | None = None
 
     def __float__(self) -> float:
         return float("nan") if self.value is None else self.value
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
+        """The documented JSON object; slices are in it if the holdout has groups."""
+        found = self.slices
+        slices = {} if found is None else {"slices": {name: s.to_json() for name, s in found.items()}}
         return {
             "metric": self.metric,
             "value": self.value,
@@ -42,12 +58,14 @@ class Score(Shown):
             "repeated": self.repeated,
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
+            **slices,
         }
 
     def sheet(self) -> Sheet:
         rows = [(self.metric, "-" if self.value is None else number(self.value, _half(self.interval)))]
         rows += [("population", _text(self.interval)), ("said", self.said)]
         rows += [("scores left", "open" if self.scores_left is None else f"{self.scores_left:,}")]
+        rows += [(f"group {name}", _text(part.interval)) for name, part in (self.slices or {}).items()]
         repeated = ("The same predictions as before: the same answer, free of charge.",)
         notes = (f"Theorems: {', '.join(self.certificate.theorems) or 'none, nothing is certified'}.",)
         return Sheet(f"Score {self.number}", ("", ""), tuple(rows), notes + repeated * self.repeated)

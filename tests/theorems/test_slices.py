@@ -1,0 +1,139 @@
+"""Accuracy per slice: each slice stands on its own items, and all intervals hold at once."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.holdout import Holdout
+from adyton.holdout.gaussian import certified, margin
+from adyton.holdout.methods import Frame
+from adyton.holdout.slices import Slices, groups_from, plan_slices
+from adyton.validity import joint_width
+
+
+class Seeded:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(key=seed)
+
+    def words(self, count: int) -> np.ndarray:
+        return self._generator.random_raw(count)
+
+
+class Silent:
+    """Noise of a scale near nothing: the middle of every draw."""
+
+    def words(self, count: int) -> np.ndarray:
+        return np.full(count, 2**62, dtype=np.uint64)
+
+
+def made(*sizes: int) -> Slices:
+    groups = groups_from(np.repeat(np.arange(len(sizes)), sizes), sum(sizes))
+    return plan_slices(Frame(sum(sizes), 2, Fraction(0), Fraction(1, 20)), groups, None, 7)
+
+
+def test_theorem_SLICES_each_has_its_own_items_and_its_share_of_the_failure() -> None:
+    plan = made(1000, 3000, 5000)
+    for width, size in zip(plan.widths(), (1000, 3000, 5000), strict=True):
+        expected = joint_width(size, 7, Fraction(1, 60)).tolerance
+        assert width == pytest.approx(expected + 1 / (4 * size), rel=1e-6)
+    assert plan.half_width(1) == plan.widths()[0] == max(plan.widths())
+    sizes = np.array([1000, 3000, 5000])
+    assert plan.overall_width() == pytest.approx(float(sizes @ np.array(plan.widths())) / 9000)
+    first = plan.part(0)
+    assert certified(first.frame, 7, first.scale) + float(margin(first.frame)) == pytest.approx(
+        plan.widths()[0]
+    )
+
+
+def test_theorem_SLICES_an_item_moves_its_own_slice_only() -> None:
+    """All neighbours of five items in two groups, with the noise held still."""
+    codes = np.array([0, 1, 0, 1, 1])
+    plan = Slices(Frame(5, 2, Fraction(0), Fraction(1, 20)), 1, ("a", "b"), (2, 3), (0.01, 0.01))
+    for values in product((0, 2), repeat=5):
+        before = json.loads(plan.release_all(np.array(values, dtype=np.uint16), codes, Silent()))
+        for i in range(5):
+            other = np.array(values, dtype=np.uint16)
+            other[i] = 2 - other[i]
+            after = json.loads(plan.release_all(other, codes, Silent()))
+            moved = [abs(x - y) for x, y in zip(before, after, strict=True)]
+            assert moved[codes[i]] == 2
+            assert moved[1 - codes[i]] == 0
+    assert plan.price == max(plan.part(i).price for i in (0, 1))
+
+
+def test_theorem_SLICES_noise_of_slices_is_not_shared() -> None:
+    """Correlation of 2,000 pairs of draws: 0.15 would be 6.7 standard errors, a 2e-11 event."""
+    plan, bits = made(500, 500), Seeded(1)
+    codes, values = np.repeat([0, 1], 500), np.zeros(1000, dtype=np.uint16)
+    drawn = np.array([json.loads(plan.release_all(values, codes, bits)) for _ in range(2000)])
+    assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.15
+    assert drawn.std(axis=0) == pytest.approx(plan.scales, rel=0.11)  # 7 standard errors
+
+
+def test_theorem_SLICES_boosting_stays_within_every_width(tmp_path: Path) -> None:
+    """Coins as labels; the vote of what scored well in each slice.  Every truth is one half."""
+    n, dice = 6000, np.random.default_rng(2)
+    labels, groups = dice.integers(0, 2, n), np.array(["north", "south", "south"])[np.arange(n) % 3]
+    with Holdout.create(
+        tmp_path / "s.toml", labels=labels, groups=groups, scores=40, bits=Seeded(3)
+    ) as holdout:
+        guesses = dice.integers(0, 2, (39, n))
+        shown = [holdout.score(guess) for guess in guesses]
+        vote = np.zeros(n)
+        for name in ("north", "south"):
+            weights = np.array([s.slices[name].value - 0.5 for s in shown])
+            vote = np.where(groups == name, weights @ (2 * guesses - 1), vote)
+        for score in (*shown, holdout.score(vote > 0)):
+            for part in (score, *score.slices.values()):
+                assert part.interval.low <= 0.5 <= part.interval.high
+
+
+def test_slices_come_back_with_the_file(tmp_path: Path) -> None:
+    n = 30_000
+    labels, groups = np.arange(n) % 2, np.arange(n) % 3
+    guess = np.where(groups == 0, labels, 1 - labels)
+    with Holdout.create(
+        tmp_path / "s.toml", labels=labels, groups=groups, tolerance="0.1", bits=Seeded(4)
+    ) as holdout:
+        first = holdout.score(guess)
+        assert {name: round(part.value, 1) for name, part in first.slices.items()} == {"0": 1, "1": 0, "2": 0}
+        assert first.slices["0"].items == 10_000
+        assert first.interval.low < 1 / 3 < first.interval.high
+        assert holdout.statement().half_width <= 0.1
+        assert "SLICES" in first.certificate.theorems
+        assert "group 2" in str(first)
+        assert json.loads(json.dumps(first.to_json()))["slices"]["1"]["items"] == 10_000
+        with pytest.raises(InvalidRequest, match="gaussian"):
+            holdout.compare(guess, labels)
+    with Holdout.open(tmp_path / "s.toml") as again:
+        score = again.score(guess)
+        assert score.repeated
+        assert score.slices == first.slices
+        assert again.scores()[0].slices == first.slices
+    np.save(tmp_path / "s.groups.npy", np.zeros(n, dtype=np.uint16))
+    with pytest.raises(InvalidRequest, match="groups"):
+        Holdout.open(tmp_path / "s.toml")
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ({"groups": [0]}, "4 groups"),
+        ({"groups": [0.5, 1, 1, 1]}, "texts or whole"),
+        ({"groups": [0, 0, 1, 1], "weights": [1, 1, 1, 1]}, "without weights"),
+        ({"groups": [0, 0, 1, 1], "metric": "auc"}, "without weights"),
+        ({"groups": [0, 0, 1, 1], "method": "rounding"}, "alone"),
+        ({"groups": [0, 0, 1, 1], "scores": None, "tolerance": "0.1"}, "group '0'"),
+    ],
+)
+def test_groups_that_mean_nothing_are_refused(tmp_path: Path, wish: dict[str, object], says: str) -> None:
+    with pytest.raises(InvalidRequest, match=says):
+        Holdout.create(tmp_path / "w.toml", **{"labels": [0, 1, 0, 1], "scores": 1, **wish})
+    assert not list(tmp_path.iterdir())
