@@ -48,9 +48,9 @@ $(VENV)/.installed-core: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed-core
-	$(install) -e ".[test,peers,plot]"
+	$(install) -e ".[test,peers,plot,postgres]"
 	@touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-core
-	$(install) -e ".[test,peers,plot,check]"
+	$(install) -e ".[test,peers,plot,postgres,check]"
 	@touch $@

@@ -175,10 +175,12 @@ class Answer(Shown):
     def sheet(self) -> Sheet:
         keys = tuple(self.rows[0].keys)
         absent = {v.population_interval.reason for v in _absent_values(self.rows)}
+        levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}
+        at_once = " and ".join(f"{100 * level:g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
         reasons = "; ".join(sorted(absent))
         free = ", asked before: free of charge" if self.repeated else ""
         notes = (
-            f"Noise interval: 95 %, for these rows. Population interval: {reasons or _AT_ONCE}.",
+            f"Noise interval: 95 %, for these rows. Population interval: {reasons or at_once}.",
             f"Cost {self.cost}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
@@ -228,10 +230,12 @@ class Preview(Shown):
     steps: tuple[Step, ...]
     certificate: Certificate
     repeated: bool
+    fits: bool
 
     @property
     def affordable(self) -> bool:
-        return self.repeated or self.cost.units <= self.left.units
+        """Whether it would be answered now."""
+        return self.repeated or self.fits
 
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
@@ -332,6 +336,10 @@ def _record(row: Row) -> dict[str, Any]:
             record[f"{name}_population_low"] = v.population_interval.low
             record[f"{name}_population_high"] = v.population_interval.high
     return record
+
+
+def _population_intervals(rows: tuple[Row, ...]) -> list[Interval | Absent]:
+    return [v.population_interval for row in rows for v in row.values.values()]
 
 
 def _absent_values(rows: tuple[Row, ...]) -> list[Any]:

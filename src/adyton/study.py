@@ -62,6 +62,16 @@ class Validity:
     tolerance: Fraction | None = None
     beyond: Literal["refuse", "answer"] = "refuse"
 
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1:
+            raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
+        if (self.stability is None) == (self.tolerance is None):
+            raise InvalidRequest(
+                "give either validity.stability, or validity.tolerance and validity.questions"
+            )
+        if self.tolerance is not None and self.questions is None:
+            raise InvalidRequest("validity.tolerance needs validity.questions")
+
 
 @dataclass(frozen=True, slots=True)
 class Study:

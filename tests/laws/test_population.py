@@ -126,8 +126,11 @@ def test_preview_says_how_wide_it_will_be() -> None:
 
 def test_beyond_the_cap_a_question_is_refused_free_of_charge() -> None:
     with curator(1) as asker:
-        with pytest.raises(adyton.BudgetRefused, match="stability"):
+        with pytest.raises(adyton.BudgetRefused, match="stability") as caught:
             asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
+        assert caught.value.facts["requested"] == "0.01"
+        assert (caught.value.facts["spent"], caught.value.facts["largest"]) == ("0", "0.0025")
+        assert not asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=5).affordable
         assert asker.statement().questions == 0
         asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
 
@@ -269,3 +272,12 @@ def test_theorem_EVENTS_AFTER_INFORMATION_a_test_that_the_answers_chose_keeps_it
     p_values = 2 * binom.sf(np.abs(picked - ROWS / 2) + ROWS / 2 - 1, ROWS, 0.5)
     assert (p_values <= threshold).sum() <= binom.isf(1e-6, runs, alpha)
     assert threshold < alpha
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{}, {"stability": Fraction(1, 50), "tolerance": Fraction(1, 10)}, {"tolerance": Fraction(1, 10)}],
+)
+def test_a_validity_that_says_nothing_cannot_be_made(facts: dict[str, Any]) -> None:
+    with pytest.raises(adyton.InvalidRequest):
+        Validity(Fraction(95, 100), **facts)

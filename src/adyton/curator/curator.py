@@ -71,7 +71,7 @@ class Curator:
         order = plan.order(request)
         if known := self._asked_before(order):
             return self._certify(plan, *known, repeated=True)
-        self._population.check(self._standing_next(plan).at)
+        self._population.check(self._standing_next(plan).at, self._stability_spent())
         self._engine.prepare()  # public facts only: a missing file is found before anything is charged
         charged = self._charge(order)
         if not charged.fresh:
@@ -88,7 +88,7 @@ class Curator:
     def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
         plan, spent = self._plan(question, price), self._ledger.spent()
-        fits = plan.amount <= self._left(spent)
+        fits = plan.amount <= self._left(spent) and not self._population.refuses(self._standing_next(plan).at)
         return Preview(
             question=plan.text,
             keys=tuple(plan.keys()),
@@ -98,6 +98,7 @@ class Curator:
             left=self._amount(self._left(spent)),
             spent=self._promise(spent),
             spent_after=self._promise(spent + plan.amount) if fits else None,
+            fits=fits,
             limit=self._limit(),
             steps=tuple(map(self._step, plan.parts)),
             certificate=self._certificate(plan, self._standing_next(plan)),
@@ -121,7 +122,8 @@ class Curator:
         left = self._left(self._ledger.spent())
         plan = plan_stream(self.study, price_of(**price), left, positives, numeric, refresh)
         spent_radius = self._ledger.spent_radius() + plan.radius
-        self._population.check(self._population.position(self._ledger.count() + 1, spent_radius, 1))
+        position = self._population.position(self._ledger.count() + 1, spent_radius, 1)
+        self._population.check(position, self._stability_spent())
         self._engine.prepare()
         return self._stream(self._charge(plan.order(request)).receipt)
 
@@ -150,8 +152,7 @@ class Curator:
         A test rejects only if its own p-value is at most this; then it errs with probability at most
         ``alpha``, although the answers so far may have led to the very test.
         """
-        spent = Fraction(self._ledger.spent_radius(), UNITS_PER_ONE)
-        return self._population.p_value_threshold(alpha, spent, self._stand_in.units())
+        return self._population.p_value_threshold(alpha, self._stability_spent(), self._stand_in.units())
 
     def receipts(self) -> list[Receipt]:
         """Everything that was ever charged, oldest first."""
@@ -236,12 +237,16 @@ class Curator:
         """Where the answer would stand if it were asked now."""
         return self._standing(plan, self._ledger.count() + 1, self._ledger.spent_radius() + plan.radius)
 
+    def _stability_spent(self) -> Fraction:
+        return Fraction(self._ledger.spent_radius(), UNITS_PER_ONE)
+
     def _population_preview(self, plan: Plan) -> dict[str, Bound | Absent]:
         standing = self._standing_next(plan)
         return {part.reading.name: population_bound_of(part, standing, plan.matching) for part in plan.parts}
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
-        theorems, assumptions = self._population.certificate(standing.at, standing.units)
+        ratios = any(len(part.reading.coordinates) > 1 for part in plan.parts)
+        theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
         known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)
 

@@ -68,33 +68,48 @@ class Population:
             return Absent("beyond the stability that this study was certified for; so are all later answers")
         if schedule.questions is not None and at.question > schedule.questions:
             return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
+        if units is None and self._study.unit.rows > 1:
+            return Absent("the number of persons is private, and no question counts persons yet")
         if units is None:
             return Absent("the number of units is private: ask COUNT(*) of the whole table first")
         return None
 
-    def check(self, at: Position) -> None:
-        """Refuses what could not be certified, if the owner wants that: free of charge."""
+    def refuses(self, at: Position) -> str | None:
+        """What would be exceeded, if the owner wants such a question refused."""
         schedule = self.schedule
         if schedule is None or self.validity is None or self.validity.beyond == "answer":
-            return
-        left = schedule.cap - (at.spent if schedule.covers(at.spent) else 0)
-        too_many = schedule.questions is not None and at.question > schedule.questions
-        if too_many or not schedule.covers(at.spent):
-            what = "questions" if too_many else "stability"
-            raise BudgetRefused(
-                f"this would go beyond the {what} for which population intervals are certified "
-                f"(validity.beyond = 'refuse'); nothing was charged",
-                requested=f"{float(at.spent):.6g}",
-                limit=f"{float(schedule.cap):.6g}",
-                largest=f"{float(max(left, Fraction(0))):.6g}",
-                currency="mu0²",
-            )
+            return None
+        if schedule.questions is not None and at.question > schedule.questions:
+            return "questions"
+        return None if schedule.covers(at.spent) else "stability"
 
-    def certificate(self, at: Position, units: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def check(self, at: Position, before: Fraction) -> None:
+        """Refuses what could not be certified, free of charge; ``before`` is what had been spent already."""
+        what = self.refuses(at)
+        if what is None or self.schedule is None:
+            return
+        cap = self.schedule.cap
+        raise BudgetRefused(
+            f"this would go beyond the {what} for which population intervals are certified "
+            f"(validity.beyond = 'refuse'); nothing was charged",
+            requested=f"{float(at.spent - before):.6g}",
+            spent=f"{float(before):.6g}",
+            limit=f"{float(cap):.6g}",
+            largest=f"{float(max(cap - before, Fraction(0))):.6g}",
+            currency="mu0²",
+        )
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The theorems and assumptions that come with a population interval; none where there is none."""
         if self.missing(at, units) is not None:
             return (), ()
-        return THEOREMS, (
+        pure = self._study.filter_name == "pure"
+        theorems = (*THEOREMS, *(("L1-RADIUS", "PURE-IMPLIES-GDP") if pure else ("L2-RADIUS",)))
+        theorems += ("RATIO-OF-MEANS",) if ratios else ()
+        theorems += ("PERSONS-AS-ROWS",) if self._study.unit.rows > 1 else ()
+        return theorems, (
             "the units are independent draws from the population",
             f"population intervals hold for all answers of the study at once with probability {self.level:g}",
             "the population value of a count or sum is its expectation for a table of this size",
