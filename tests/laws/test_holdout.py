@@ -525,9 +525,31 @@ def test_of_losses_the_least_leads(tmp_path: Path) -> None:
 
 
 def test_a_method_without_a_list_has_no_leaderboard(tmp_path: Path, labels: np.ndarray) -> None:
-    Holdout.create(tmp_path / "l.toml", labels=labels, method="ladder", scores=3).close()
+    Holdout.create(tmp_path / "l.toml", labels=labels, method="ladder-free", scores=3).close()
     with pytest.raises(InvalidRequest, match="no list"):
         Leaderboard(tmp_path / "l.toml")
+
+
+def test_theorem_LADDER_a_leaderboard_lists_those_who_led(
+    tmp_path: Path, labels: np.ndarray, dice: np.random.Generator
+) -> None:
+    path = tmp_path / "l.toml"
+    Holdout.create(path, labels=labels, method="ladder", scores=50).close()
+    shares = {"ann": 0.3, "bob": 0.9, "cid": 0.5, "dan": 0.9001}
+    with Leaderboard(path) as board:
+        said = {name: board.submit(name, some(labels, dice, share)).said for name, share in shares.items()}
+        board.submit("ann", some(labels, dice, 0.1))
+    assert said == {"ann": "improved", "bob": "improved", "cid": "no improvement", "dan": "no improvement"}
+    with Leaderboard(path) as board:
+        first, second = board.standings()  # who never led is not listed: nothing was said about them
+        assert (first.entrant, first.rank, first.submissions) == ("bob", 1, 1)
+        assert (second.entrant, second.rank, second.submissions) == ("ann", 2, 2)
+        assert first.interval.low < 0.9 < first.interval.high
+        assert second.interval.low < 0.3 < second.interval.high
+        assert board.submit("eve", labels).value > 0.9
+        assert board.standings()[0].entrant == "eve"
+        assert board.submit("fay", labels).repeated
+        assert board.standings()[0].entrant == "eve"
 
 
 class Model:
@@ -556,6 +578,34 @@ def test_the_scorer_of_a_loss_is_negative(tmp_path: Path) -> None:
     truth = np.arange(20_000) % 2
     with Holdout.create(tmp_path / "b.toml", labels=truth, metric="brier", tolerance="0.1") as holdout:
         assert holdout.scorer()(Model(1.0 - truth), None) < -0.8
+
+
+class Trial:
+    """What an optimiser such as Optuna hands to an objective, from outside."""
+
+    def __init__(self, number: int) -> None:
+        self._dice = np.random.default_rng(number)
+
+    def suggest_float(self, name: str, low: float, high: float) -> float:
+        return float(self._dice.uniform(low, high))
+
+
+def test_an_objective_of_an_optimiser_returns_a_score(tmp_path: Path) -> None:
+    """A threshold on one feature, tuned on the holdout; the best is at 0.3."""
+    dice = np.random.default_rng(8)
+    feature = dice.random(N)
+    labels = (feature > 0.3).astype(int)
+    with Holdout.create(tmp_path / "o.toml", labels=labels, scores=20, bits=Seeded(8)) as holdout:
+
+        def objective(trial: Trial) -> float:
+            cut = trial.suggest_float("cut", 0.0, 1.0)
+            return float(holdout.score((feature > cut).astype(int)))
+
+        found = {number: objective(Trial(number)) for number in range(20)}
+        best = Trial(max(found, key=found.__getitem__)).suggest_float("cut", 0.0, 1.0)
+        assert abs(best - 0.3) < 0.12
+        assert holdout.statement().scores_left == 0
+        assert objective(Trial(3)) == found[3]  # a repeated trial is free
 
 
 def test_the_scorer_works_in_a_grid_search(tmp_path: Path) -> None:

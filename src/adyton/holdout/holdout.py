@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import NoReturn
 
 from adyton.certify import Certificate, Interval, Proof
 from adyton.errors import BudgetRefused, InvalidRequest
@@ -19,12 +17,14 @@ from adyton.exact import Number, float_down, float_up, rational
 from adyton.holdout.baselines import Split
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
 from adyton.holdout.gaussian import Gaussian
-from adyton.holdout.making import Wanted, file_named, limit_of, make_files
+from adyton.holdout.ladder import Ladder
+from adyton.holdout.making import Wanted, checked_name, file_named, limit_of, make_files
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
 from adyton.holdout.plans import Plan, PricedPlan, restore
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
+from adyton.holdout.scorer import Scorer
 from adyton.holdout.slices import Slices
-from adyton.holdout.stages import Stages
+from adyton.holdout.stages import Stage, Stages
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.noise import Bits, SystemBits
 
@@ -114,19 +114,28 @@ class Holdout:
             ledger.close()
             raise
 
-    def score(self, predictions: object, *, guess: Number | None = None) -> Score:
+    def score(self, predictions: object, *, guess: Number | None = None, by: str | None = None) -> Score:
         """The noisy value of the metric, and an interval for the population that holds for all scores.
 
         ``guess`` is what methods such as Thresholdout compare with: the score on the training data.
+        ``by`` is who sent it: the name is kept with the score.
         """
+        checked_name(by)
         submission = self.__checked(predictions)
         stages = self.__stages
         if stages is None:
             if guess is not None:
                 raise InvalidRequest(f"the method {self.facts.method!r} takes no guess")
-            return self.__priced(submission)
+            score = self.__priced(submission)
+            if by is not None:
+                self.__ledger.annotate(score.number, 0, by)  # the first who sent it; later names are not kept
+            return score
         expected = self.__guess(guess)
-        stage = stages.ask(submission.digest, expected, lambda: self.__read(submission))
+        return self.__staged(
+            stages, stages.ask(submission.digest, expected, lambda: self.__read(submission), by)
+        )
+
+    def __staged(self, stages: Stages, stage: Stage) -> Score:
         reply = stage.reply
         return Score(
             None if reply.value is None else _shown(reply.value),
@@ -169,8 +178,13 @@ class Holdout:
         )
 
     def scores(self) -> list[Score]:
-        """Every score so far, oldest first, also one that a crash kept from its asker.  Free of charge."""
-        plan = self.__plan
+        """Every score so far, oldest first, also one that a crash kept from its asker.  Free of charge.
+
+        Of a ladder those that improved it, because it says nothing about others.
+        """
+        plan, stages = self.__plan, self.__stages
+        if isinstance(plan, Ladder) and stages is not None:
+            return [self.__staged(stages, s) for s in stages.history() if s.reply.said == "improved"]
         if not isinstance(plan, PricedPlan):
             raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")
         found = []
@@ -179,6 +193,13 @@ class Holdout:
             if text is not None and receipt.order.question.startswith("SCORE "):
                 found.append(self.__scored(plan, receipt, text, True))
         return found
+
+    def senders(self) -> dict[int, str]:
+        """Who sent which score, by its number, as far as names were given."""
+        if self.__stages is not None:
+            return self.__stages.senders()
+        notes = {r.number: self.__ledger.notes(r.number)[:1] for r in self.__ledger.receipts()}
+        return {number: names[0] for number, names in notes.items() if names}
 
     def scorer(self) -> Scorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order."""
@@ -341,29 +362,6 @@ class Holdout:
 
     def __iter__(self) -> Iterator[object]:
         raise InvalidRequest("the labels of a holdout cannot be listed")
-
-
-class Scorer:
-    """A scorer as scikit-learn calls it; it holds the path of a holdout, so worker processes may have it too.
-
-    More is better: of a loss the negative is returned.  ``y`` is ignored, because the labels are the
-    holdout's.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __call__(self, estimator: Any, X: Any, y: object = None) -> float:  # noqa: N803
-        with Holdout.open(self.path) as holdout:
-            if holdout.facts.metric.name in ("brier", "auc"):
-                predictions = np.asarray(estimator.predict_proba(X))[:, 1]
-            else:
-                predictions = estimator.predict(X)
-            value = float(holdout.score(predictions))
-            return value if holdout.facts.metric.greater_is_better else -value
-
-    def __repr__(self) -> str:
-        return f"<Scorer of {self.path.name}>"
 
 
 def _shown(value: Fraction) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,9 @@ from typing import Any
 from adyton.certify import Interval
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
-from adyton.holdout.facts import ledger_path
 from adyton.holdout.holdout import Holdout
 from adyton.holdout.score import Score
-from adyton.ledger import SqliteLedger
 from adyton.show import Sheet, Shown, number
-
-_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,43 +38,39 @@ class Entry:
 
 
 class Leaderboard(Shown):
-    """Entrants and their scores.  Names are notes on the receipts, so they survive with the ledger.
+    """Entrants and their scores.  Names are kept in the ledger with the scores.
 
     All intervals hold at once, so an entrant whose interval lies above another's is better on the population;
-    whoever is not separated like this is tied.
+    whoever is not separated like this is tied.  On a ladder only those are listed who once were the best,
+    each with the number that was shown then.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._holdout = Holdout.open(path)
         try:
             self._holdout.scores()  # a method without a list of scores has no ranks
-            self._names = SqliteLedger(ledger_path(self._holdout.path))
         except InvalidRequest:
             self._holdout.close()
             raise
 
     def submit(self, entrant: str, predictions: object, *, guess: Number | None = None) -> Score:
         """Score and enter.  The same predictions under a second name count for the first who sent them."""
-        if (
-            not isinstance(entrant, str)
-            or not entrant.isprintable()
-            or not 1 <= len(entrant) <= _LONGEST_NAME
-        ):
-            raise InvalidRequest(f"the name of an entrant has 1 to {_LONGEST_NAME} printable characters")
-        score = self._holdout.score(predictions, guess=guess)
-        self._names.annotate(score.number, 0, entrant)
-        return score
+        if entrant is None:
+            raise InvalidRequest("an entrant has a name")
+        return self._holdout.score(predictions, guess=guess, by=entrant)
 
     def standings(self) -> list[Entry]:
         """Best first; of several submissions the best counts."""
         greater = self._holdout.facts.metric.greater_is_better
+        senders = self._holdout.senders()
+        sent = Counter(senders.values())
         best: dict[str, Score] = {}
-        sent: dict[str, int] = {}
         for score in self._holdout.scores():
-            for name in self._names.notes(score.number)[:1]:
-                sent[name] = sent.get(name, 0) + 1
-                if name not in best or _points(score, greater) > _points(best[name], greater):
-                    best[name] = score
+            name = senders.get(score.number)
+            if name is None:
+                continue
+            if name not in best or _points(score, greater) > _points(best[name], greater):
+                best[name] = score
         ranks = {
             name: 1 + sum(_above(other, mine, greater) for other in best.values())
             for name, mine in best.items()
@@ -89,7 +82,6 @@ class Leaderboard(Shown):
         return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
 
     def close(self) -> None:
-        self._names.close()
         self._holdout.close()
 
     def __enter__(self) -> Leaderboard:

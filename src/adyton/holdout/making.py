@@ -20,6 +20,8 @@ from adyton.holdout.weights import Weights, weights_from
 from adyton.ledger import Header, SqliteLedger
 from adyton.validity.outward import probability, whole
 
+_LONGEST_NAME = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -42,6 +44,13 @@ class Wanted:
     rung: Number | None
     weights: object = None
     groups: object = None
+
+
+def checked_name(by: object) -> None:
+    if by is None:
+        return
+    if not isinstance(by, str) or not by.isprintable() or not 1 <= len(by) <= _LONGEST_NAME:
+        raise InvalidRequest(f"the name of an entrant has 1 to {_LONGEST_NAME} printable characters")
 
 
 def file_named(path: str | Path) -> Path:

@@ -43,8 +43,11 @@ class Stages:
         self._state: State = _read(ledger.notes(self.receipt.number)[0])
         self._count = 0
         self._given: dict[str, tuple[int, Reply]] = {}
+        self._senders: dict[int, str] = {}
 
-    def ask(self, digest: str, guess: Fraction | None, read: Callable[[], Steps]) -> Stage:
+    def ask(
+        self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: str | None = None
+    ) -> Stage:
         """The answer to this question: as it was given before, or a new one, kept before it leaves."""
         question = digest if guess is None else f"{digest} {guess}"
         with self._lock:
@@ -55,9 +58,8 @@ class Stages:
             values = read()
             while True:
                 reply, after = self._method.step(self._state, values, guess, self._bits)
-                if self._ledger.annotate(
-                    self.receipt.number, self._count + 1, _written(question, reply, self._state, after)
-                ):
+                note = _written(question, reply, self._state, after, by)
+                if self._ledger.annotate(self.receipt.number, self._count + 1, note):
                     self._catch_up()
                     return Stage(*self._given[question], False)
                 # Another process was first: what was found here is forgotten, never released.
@@ -76,6 +78,17 @@ class Stages:
             self._catch_up()
             return self._count
 
+    def history(self) -> list[Stage]:
+        """Every answer so far, in order."""
+        with self._lock:
+            self._catch_up()
+            return [Stage(*given, True) for given in self._given.values()]
+
+    def senders(self) -> dict[int, str]:
+        with self._lock:
+            self._catch_up()
+            return dict(self._senders)
+
     def _catch_up(self) -> None:
         """What this object knows and what others have added since."""
         for text in self._ledger.notes(self.receipt.number, self._count + 1):
@@ -83,6 +96,8 @@ class Stages:
             self._count += 1
             self._state = {**self._state, **note["state"]}
             self._given[note["question"]] = (self._count, _reply(note))
+            if note.get("by") is not None:
+                self._senders[self._count] = str(note["by"])
 
     def _refuse_if_over(self) -> None:
         why = self._method.refusal(self._state)
@@ -97,7 +112,7 @@ class Stages:
             )
 
 
-def _written(question: str, reply: Reply, before: State, after: State) -> str:
+def _written(question: str, reply: Reply, before: State, after: State, by: str | None) -> str:
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     note = {
         "question": question,
@@ -105,6 +120,7 @@ def _written(question: str, reply: Reply, before: State, after: State) -> str:
         "value": None if reply.value is None else str(reply.value),
         "half_width": reply.half_width,
         "state": changed,
+        **({} if by is None else {"by": by}),
     }
     return json.dumps(note)
 
