@@ -118,7 +118,7 @@ def _climbers(machine: Ladder | FreeLadder, wrong: Wrong, bits: Bits) -> Weights
 
 
 def _overfits(wrong: Wrong, bits: Bits) -> Weights:
-    """Thresholdout confirms the training loss, one half, or finds an overfit: those that look good may vote."""
+    """Thresholdout confirms the training loss, one half, or finds an overfit: the good ones may vote."""
     machine = Thresholdout(_frame(), len(wrong), len(wrong), *_SCIENCE)
     state: State = machine.start(bits)
     weights = np.zeros(len(wrong))
