@@ -70,10 +70,11 @@ def test_theorem_SLICES_an_item_moves_its_own_slice_only() -> None:
 
 def test_theorem_SLICES_noise_of_slices_is_not_shared() -> None:
     """Correlation of 2,000 pairs of draws: 0.15 would be 6.7 standard errors, a 2e-11 event."""
-    plan, bits = made(500, 500), Seeded(1)
-    codes, values = np.repeat([0, 1], 500), np.zeros(1000, dtype=np.uint16)
+    plan, bits = made(500, 2000), Seeded(1)
+    codes, values = np.repeat([0, 1], [500, 2000]), np.zeros(2500, dtype=np.uint16)
     drawn = np.array([json.loads(plan.release_all(values, codes, bits)) for _ in range(2000)])
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.15
+    assert plan.scales[1] > 1.2 * plan.scales[0]
     assert drawn.std(axis=0) == pytest.approx(plan.scales, rel=0.11)  # 7 standard errors
 
 
