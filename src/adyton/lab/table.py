@@ -25,6 +25,7 @@ from adyton.lab.sensitivities import SENSITIVITIES, sensitivities
 from adyton.lab.sparse_vectors import SPARSE_VECTORS, sparse_vectors
 from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
 from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
+from adyton.lab.unrealistic import UNREALISTIC, unrealistic
 from adyton.noise import Bits
 from adyton.show import Sheet, Shown
 
@@ -46,6 +47,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     CANDIDATES: lambda bits, dice: candidates(),
     NOISY_MAX: lambda bits, dice: noisy_max(),
     SPARSE_VECTORS: lambda bits, dice: sparse_vectors(),
+    UNREALISTIC: lambda bits, dice: unrealistic(dice),
     HOLDOUT_SCIENCE: lambda bits, dice: holdout_science(dice),
     HOLDOUT_BOOSTING: holdout_boosting,
 }
