@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def adyton(*words: str) -> Result:
     app = typer.Typer()
     cli_holdout.register(app)
-    return CliRunner().invoke(app, ["holdout", *words], env={"COLUMNS": "200"})
+    return CliRunner().invoke(everything, ["holdout", *words], env={"COLUMNS": "200"})
 
 
 def as_json(*words: str) -> dict[str, Any]:
@@ -118,3 +118,18 @@ def test_what_cannot_be_done_is_said(folder: Path, words: list[str]) -> None:
     assert "adyton:" in done.stderr
     assert json.loads(adyton(*words, "--json").stdout)["error"]["kind"] == "invalid_request"
     assert not list(folder.glob("x.*"))
+
+
+def test_weights_and_groups_come_from_files(tmp_path: Path) -> None:
+    dice = np.random.default_rng(3)
+    labels = dice.integers(0, 2, 4000)
+    np.save(tmp_path / "labels.npy", labels)
+    np.save(tmp_path / "weights.npy", dice.integers(1, 4, 4000).astype(float))
+    (tmp_path / "groups.csv").write_text("group\n" + "".join(f"{'ab'[i % 2]}\n" for i in range(4000)))
+    np.save(tmp_path / "predictions.npy", labels)
+    for option, file in (("--weights", "weights.npy"), ("--groups", "groups.csv")):
+        made = str(tmp_path / f"{file}.toml")
+        create = ["create", made, "--labels", str(tmp_path / "labels.npy"), "--tolerance", "0.2"]
+        assert adyton(*create, option, str(tmp_path / file)).exit_code == 0
+        scored = as_json("score", made, str(tmp_path / "predictions.npy"))
+        assert scored["value"] == pytest.approx(1, abs=0.2)

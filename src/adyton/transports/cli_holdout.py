@@ -22,7 +22,7 @@ Labels = Annotated[
 ]
 Items = Annotated[str | None, typer.Option(help="How many items, if there are no labels.", metavar="N")]
 Metric = Annotated[
-    str, typer.Option(help="accuracy, scores, brier, absolute_error or squared_error.", metavar="NAME")
+    str, typer.Option(help="accuracy, scores, brier, auc, absolute_error or squared_error.", metavar="NAME")
 ]
 Tolerance = Annotated[
     str | None, typer.Option(help="How near to the population all scores are.", metavar="T")
@@ -40,6 +40,10 @@ Scores = Annotated[str | None, typer.Option(help="How many scores there will be.
 Anytime = Annotated[bool, typer.Option("--anytime", help="Sharper scores early, fewer of them.")]
 Low = Annotated[str | None, typer.Option(help="Public lower bound, for errors.", metavar="X")]
 High = Annotated[str | None, typer.Option(help="Public upper bound, for errors.", metavar="X")]
+Weights = Annotated[Path | None, typer.Option(help="Public weights, one an item.", metavar="FILE")]
+Groups = Annotated[
+    Path | None, typer.Option(help="Public groups, one an item: a score for each of them.", metavar="FILE")
+]
 Guess = Annotated[
     str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
 ]
@@ -68,6 +72,8 @@ def create(
     anytime: Anytime = False,
     low: Low = None,
     high: High = None,
+    weights: Weights = None,
+    groups: Groups = None,
     as_json: Json = False,
 ) -> None:
     """Plan a holdout and write its three files: public facts, labels, ledger."""
@@ -88,6 +94,8 @@ def create(
             anytime=anytime,
             low=low,
             high=high,
+            weights=None if weights is None else read_values(weights, column),
+            groups=None if groups is None else read_values(groups, column),
         ) as holdout:
             return holdout.statement()
 
