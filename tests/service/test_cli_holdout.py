@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def adyton(*words: str) -> Result:
     app = typer.Typer()
     cli_holdout.register(app)
-    return CliRunner().invoke(everything, ["holdout", *words], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["holdout", *words], env={"COLUMNS": "200"})
 
 
 def as_json(*words: str) -> dict[str, Any]:
