@@ -172,7 +172,7 @@ class Table:
         found = self._by_name.get(name.casefold())
         if found is None:
             close = get_close_matches(name.casefold(), self._by_name, n=1)
-            hint = f"; did you mean {self._by_name[close[0]].name!r}?" if close else ""
+            hint = f"; did you mean {self._by_name[close[0]].name!r}?" if close else "."
             known = ", ".join(column.name for column in self.columns)
             raise InvalidRequest(f"table {self.name!r} has no column {name!r}{hint} Columns: {known}")
         return found

@@ -58,7 +58,7 @@ def run(name: str, bits: Bits, dice: np.random.Generator) -> Report:
     by_name = {topic.name: experiment for topic, experiment in EXPERIMENTS.items()}
     if name not in by_name:
         close = get_close_matches(name, by_name, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise InvalidRequest(f"the lab has no {name!r}{hint} Known: {', '.join(by_name)}")
     return by_name[name](bits, dice)
 
