@@ -1,11 +1,13 @@
 """What was spent: an append-only chain of receipts, and the one place that says no."""
 
 from adyton.ledger.base import Charged, Header, Ledger, Order, Receipt, Verification
+from adyton.ledger.cap import Cap
 from adyton.ledger.memory import MemoryLedger
 from adyton.ledger.on_demand import LedgerOnDemand
 from adyton.ledger.sqlite import SqliteLedger
 
 __all__ = [
+    "Cap",
     "Charged",
     "Header",
     "Ledger",

@@ -13,18 +13,17 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
+from adyton.ledger.cap import Cap
+from adyton.ledger.checks import check_amount, check_request, check_text
 
 FORMAT = 1
 CURRENCIES = ("gdp", "zcdp", "pure")
-_LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
-_LARGEST_NUMBER = 2**63 - 1
-_LONGEST_REQUEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Header:
         check_text(self.salt, "the salt of the ledger")
         if self.currency not in CURRENCIES:
             raise InvalidRequest(f"a currency is one of {', '.join(CURRENCIES)}, not {self.currency!r}")
-        _check_amount(self.limit, "the limit", least=1)
+        check_amount(self.limit, "the limit", least=1)
 
     @classmethod
     def fresh(cls, study: str, currency: str, limit: int) -> Header:
@@ -55,20 +54,25 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be charged.  An order that could give budget back cannot be made at all."""
+    """What is to be charged.  An order that could give budget back cannot be made at all.
+
+    ``cap`` is a condition of the charge and no part of what is charged: it is neither stored nor compared,
+    so that a retry finds its receipt although the cap has been reached since.
+    """
 
     question: str
     detail: str
     amount: int
     radius: int
     request: str | None = None
+    cap: Cap | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_text(self.question, "the question")
         check_text(self.detail, "the detail of a charge")
-        _check_amount(self.amount, "the amount of a charge", least=1)
-        _check_amount(self.radius, "the radius of a charge", least=0)
-        _check_request(self.request)
+        check_amount(self.amount, "the amount of a charge", least=1)
+        check_amount(self.radius, "the radius of a charge", least=0)
+        check_request(self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Ledger(Protocol):
     def header(self) -> Header: ...
 
     def charge(self, order: Order) -> Charged:
-        """Check the limit and append, in one step.  A refusal leaves no trace."""
+        """Check the limit and the order's cap and append, in one step.  A refusal leaves no trace."""
         ...
 
     def remember(self, number: int, answer: str) -> str:
@@ -171,15 +175,17 @@ class Ledger(Protocol):
 
 
 def next_receipt(header: Header, last: Receipt | None, order: Order, asked_at: str) -> Receipt:
-    """The receipt that follows ``last``, or a refusal."""
-    spent = last.spent if last else 0
+    """The receipt that follows ``last``, or a refusal: beyond the limit, or beyond the order's own cap."""
+    spent, spent_radius, number = (last.spent, last.spent_radius, last.number) if last else (0, 0, 0)
     if spent + order.amount > header.limit:
         raise _refusal(header, spent, order.amount)
+    if order.cap is not None:
+        order.cap.check(number, spent_radius, order.radius)
     return Receipt(
-        number=last.number + 1 if last else 1,
-        order=order,
+        number=number + 1,
+        order=replace(order, cap=None),
         spent=spent + order.amount,
-        spent_radius=(last.spent_radius if last else 0) + order.radius,
+        spent_radius=spent_radius + order.radius,
         asked_at=asked_at,
         previous=last.digest if last else header.digest,
     )
@@ -238,41 +244,6 @@ def is_next_note(receipt: Receipt, index: int, written: int) -> bool:
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def check_text(value: object, what: str) -> None:
-    """Text that every store gives back unchanged: half a surrogate pair or a zero byte may not survive."""
-    try:
-        plain = isinstance(value, str) and b"\0" not in value.encode()
-    except UnicodeEncodeError:
-        plain = False
-    if not plain:
-        raise InvalidRequest(f"{what} must be plain Unicode text")
-
-
-def check_number(number: object) -> None:
-    if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
-        raise InvalidRequest("the number of a receipt is a whole number from 1 on")
-
-
-def check_index(index: object) -> None:
-    if type(index) is not int or not 0 <= index <= _LARGEST_NUMBER:
-        raise InvalidRequest("the index of a note is a whole number from 0 on")
-
-
-def _check_amount(value: object, what: str, least: int) -> None:
-    # "type is int" and not isinstance: True is an instance of int, and a float may be nan or was rounded.
-    if type(value) is not int:
-        raise InvalidRequest(f"{what} must be a whole number of units, not a {type(value).__name__}")
-    if not least <= value <= _LARGEST_AMOUNT:
-        raise InvalidRequest(f"{what} must be at least {least} and of sensible size")
-
-
-def _check_request(request: object) -> None:
-    if request is None:
-        return
-    if not isinstance(request, str) or not request.isprintable() or not 1 <= len(request) <= _LONGEST_REQUEST:
-        raise InvalidRequest(f"a request id must be 1 to {_LONGEST_REQUEST} printable characters")
 
 
 def _refusal(header: Header, spent: int, amount: int) -> BudgetRefused:

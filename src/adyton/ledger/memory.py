@@ -15,9 +15,6 @@ from adyton.ledger.base import (
     Receipt,
     Verification,
     charged_before,
-    check_index,
-    check_number,
-    check_text,
     is_next_note,
     next_receipt,
     note_digest,
@@ -25,6 +22,7 @@ from adyton.ledger.base import (
     question_digest,
     replay,
 )
+from adyton.ledger.checks import check_index, check_number, check_text
 
 
 class MemoryLedger:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from adyton.ledger.base import Charged, Header, Order, Receipt, Verification, replay
+from adyton.ledger.base import Charged, Header, Order, Receipt, Verification, next_receipt, now, replay
 from adyton.ledger.sqlite import SqliteLedger
 
 
@@ -29,6 +29,8 @@ class LedgerOnDemand:
         return file.header if file else self._unwritten
 
     def charge(self, order: Order) -> Charged:
+        if self._written() is None:
+            next_receipt(self._unwritten, None, order, now())  # what is refused leaves no file either
         return self._opened().charge(order)
 
     def remember(self, number: int, answer: str) -> str:

@@ -7,12 +7,8 @@ The file must be on a local disk: write-ahead logging needs memory that all its 
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import threading
-import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
@@ -25,15 +21,13 @@ from adyton.ledger.base import (
     Verification,
     answer_digest,
     charged_before,
-    check_index,
-    check_number,
-    check_text,
     next_receipt,
     now,
     question_digest,
     replay,
 )
-from adyton.ledger.sqlite_file import connect, failed, identity, make_file
+from adyton.ledger.checks import check_index, check_number, check_text
+from adyton.ledger.sqlite_file import make_file
 from adyton.ledger.sqlite_notes import (
     add_note,
     check_notes,
@@ -41,32 +35,24 @@ from adyton.ledger.sqlite_notes import (
     numbers_with_notes,
     read_notes,
 )
+from adyton.ledger.sqlite_rows import append, check_answer, find, page_after, read_answer, read_header
+from adyton.ledger.sqlite_session import SqliteSession
 
 _PAGE = 500  # rows read at once when the whole history is read
-_RECEIPT = (
-    "SELECT number, question, detail, amount, radius, request, "
-    "spent, spent_radius, asked_at, previous, digest FROM receipts WHERE "
-)
 
 
-class SqliteLedger:
+class SqliteLedger(SqliteSession):
     """The contract of ``Ledger`` over a file.
 
     ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).absolute()
-        self._file = identity(self.path)
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = os.getpid()
-        self._closed = False
+        super().__init__(path)
         self._seen: Receipt | None = None
-        _watch(self)
         try:
             with self._session() as connection:
-                self.header = _read_header(connection)
+                self.header = read_header(connection)
         except BaseException:
             self.close()
             raise
@@ -103,11 +89,11 @@ class SqliteLedger:
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:
             if order.request is not None:
-                earlier = _find(connection, "request = ?", order.request)
+                earlier = find(connection, "request = ?", order.request)
                 if earlier is not None:
                     return charged_before(earlier, order)
             receipt = next_receipt(self.header, self._last(connection), order, now())
-            _append(connection, receipt)
+            append(connection, receipt)
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
@@ -115,10 +101,10 @@ class SqliteLedger:
         check_number(number)
         check_text(answer, "an answer")
         with self._transaction() as connection:
-            receipt = _find(connection, "number = ?", number)
+            receipt = find(connection, "number = ?", number)
             if receipt is None:
                 raise InvalidRequest(f"there is no receipt {number}")
-            stored = _read_answer(connection, receipt)
+            stored = read_answer(connection, receipt)
             if stored is not None:
                 return stored
             order = receipt.order
@@ -130,15 +116,15 @@ class SqliteLedger:
     def recall(self, number: int) -> str | None:
         check_number(number)
         with self._session() as connection:
-            receipt = _find(connection, "number = ?", number)
-            return _read_answer(connection, receipt) if receipt else None
+            receipt = find(connection, "number = ?", number)
+            return read_answer(connection, receipt) if receipt else None
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         check_number(number)
         check_index(index)
         check_text(text, "a note")
         with self._transaction() as connection:
-            receipt = _find(connection, "number = ?", number)
+            receipt = find(connection, "number = ?", number)
             if receipt is None:
                 raise InvalidRequest(f"there is no receipt {number}")
             make_notes(connection)
@@ -148,20 +134,20 @@ class SqliteLedger:
         check_number(number)
         check_index(first)
         with self._session() as connection:
-            receipt = _find(connection, "number = ?", number)
+            receipt = find(connection, "number = ?", number)
             return read_notes(connection, receipt, first) if receipt else []
 
     def receipt(self, number: int) -> Receipt | None:
         check_number(number)
         with self._session() as connection:
-            return _find(connection, "number = ?", number)
+            return find(connection, "number = ?", number)
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         newest = "SELECT number FROM answers WHERE question = ? ORDER BY number DESC LIMIT 1"
         with self._session() as connection:
             row = connection.execute(newest, (question_digest(question, detail, amount),)).fetchone()
-            receipt = _find(connection, "number = ?", row[0]) if row else None
-            answer = _read_answer(connection, receipt) if receipt else None
+            receipt = find(connection, "number = ?", row[0]) if row else None
+            answer = read_answer(connection, receipt) if receipt else None
         if receipt is None or answer is None:
             return None
         # The index is not part of the chain: believe the receipt, not the row that led to it.
@@ -172,7 +158,7 @@ class SqliteLedger:
 
     def requested(self, request: str) -> Receipt | None:
         with self._session() as connection:
-            return _find(connection, "request = ?", request)
+            return find(connection, "request = ?", request)
 
     def spent(self) -> int:
         last = self._newest()
@@ -199,7 +185,7 @@ class SqliteLedger:
 
     def verify(self, expected_head: str | None = None) -> Verification:
         with self._session() as connection:
-            if _read_header(connection) != self.header:
+            if read_header(connection) != self.header:
                 raise LedgerCorrupt("the header of the ledger was exchanged")
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise LedgerCorrupt("the file of the ledger is damaged")
@@ -209,28 +195,22 @@ class SqliteLedger:
         self._newest()  # also compares with the last receipt that this process has seen
         return found
 
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            self._disconnect()
-
     def _newest(self) -> Receipt | None:
         with self._session() as connection:
             return self._last(connection)
 
     def _last(self, connection: sqlite3.Connection) -> Receipt | None:
         """The last receipt, its digest computed anew; what this process saw earlier must still be there."""
-        last = _find(connection, "true ORDER BY number DESC LIMIT 1")
+        last = find(connection, "true ORDER BY number DESC LIMIT 1")
         seen = self._seen
-        if seen is not None and _find(connection, "number = ?", seen.number) != seen:
+        if seen is not None and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
         self._seen = last
         return last
 
     def _page(self, after: int) -> list[Receipt]:
         with self._session() as connection:
-            rows = connection.execute(_RECEIPT + "number > ? ORDER BY number LIMIT ?", (after, _PAGE))
-            return [_to_receipt(row) for row in rows]
+            return page_after(connection, after, _PAGE)
 
     def _check_answers(self) -> None:
         number = 0
@@ -239,7 +219,7 @@ class SqliteLedger:
             with self._session() as connection:
                 page = [row[0] for row in connection.execute(numbers, (number, _PAGE))]
                 for number in page:
-                    _check_answer(connection, number)
+                    check_answer(connection, number)
             if not page:
                 return
 
@@ -248,46 +228,7 @@ class SqliteLedger:
             numbers = numbers_with_notes(connection)
         for number in numbers:  # one receipt at a time, so that a long stream does not hold the lock
             with self._session() as connection:
-                check_notes(connection, _find(connection, "number = ?", number), number)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._session() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
-                raise
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def _session(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time.  Fails closed."""
-        with self._lock:
-            try:
-                yield self._connected()
-            except sqlite3.Error as fault:
-                self._disconnect()  # rolls back whatever was not committed
-                raise failed(self.path, fault) from fault
-
-    def _connected(self) -> sqlite3.Connection:
-        if self._closed:
-            raise LedgerCorrupt(f"the ledger {self.path.name} is closed; nothing was answered")
-        # A charge in a file that has lost its name, or its place to a backup, would be forgotten.
-        if identity(self.path) != self._file:
-            raise LedgerCorrupt(f"the ledger {self.path.name} was moved or replaced; nothing was answered")
-        if self._connection is None:
-            self._connection, self._process = connect(self.path), os.getpid()
-        if self._process != os.getpid():
-            raise LedgerCorrupt(f"open the ledger {self.path.name} after the fork; nothing was answered")
-        return self._connection
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(sqlite3.Error):  # every caller either raises already or has nothing left to write
-                connection.close()
+                check_notes(connection, find(connection, "number = ?", number), number)
 
 
 def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) -> None:
@@ -312,104 +253,3 @@ def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) ->
 def _same_limit(theirs: int, ours: int) -> bool:
     """The last digits of a conversion may differ between versions of a library; the written limit rules."""
     return abs(theirs - ours) * 10**6 <= ours
-
-
-def _read_header(connection: sqlite3.Connection) -> Header:
-    rows = connection.execute('SELECT study, currency, "limit", salt, digest FROM header').fetchall()
-    try:
-        ((study, currency, limit, salt, digest),) = rows
-        header = Header(study, currency, int(limit), salt)
-    except (ValueError, TypeError, InvalidRequest):
-        raise LedgerCorrupt("the header of the ledger is damaged") from None
-    first = _find(connection, "number = 1")
-    if header.digest != digest or (first is not None and first.previous != digest):
-        raise LedgerCorrupt("the header of the ledger was changed")
-    return header
-
-
-def _append(connection: sqlite3.Connection, receipt: Receipt) -> None:
-    order = receipt.order
-    row = (
-        receipt.number,
-        order.question,
-        order.detail,
-        str(order.amount),
-        str(order.radius),
-        order.request,
-        str(receipt.spent),
-        str(receipt.spent_radius),
-        receipt.asked_at,
-        receipt.previous,
-        receipt.digest,
-    )
-    connection.execute("INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def _find(connection: sqlite3.Connection, where: str, *values: str | int) -> Receipt | None:
-    row = connection.execute(_RECEIPT + where, values).fetchone()
-    return None if row is None else _to_receipt(row)
-
-
-def _to_receipt(row: tuple[int, str, str, str, str, str | None, str, str, str, str, str]) -> Receipt:
-    """A row as the receipt it was, if its digest says so."""
-    number, question, detail, amount, radius, request, spent, spent_radius, asked_at, previous, digest = row
-    try:
-        order = Order(question, detail, int(amount), int(radius), request)
-        receipt = Receipt(number, order, int(spent), int(spent_radius), asked_at, previous)
-        intact = receipt.digest == digest
-    except (ValueError, TypeError, InvalidRequest):
-        intact = False
-    if not intact:
-        raise LedgerCorrupt(f"receipt {number} of the ledger was changed")
-    return receipt
-
-
-def _read_answer(connection: sqlite3.Connection, receipt: Receipt) -> str | None:
-    stored = "SELECT answer, digest FROM answers WHERE number = ?"
-    row = connection.execute(stored, (receipt.number,)).fetchone()
-    if row is None:
-        return None
-    answer, digest = row
-    if not isinstance(answer, str) or answer_digest(receipt, answer) != digest:
-        raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
-    return answer
-
-
-def _check_answer(connection: sqlite3.Connection, number: int) -> None:
-    receipt = _find(connection, "number = ?", number)
-    if receipt is None:
-        raise LedgerCorrupt(f"answer {number} of the ledger has lost its receipt")
-    _read_answer(connection, receipt)
-
-
-# SQLite notes in memory which file locks its process holds, and a fork copies the notes but not the locks:
-# the child would write into a log that others may delete.  So connections are closed before a fork, and each
-# of the two processes opens its own when it needs one.
-
-_forking = threading.Lock()
-_watched: weakref.WeakSet[SqliteLedger] = weakref.WeakSet()
-_paused: list[SqliteLedger] = []
-
-
-def _watch(ledger: SqliteLedger) -> None:
-    with _forking:
-        _watched.add(ledger)
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    _paused.extend(_watched)
-    for ledger in _paused:
-        ledger._lock.acquire()
-        ledger._disconnect()
-
-
-def _after_fork() -> None:
-    for ledger in _paused:
-        ledger._lock.release()
-    _paused.clear()
-    _forking.release()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

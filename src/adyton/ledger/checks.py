@@ -1,0 +1,44 @@
+"""What may stand in a ledger: text and whole numbers that every store gives back unchanged."""
+
+from __future__ import annotations
+
+from adyton.errors import InvalidRequest
+
+_LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
+_LARGEST_NUMBER = 2**63 - 1
+_LONGEST_REQUEST = 200
+
+
+def check_text(value: object, what: str) -> None:
+    """Text that every store gives back unchanged: half a surrogate pair or a zero byte may not survive."""
+    try:
+        plain = isinstance(value, str) and b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        plain = False
+    if not plain:
+        raise InvalidRequest(f"{what} must be plain Unicode text")
+
+
+def check_number(number: object) -> None:
+    if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
+        raise InvalidRequest("the number of a receipt is a whole number from 1 on")
+
+
+def check_index(index: object) -> None:
+    if type(index) is not int or not 0 <= index <= _LARGEST_NUMBER:
+        raise InvalidRequest("the index of a note is a whole number from 0 on")
+
+
+def check_amount(value: object, what: str, least: int) -> None:
+    # "type is int" and not isinstance: True is an instance of int, and a float may be nan or was rounded.
+    if type(value) is not int:
+        raise InvalidRequest(f"{what} must be a whole number of units, not a {type(value).__name__}")
+    if not least <= value <= _LARGEST_AMOUNT:
+        raise InvalidRequest(f"{what} must be at least {least} and of sensible size")
+
+
+def check_request(request: object) -> None:
+    if request is None:
+        return
+    if not isinstance(request, str) or not request.isprintable() or not 1 <= len(request) <= _LONGEST_REQUEST:
+        raise InvalidRequest(f"a request id must be 1 to {_LONGEST_REQUEST} printable characters")
