@@ -22,7 +22,7 @@ import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import units_up
-from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger, sqlite_file
+from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, SqliteLedger, sqlite_file
 
 STUDY = "ab" * 32
 SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file
@@ -106,6 +106,34 @@ def test_A20_two_processes_never_overspend(path: Path) -> None:
         found = ledger.verify()
     assert accepted.value == found.receipts == limit // amount == 71
     assert found.spent == 497
+
+
+def spend_stability(path: Path, cap: Cap, times: int, start: Any, accepted: Any) -> None:
+    ledger = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10**6)
+    start.wait()  # the first charge makes the file, and also races
+    with closing(ledger):
+        for _ in range(times):
+            try:
+                ledger.charge(Order("count", "{}", 1, 7, None, cap))
+            except BudgetRefused:
+                continue
+            with accepted.get_lock():
+                accepted.value += 1
+
+
+@pytest.mark.parametrize("cap", [Cap(radius=500), Cap(questions=71)], ids=repr)
+def test_A20_two_processes_never_pass_a_cap(path: Path, cap: Cap) -> None:
+    """What comes after the cap would be paid for, and would have no population interval."""
+    start, accepted = SPAWN.Barrier(2), SPAWN.Value("i", 0)
+    clients = [SPAWN.Process(target=spend_stability, args=(path, cap, 50, start, accepted)) for _ in range(2)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join(60)
+    assert [client.exitcode for client in clients] == [0, 0]
+    with closing(SqliteLedger(path)) as ledger:
+        assert accepted.value == ledger.verify().receipts == 71
+        assert ledger.spent_radius() == 497
 
 
 def spend_around_forks(path: Path) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("adyton.testing.ledger", "adyton.testing.ledger_notes")
+pytest.register_assert_rewrite("adyton.testing")
 
-from adyton.errors import InvalidRequest, LedgerCorrupt  # noqa: E402
-from adyton.ledger import Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger  # noqa: E402
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt  # noqa: E402
+from adyton.ledger import Cap, Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger  # noqa: E402
 from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order  # noqa: E402
 
 STUDY = "ab" * 32
@@ -292,6 +292,29 @@ class TestLedgerOnDemand(LedgerContract):
         yield make
         for ledger in opened:
             ledger.close()
+
+    @pytest.fixture
+    def reopen(self) -> Iterator[Reopen]:
+        opened: list[LedgerOnDemand] = []
+
+        def again(ledger: Ledger) -> LedgerOnDemand:
+            assert isinstance(ledger, LedgerOnDemand)
+            limit = ledger._unwritten.limit
+            opened.append(LedgerOnDemand(ledger._path, study=STUDY, currency="gdp", limit=limit))
+            return opened[-1]
+
+        yield again
+        for ledger in opened:
+            ledger.close()
+
+    @pytest.mark.parametrize(
+        "refused", [order(11), order(radius=3, cap=Cap(radius=2)), order(cap=Cap(questions=0))]
+    )
+    def test_a_refused_first_charge_leaves_no_file(self, tmp_path: Path, refused: Order) -> None:
+        ledger = LedgerOnDemand(tmp_path / "new.ledger", study=STUDY, currency="gdp", limit=10)
+        with pytest.raises(BudgetRefused):
+            ledger.charge(refused)
+        assert list(tmp_path.iterdir()) == []
 
     def test_looking_leaves_nothing_behind_and_the_first_charge_makes_the_file(self, tmp_path: Path) -> None:
         path = tmp_path / "new.ledger"
