@@ -15,7 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text
 from adyton.show import Sheet, Shown, number
 
-Key = str | int | bool
+Key = str | int | bool | float
 _AT_ONCE = "for all answers of the study at once"
 
 

@@ -134,7 +134,15 @@ class BooleanColumn:
     kind: ClassVar[str] = "boolean"
 
 
-Column = IntegerColumn | RealColumn | DateColumn | CategoryColumn | BooleanColumn
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """Any text.  Nobody declared which values there are: they can only be found, and few of them safely."""
+
+    name: str
+    kind: ClassVar[str] = "text"
+
+
+Column = IntegerColumn | RealColumn | DateColumn | CategoryColumn | BooleanColumn | TextColumn
 
 
 def day_number(day: datetime.date) -> int:
@@ -154,11 +162,15 @@ def _check_bounds(name: str, low: int | Fraction, high: int | Fraction) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may be questioned.  ``rows`` is public: exact under ``replace``, else a round guess."""
+    """A table that may be questioned.  ``rows`` is public: exact under ``replace``, else a round guess.
+
+    ``person`` is the name of the column that says whose row it is; it can be counted, never looked at.
+    """
 
     name: str
     columns: tuple[Column, ...]
     rows: int | None = None
+    person: str | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ from adyton.schema import (
     IntegerColumn,
     RealColumn,
     Table,
+    TextColumn,
 )
 from adyton.validity.unequal import split_width
 
@@ -45,6 +46,7 @@ _COLUMN_KEYS: dict[str, tuple[str, ...]] = {
     "date": ("low", "high"),
     "category": ("values",),
     "boolean": (),
+    "text": (),
 }
 
 
@@ -237,7 +239,7 @@ def _column_facts(column: Column) -> list[object]:
     match column:
         case CategoryColumn(name, values):
             return [column.kind, name, list(values)]
-        case BooleanColumn(name):
+        case BooleanColumn(name) | TextColumn(name):
             return [column.kind, name]
         case _:
             lattice = column.lattice
@@ -335,6 +337,8 @@ def _column(name: str, raw: Any, notes: _Notes) -> Column:
             if not isinstance(raw["values"], list):
                 raise InvalidRequest(f'{where}.values must be a list, e.g. ["north", "south"]')
             return CategoryColumn(name, tuple(raw["values"]))
+        case "text":
+            return TextColumn(name)
         case _:
             return BooleanColumn(name)
 

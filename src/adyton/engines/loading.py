@@ -23,6 +23,7 @@ from adyton.schema import (
     Lattice,
     RealColumn,
     Table,
+    TextColumn,
 )
 
 Kind = Literal["integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant", "other"]
@@ -181,6 +182,8 @@ def loaded_value(column: Column, source: str, kind: Kind, dialect: Dialect) -> s
             return dialect.position(text, tuple(map(str, values)))
         case BooleanColumn():
             return _truth(source, kind, dialect)
+        case TextColumn():
+            return _text(source, dialect)
         case _:
             assert_never(column)
 

@@ -15,7 +15,7 @@ from adyton.query.nodes import (
     EVERY_ROW,
     Condition,
     Count,
-    GroupColumn,
+    Group,
     Mean,
     Measure,
     Number,
@@ -129,7 +129,7 @@ def _names(by: str | Sequence[str]) -> tuple[str, ...]:
     return (by,) if isinstance(by, str) else tuple(by)
 
 
-def _group_column(table: Table, name: str) -> GroupColumn:
+def _group_column(table: Table, name: str) -> Group:
     if not isinstance(name, str):
         raise InvalidRequest(f"by needs names of columns, not a {type(name).__name__}")
     column = table.column(name)

@@ -1,247 +1,126 @@
-"""The closed set of questions, as frozen values.
+"""The closed set of questions, as frozen values: measures, groups, and a question made of them.
 
-A node checks its parts when it is built and knows the public lattice of its value, so an ill-typed
-question, or one whose bounds are unknown, cannot exist.  Nothing happens when a question is built.
-Missing values follow SQL: a comparison with a missing value is neither true nor false, and a row
-contributes only where the condition is true and the value is present.
+Numbers and conditions on one row are in ``expressions``; they can be imported from here as well.  Nothing
+happens when a question is built, but an ill-typed one, or one whose bounds are unknown, cannot exist.
 """
 
 from __future__ import annotations
 
-import datetime
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_columns, check_names
-from adyton.schema import (
-    BooleanColumn,
-    CategoryColumn,
-    Column,
-    DateColumn,
-    IntegerColumn,
-    Lattice,
-    RealColumn,
-    Table,
-    common_grain,
-    day_number,
+from adyton.query.expressions import (
+    EVERY_ROW,
+    Always,
+    And,
+    Case,
+    Clip,
+    Comparable,
+    Compare,
+    Condition,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    Floor,
+    Indicator,
+    IsMissing,
+    IsTrue,
+    Lookup,
+    Negative,
+    Not,
+    Number,
+    OneOf,
+    Operator,
+    Or,
+    Part,
+    Plus,
+    Square,
+    Times,
+    ValueOf,
+    aligned,
+    all_of,
+    condition,
+    number,
 )
+from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
+
+__all__ = [
+    "EVERY_ROW",
+    "MOST_CELLS",
+    "Always",
+    "And",
+    "Bucket",
+    "Case",
+    "Cdf",
+    "Clip",
+    "Comparable",
+    "Compare",
+    "Condition",
+    "Constant",
+    "Count",
+    "CountPersons",
+    "DatePart",
+    "Day",
+    "DayOf",
+    "Extreme",
+    "Floor",
+    "Group",
+    "Indicator",
+    "IsMissing",
+    "IsTrue",
+    "Lookup",
+    "Mean",
+    "Measure",
+    "Negative",
+    "Not",
+    "Number",
+    "OneOf",
+    "Operator",
+    "Or",
+    "Part",
+    "Plus",
+    "Proportion",
+    "Quantile",
+    "Question",
+    "Square",
+    "Sum",
+    "SumOfPersons",
+    "Times",
+    "ValueOf",
+    "Variance",
+    "aligned",
+    "all_of",
+    "condition",
+    "group_values",
+    "middle_of_square",
+    "number",
+]
 
 MOST_CELLS = 1_000_000
-LARGEST_CONSTANT = 10**40
+MOST_POINTS = 1_000
+LARGEST_DENOMINATOR = 10_000
 
-_FIRST_DAY, _LAST_DAY = day_number(datetime.date.min), day_number(datetime.date.max)
 
-# Numbers -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ValueOf:
-    """The number in a column."""
-
-    column: IntegerColumn | RealColumn
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, IntegerColumn | RealColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a number")
-        _set_lattice(self, self.column.lattice)
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A number that the asker wrote."""
-
-    value: Fraction
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        parts = self.value.as_integer_ratio() if isinstance(self.value, Fraction) else ()
-        if not parts or max(map(abs, parts)) > LARGEST_CONSTANT:
-            raise InvalidRequest("a constant is a Fraction of whole numbers of at most 40 digits")
-        sign = (self.value > 0) - (self.value < 0)
-        _set_lattice(self, Lattice(abs(self.value) or Fraction(1), sign, sign))
-
-
-@dataclass(frozen=True, slots=True)
-class Plus:
-    left: Number
-    right: Number
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        a, b = aligned(self.left, self.right)
-        _set_lattice(self, Lattice(a.grain, a.low + b.low, a.high + b.high))
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    left: Number
-    right: Number
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        a, b = number(self.left).lattice, number(self.right).lattice
-        corners = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
-        _set_lattice(self, Lattice(a.grain * b.grain, min(corners), max(corners)))
-
-
-@dataclass(frozen=True, slots=True)
-class Negative:
-    inner: Number
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        a = number(self.inner).lattice
-        _set_lattice(self, Lattice(a.grain, -a.high, -a.low))
-
-
-@dataclass(frozen=True, slots=True)
-class Indicator:
-    """1 where ``condition`` is true, else 0; never missing.  SQL: CASE WHEN condition THEN 1 ELSE 0 END."""
-
-    condition: Condition
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        condition(self.condition)
-        _set_lattice(self, Lattice(Fraction(1), 0, 1))
-
-
-Number = ValueOf | Constant | Plus | Times | Negative | Indicator
-
-
-# Days ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class DayOf:
-    """The day in a date column, counted from 1970-01-01."""
-
-    column: DateColumn
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, DateColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a date")
-        _set_lattice(self, self.column.lattice)
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A day that the asker wrote."""
-
-    number: int
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.number, int) or not _FIRST_DAY <= self.number <= _LAST_DAY:
-            raise InvalidRequest("a day lies between 0001-01-01 and 9999-12-31")
-        _set_lattice(self, Lattice(Fraction(1), self.number, self.number))
-
-
-Comparable = Number | DayOf | Day
-
-
-# Conditions ----------------------------------------------------------------------------------------------
-
-Operator = Literal["<", "<=", "=", "<>", ">=", ">"]
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    left: Comparable
-    operator: Operator
-    right: Comparable
-
-    def __post_init__(self) -> None:
-        if self.operator not in get_args(Operator):
-            raise InvalidRequest(f"unknown comparison {self.operator!r}")
-        if isinstance(self.left, DayOf | Day) != isinstance(self.right, DayOf | Day):
-            raise InvalidRequest("a date can be compared only with a date")
-        if not isinstance(self.left, DayOf | Day):
-            aligned(self.left, self.right)  # type: ignore[arg-type]  # both are numbers, by the line above
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """True where the category is one of ``values``."""
-
-    column: CategoryColumn
-    values: tuple[str | int, ...]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, CategoryColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a category")
-        if not self.values:
-            raise InvalidRequest("IN needs at least one value")
-        unknown = [v for v in self.values if v not in self.column.values or isinstance(v, bool)]
-        if unknown:
-            declared = ", ".join(map(repr, self.column.values[:10]))
-            more = ", ..." if len(self.column.values) > 10 else ""
-            raise InvalidRequest(
-                f"{unknown[0]!r:.60} is not a declared value of {self.column.name!r} "
-                f"(declared: {declared}{more})"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class IsTrue:
-    column: BooleanColumn
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, BooleanColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not true or false")
-
-
-@dataclass(frozen=True, slots=True)
-class IsMissing:
-    """True where the column has no usable value; never itself missing."""
-
-    column: Column
-
-
-@dataclass(frozen=True, slots=True)
-class Always:
-    truth: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    inner: Condition
-
-    def __post_init__(self) -> None:
-        condition(self.inner)
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    parts: tuple[Condition, ...]
-
-    def __post_init__(self) -> None:
-        _check_parts(self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    parts: tuple[Condition, ...]
-
-    def __post_init__(self) -> None:
-        _check_parts(self.parts)
-
-
-Condition = Compare | OneOf | IsTrue | IsMissing | Always | Not | And | Or
-
-EVERY_ROW = Always(True)
-
-
-# Measures and questions ------------------------------------------------------------------------------------
+# Measures --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
     """How many rows."""
+
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class CountPersons:
+    """How many persons have such a row.  SQL: COUNT(DISTINCT person)."""
 
     where: Condition = EVERY_ROW
 
@@ -258,8 +137,36 @@ class Sum:
 
     def __post_init__(self) -> None:
         condition(self.where)
-        if not any((number(self.value).lattice.low, self.value.lattice.high)):
-            raise InvalidRequest("the sum of zeros is zero: there is nothing to ask")
+        _check_sum(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfPersons:
+    """Each person's own sum of ``value``, clipped to ``low..high``, added up over all persons.
+
+    Within groups a person's sum is taken in each group.  SQL: SUM(value, contribution_bounds_per_group =>
+    (low, high)).
+    """
+
+    value: Number
+    low: Fraction
+    high: Fraction
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        grain = number(self.value).lattice.grain
+        if any((bound / grain).denominator != 1 for bound in (self.low, self.high)):
+            raise InvalidRequest(f"the bounds of a person's sum must be whole multiples of its grain {grain}")
+        if not self.low < self.high:
+            raise InvalidRequest("the bounds of a person's sum need low < high")
+        _check_sum(self.value)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The bounds in steps of the value's grain."""
+        grain = self.value.lattice.grain
+        return int(self.low / grain), int(self.high / grain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +178,7 @@ class Mean:
 
     def __post_init__(self) -> None:
         condition(self.where)
-        if number(self.value).lattice.low == self.value.lattice.high:
-            raise InvalidRequest("the mean of a constant is that constant: there is nothing to ask")
+        _check_varies(self.value, "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,98 +193,181 @@ class Proportion:
         condition(self.where)
 
 
-Measure = Count | Sum | Mean | Proportion
-GroupColumn = CategoryColumn | BooleanColumn
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The mean squared distance of ``value`` from its mean, or the ``root`` of it: the standard deviation."""
+
+    value: Number
+    root: bool = False
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "variance")
+        middle_of_square(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """The least number that at least this ``fraction`` of the values do not exceed."""
+
+    value: Number
+    fraction: Fraction
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "quantile")
+        if not 0 < self.fraction < 1 or self.fraction.denominator > LARGEST_DENOMINATOR:
+            raise InvalidRequest(
+                "a quantile is asked for by a fraction above 0 and below 1, of at most four decimals"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """About the least or the greatest value: as far in from the end as the noise makes necessary."""
+
+    value: Number
+    which: Literal["least", "greatest"]
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "extreme")
+
+
+@dataclass(frozen=True, slots=True)
+class Cdf:
+    """For each of ``points``, which rise, the fraction of values that do not exceed it."""
+
+    value: Number
+    points: tuple[Fraction, ...]
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "distribution")
+        if not 1 <= len(self.points) <= MOST_POINTS:
+            raise InvalidRequest(f"a distribution is asked for at 1 to {MOST_POINTS} points")
+        if any(a >= b for a, b in zip(self.points, self.points[1:], strict=False)):
+            raise InvalidRequest("the points of a distribution must rise")
+
+
+Measure = Count | CountPersons | Sum | SumOfPersons | Mean | Proportion | Variance | Quantile | Extreme | Cdf
+
+
+# Groups ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Groups by a number with few possible values: a bin, a part of a date, or a label that it stands for.
+
+    ``labels[i]`` names the value ``i``; without labels a group is named by its number.
+    """
+
+    name: str
+    value: Number
+    labels: tuple[str | int | bool, ...] | None = None
+
+    def __post_init__(self) -> None:
+        lattice = number(self.value).lattice
+        if lattice.high - lattice.low >= MOST_CELLS:
+            raise InvalidRequest(
+                f"{self.name!r} has {lattice.high - lattice.low + 1} possible values; at most {MOST_CELLS} "
+                "are groups: use wider bins, e.g. FLOOR(x / 10)"
+            )
+        if self.labels is not None and (lattice.low < 0 or lattice.high >= len(self.labels)):
+            raise InvalidRequest(f"{self.name!r} has a value without a label")
+
+
+Group = CategoryColumn | BooleanColumn | Bucket | TextColumn
+
+
+def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
+    """The possible values of a group, in the order in which answers list them."""
+    match group:
+        case BooleanColumn():
+            return (False, True)
+        case CategoryColumn():
+            return group.values
+        case Bucket(_, value, None):
+            grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
+            return tuple(_plain(step * grain) for step in range(low, high + 1))
+        case Bucket(_, value, labels):
+            assert labels is not None
+            return labels[value.lattice.low : value.lattice.high + 1]
+    raise InvalidRequest(f"the values of {group.name!r} are not declared")
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+# Questions -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``."""
+    """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``.
+
+    Of the groups in which a person has rows at most ``most_groups`` count, for measures of persons.
+    """
 
     table: Table
     measures: tuple[tuple[str, Measure], ...]
     where: Condition = EVERY_ROW
-    by: tuple[GroupColumn, ...] = ()
+    by: tuple[Group, ...] = ()
+    most_groups: int | None = None
 
     def __post_init__(self) -> None:
         condition(self.where)
         if not self.measures:
-            raise InvalidRequest("ask for at least one of COUNT, SUM, AVG, PROPORTION")
-        check_names([name for name, _ in self.measures], [column.name for column in self.by])
+            raise InvalidRequest("ask for at least one measure, such as COUNT(*) or AVG(column)")
+        check_names([name for name, _ in self.measures], [group.name for group in self.by])
         if not all(isinstance(measure, Measure) for _, measure in self.measures):
-            raise InvalidRequest("a question asks for Count, Sum, Mean or Proportion")
+            raise InvalidRequest("a question asks for Count, Sum, Mean, Proportion or another measure")
+        if len(self.measures) > 1 and any(isinstance(measure, Cdf) for _, measure in self.measures):
+            raise InvalidRequest("a distribution is asked for alone: it has a row for each of its points")
         check_columns(self.table, self.by, self.where, self.measures)
-        for column in self.by:
-            if not isinstance(column, CategoryColumn | BooleanColumn):
+        for group in self.by:
+            if not isinstance(group, Group):
                 raise InvalidRequest(
-                    f"GROUP BY needs a category or boolean column; {column.name!r} is {column.kind}"
+                    "GROUP BY needs a category, a boolean, a text, bins or parts of dates; "
+                    f"{group.name!r} is {group.kind}"
                 )
-        if self.cells > MOST_CELLS:
+        if self.most_groups is not None and (type(self.most_groups) is not int or self.most_groups < 1):
+            raise InvalidRequest("the groups of a person are limited to a whole number, at least 1")
+        if not self.finds_keys and self.cells > MOST_CELLS:
             raise InvalidRequest(f"the groups have {self.cells} cells; at most {MOST_CELLS} are answered")
+
+    @property
+    def finds_keys(self) -> bool:
+        """Whether a group has values that nobody declared, so that they must be found in the data."""
+        return any(isinstance(group, TextColumn) for group in self.by)
 
     @property
     def cells(self) -> int:
         """The number of groups: all combinations of declared values, whether they occur or not."""
         product = 1
-        for column in self.by:
-            product *= len(group_values(column))
+        for group in self.by:
+            product *= len(group_values(group))
         return product
 
 
-def group_values(column: GroupColumn) -> tuple[str, ...] | tuple[int, ...] | tuple[bool, ...]:
-    """The declared values of a grouping column, in the order in which answers list them."""
-    return (False, True) if isinstance(column, BooleanColumn) else column.values
+def middle_of_square(value: Number) -> Number:
+    """The squared distance from the middle of the bounds, on which a variance rests."""
+    lattice = value.lattice
+    middle = (lattice.low + lattice.high) * lattice.grain / 2
+    return Square(value if not middle else Plus(value, Constant(-middle)))
 
 
-# Checks -------------------------------------------------------------------------------------------------
+def _check_sum(value: Number) -> None:
+    if not any((number(value).lattice.low, value.lattice.high)):
+        raise InvalidRequest("the sum of zeros is zero: there is nothing to ask")
 
 
-def number(node: Number) -> Number:
-    """``node``, if it is a number."""
-    if not isinstance(node, Number):
-        raise InvalidRequest(f"a number is needed here, not {_describe(node)}")
-    return node
-
-
-def condition(node: Condition) -> Condition:
-    """``node``, if it is a condition."""
-    if not isinstance(node, Condition):
-        raise InvalidRequest(f"a condition is needed here, not {_describe(node)}")
-    return node
-
-
-def aligned(left: Number, right: Number) -> tuple[Lattice, Lattice]:
-    """The lattices of both on their common grain."""
-    a, b = number(left).lattice, number(right).lattice
-    grain = common_grain(a.grain, b.grain)
-    return a.scaled(int(a.grain / grain)), b.scaled(int(b.grain / grain))
-
-
-def all_of(*parts: Condition) -> Condition:
-    """The conjunction, without the parts that say nothing."""
-    said = tuple(part for part in parts if part != EVERY_ROW)
-    return said[0] if len(said) == 1 else And(said) if said else EVERY_ROW
-
-
-def _describe(node: object) -> str:
-    names = {DayOf: "a date", Day: "a date", str: "a text"}
-    if isinstance(node, Condition):
-        return "a condition"
-    if isinstance(node, Number):
-        return "a number"
-    return names.get(type(node), f"a {type(node).__name__}")
-
-
-def _check_parts(parts: tuple[Condition, ...]) -> None:
-    if not parts:
-        raise InvalidRequest("AND and OR need at least one condition")
-    for part in parts:
-        condition(part)
-
-
-def _set_lattice(node: object, lattice: Lattice) -> None:
-    if max(lattice.grain.numerator, lattice.grain.denominator) > LARGEST_CONSTANT:
-        raise InvalidRequest(
-            "an expression has a grain of more than 40 digits: use fewer or rounder constants"
-        )
-    object.__setattr__(node, "lattice", lattice)  # the one way to finish a frozen value
+def _check_varies(value: Number, what: str) -> None:
+    if number(value).lattice.low == value.lattice.high:
+        raise InvalidRequest(f"the {what} of a constant is known: there is nothing to ask")

@@ -242,7 +242,7 @@ class Source:
         column = self.column(node)
         if isinstance(column, CategoryColumn | BooleanColumn):
             return column
-        return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)
+        return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)  # type: ignore[arg-type]
 
     def _written_day(self, node: exp.Expr) -> Day:
         self.check_parts(node, "this", "to")

@@ -13,16 +13,26 @@ from typing import assert_never
 from adyton.query.nodes import (
     Always,
     And,
+    Bucket,
+    Case,
+    Cdf,
+    Clip,
     Comparable,
     Compare,
     Condition,
     Constant,
     Count,
+    CountPersons,
+    DatePart,
     Day,
     DayOf,
+    Extreme,
+    Floor,
+    Group,
     Indicator,
     IsMissing,
     IsTrue,
+    Lookup,
     Mean,
     Measure,
     Negative,
@@ -33,10 +43,14 @@ from adyton.query.nodes import (
     Or,
     Plus,
     Proportion,
+    Quantile,
     Question,
+    Square,
     Sum,
+    SumOfPersons,
     Times,
     ValueOf,
+    Variance,
 )
 from adyton.schema import day_of
 
@@ -51,15 +65,26 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
 def question_text(question: Question) -> str:
-    keys = [name_text(column.name) for column in question.by]
-    values = [f"{measure_text(measure)} AS {name_text(name)}" for name, measure in question.measures]
-    text = f"SELECT {', '.join(keys + values)} FROM {name_text(question.table.name)}"
+    keys = [name_text(group.name) for group in question.by]
+    listed = [_group_text(group) for group in question.by]
+    person = question.table.person or "person"
+    values = [f"{measure_text(measure, person)} AS {name_text(name)}" for name, measure in question.measures]
+    limited = (
+        f" WITH OPTIONS(max_groups_contributed = {question.most_groups})" if question.most_groups else ""
+    )
+    text = f"SELECT{limited} {', '.join(listed + values)} FROM {name_text(question.table.name)}"
     where = condition_text(question.where)
     text += f" WHERE {where}" if where != _EVERY_ROW else ""
     return text + (f" GROUP BY {', '.join(keys)}" if keys else "")
 
 
-def measure_text(measure: Measure) -> str:
+def _group_text(group: Group) -> str:
+    if not isinstance(group, Bucket):
+        return name_text(group.name)
+    return f"{number_text(group.value)} AS {name_text(group.name)}"
+
+
+def measure_text(measure: Measure, person: str = "person") -> str:
     match measure:
         case Count(where):
             text = "COUNT(*)"
@@ -69,6 +94,19 @@ def measure_text(measure: Measure) -> str:
             text = f"AVG({number_text(value)})"
         case Proportion(condition, where):
             text = f"PROPORTION({condition_text(condition)})"
+        case CountPersons(where):
+            text = f"COUNT(DISTINCT {name_text(person)})"
+        case SumOfPersons(value, low, high, where):
+            bounds = f"({fraction_text(low)}, {fraction_text(high)})"
+            text = f"SUM({number_text(value)}, contribution_bounds_per_group => {bounds})"
+        case Variance(value, root, where):
+            text = f"{'STDDEV' if root else 'VARIANCE'}({number_text(value)})"
+        case Quantile(value, fraction, where):
+            text = f"QUANTILE({number_text(value)}, {fraction_text(fraction)})"
+        case Extreme(value, which, where):
+            text = f"{'MIN' if which == 'least' else 'MAX'}({number_text(value)})"
+        case Cdf(value, points, where):
+            text = f"CDF({', '.join([number_text(value), *map(fraction_text, points)])})"
         case _:
             assert_never(measure)
     selected = condition_text(where)
@@ -92,6 +130,20 @@ def number_text(number: Comparable) -> str:
             return f"(- {number_text(inner)})" if constant is None else fraction_text(constant)
         case Indicator(condition):
             return f"CASE WHEN {condition_text(condition)} THEN 1 ELSE 0 END"
+        case Square(inner):
+            return f"SQUARE({number_text(inner)})"
+        case Clip(inner, low, high):
+            return f"CLAMP({number_text(inner)}, {fraction_text(low)}, {fraction_text(high)})"
+        case Floor(inner, step):
+            return f"FLOOR({number_text(inner)} / {fraction_text(step)})"
+        case Case(branches, otherwise):
+            whens = " ".join(f"WHEN {condition_text(c)} THEN {number_text(n)}" for c, n in branches)
+            return f"CASE {whens}{f' ELSE {number_text(otherwise)}' if otherwise is not None else ''} END"
+        case Lookup(column, numbers, grain):
+            listed = ", ".join("NULL" if n is None else fraction_text(n * grain) for n in numbers)
+            return f"LOOKUP({name_text(column.name)}, {listed})"
+        case DatePart(part, day):
+            return f"EXTRACT({part.upper()} FROM {number_text(day)})"
         case _:
             assert_never(number)
 

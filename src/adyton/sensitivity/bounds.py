@@ -5,7 +5,8 @@ A unit adds to the vector of one cell either nothing or a point of a box, and no
     C = {0}  united with  {e_cell (x) v : v in box, cell = 1..cells}
 
 With up to r rows a unit adds a sum of r such points, and every distance below is r times as long: no farther,
-by the triangle inequality, and as far, by the same point r times.
+by the triangle inequality, and as far, by the same point r times.  Where a unit's share of a cell is bounded,
+not its rows, it adds one point in each of up to ``touched`` cells instead.
 
 Privacy pays the *diameter*: the largest distance between the vectors of two neighbouring tables.
 Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbours.
@@ -30,30 +31,32 @@ class Sensitivity:
     cells: int
     neighbours: Neighbours
     rows: int = 1
+    touched: int = 1
 
     def l1_diameter(self, scales: Scales) -> Fraction:
         """Theorem: L1-SENSITIVITY."""
         farthest = sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
         if self.neighbours == "add-or-remove":
-            return self.rows * farthest
+            return self.rows * self.touched * farthest
         within_cell = sum((_length(b) / s for b, s in self._with(scales)), Fraction(0))
         across_cells = 2 * farthest if self.cells > 1 else farthest  # out of one cell and into another
-        return self.rows * max(within_cell, across_cells)
+        return self.rows * self.touched * max(within_cell, across_cells)
 
     def l2_diameter_squared(self, scales: Scales) -> Fraction:
         """Theorem: L2-SENSITIVITY."""
         farthest = sum(((_farthest(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
         if self.neighbours == "add-or-remove":
-            return self.rows**2 * farthest
+            return self.rows**2 * self.touched * farthest
         within_cell = sum(((_length(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
         across_cells = 2 * farthest if self.cells > 1 else farthest
-        return self.rows**2 * max(within_cell, across_cells)
+        return self.rows**2 * self.touched * max(within_cell, across_cells)
 
     def l1_radius(self, scales: Scales) -> Fraction:
         """Distance from the middle of the hull of C (one cell) or from 0 (several).  Theorem: L1-RADIUS."""
         if self.cells == 1:
             return self.rows * sum((Fraction(_hull(b)) / 2 / s for b, s in self._with(scales)), Fraction(0))
-        return self.rows * sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
+        farthest = sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
+        return self.rows * self.touched * farthest
 
     def l2_radius_squared(self, scales: Scales) -> Fraction:
         """Squared radius of a ball around C.  Any centre gives a valid one; the better of two is taken:
@@ -78,7 +81,9 @@ class Sensitivity:
         """The largest squared distance from ``centre``, the same in every cell, to a point of C."""
         inside = zero = Fraction(0)
         for (box, scale), c in zip(self._with(scales), centre, strict=True):
-            inside += (max((v - c) ** 2 for v in box) + (self.cells - 1) * c**2) / scale**2
+            inside += (
+                self.touched * max((v - c) ** 2 for v in box) + (self.cells - self.touched) * c**2
+            ) / scale**2
             zero += self.cells * c**2 / scale**2
         return max(inside, zero)
 

@@ -6,24 +6,34 @@ number of rows is public (replace) and nothing is filtered, a proportion needs n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
+from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import (
     EVERY_ROW,
+    MOST_CELLS,
+    Cdf,
     Condition,
     Count,
-    GroupColumn,
+    CountPersons,
+    Extreme,
+    Group,
     Indicator,
     Mean,
     Measure,
     Number,
     Proportion,
+    Quantile,
     Question,
     Sum,
+    SumOfPersons,
+    Variance,
     all_of,
+    middle_of_square,
 )
+from adyton.sensitivity.bins import binned, bins_of, upto
 from adyton.sensitivity.bounds import Sensitivity
 
 _MOST_STEPS_PER_ROW = 2**20
@@ -47,47 +57,119 @@ class Coordinate:
 
 
 @dataclass(frozen=True, slots=True)
+class Persons:
+    """Of each person, one number in a cell: the own sum, clipped to ``low..high``; ``groups`` cells at most.
+
+    Where nothing is summed the number is 1, for being there.
+    """
+
+    low: int
+    high: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The integers behind one measure: ``coordinates`` in each of the cells of ``by``.
 
     A row contributes to all coordinates or to none: where ``where`` is true and every value is present.
+    With ``persons`` there is a single coordinate, and what is added up is one number of each person.
     """
 
     name: str
     measure: Measure
     where: Condition
     coordinates: tuple[Coordinate, ...]
-    by: tuple[GroupColumn, ...]
+    by: tuple[Group, ...]
     sensitivity: Sensitivity
     public_rows: int | None = None
+    persons: Persons | None = None
 
 
 def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
-    """One reading for each measure, in order."""
-    return tuple(_reading(name, measure, question, unit) for name, measure in question.measures)
+    """The readings of all measures, in order."""
+    return tuple(
+        reading
+        for name, measure in question.measures
+        for reading in readings_for(name, measure, question, unit)
+    )
 
 
-def _reading(name: str, measure: Measure, question: Question, unit: PrivacyUnit) -> Reading:
+def readings_for(name: str, measure: Measure, question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
+    """What must be read for one measure.  A variance is read as two means; a quantile as a histogram."""
     where = all_of(question.where, measure.where)
-    public_rows = None
+
+    def rows(where: Condition, *coordinates: Coordinate, public_rows: int | None = None) -> Reading:
+        boxes = tuple(coordinate.box for coordinate in coordinates)
+        sensitivity = Sensitivity(boxes, cells_of(question), unit.neighbours, unit.rows)
+        return Reading(name, measure, where, coordinates, question.by, sensitivity, public_rows)
+
     match measure:
         case Count():
-            coordinates: tuple[Coordinate, ...] = (Coordinate(),)
+            return (rows(where, Coordinate()),)
+        case CountPersons() | SumOfPersons():
+            return (_of_persons(name, measure, where, question, unit),)
         case Sum(value):
-            coordinates = (Coordinate(value),)
+            return (rows(where, Coordinate(value)),)
         case Mean(value):
-            coordinates = _centred_and_counted(value)
+            return (rows(where, *_centred_and_counted(value)),)
         case Proportion(condition):
-            public_rows = _public_denominator(where, question, unit)
-            if public_rows is None:
-                coordinates = _centred_and_counted(Indicator(condition))
-            else:
-                where, coordinates = condition, (Coordinate(),)
+            known = _public_denominator(where, question, unit)
+            if known is None:
+                return (rows(where, *_centred_and_counted(Indicator(condition))),)
+            return (rows(condition, Coordinate(), public_rows=known),)
+        case Variance(value):
+            both = (value, middle_of_square(value))
+            return tuple(rows(where, *_centred_and_counted(one)) for one in both)
+        case Quantile() | Extreme():
+            return (_searched(name, measure, where, question, unit),)
+        case Cdf(value, points):
+            whole = rows(where, Coordinate())
+            return (replace(whole, by=(*question.by, upto(value, points))),)
         case _:
             assert_never(measure)
-    boxes = tuple(coordinate.box for coordinate in coordinates)
-    sensitivity = Sensitivity(boxes, question.cells, unit.neighbours, unit.rows)
-    return Reading(name, measure, where, coordinates, question.by, sensitivity, public_rows)
+
+
+def cells_of(question: Question) -> int:
+    """How many groups there can be, where that is public; else more than any answer has."""
+    return MOST_CELLS if question.finds_keys else question.cells
+
+
+def _of_persons(
+    name: str, measure: CountPersons | SumOfPersons, where: Condition, question: Question, unit: PrivacyUnit
+) -> Reading:
+    if unit.person is None:
+        raise InvalidRequest("persons are counted only where the privacy unit is a person; here it is a row")
+    cells = cells_of(question)
+    groups = min(unit.rows, cells, question.most_groups or cells)
+    if isinstance(measure, CountPersons):
+        coordinate, low, high = Coordinate(), 1, 1
+    else:
+        coordinate, (low, high) = Coordinate(measure.value), measure.steps
+    sensitivity = Sensitivity(((low, high),), cells, unit.neighbours, touched=groups)
+    persons = Persons(low, high, groups)
+    return Reading(name, measure, where, (coordinate,), question.by, sensitivity, None, persons)
+
+
+def _searched(
+    name: str, measure: Quantile | Extreme, where: Condition, question: Question, unit: PrivacyUnit
+) -> Reading:
+    """The rows of each bin.  What gets noise is not they but, again and again, whether a value is too small:
+    a row adds ``times - minus`` where its own value is not above it, and ``-minus`` where it is.
+    """
+    cells, lattice = cells_of(question), measure.value.lattice
+    times, minus = search_weights(measure)
+    inside, bins = binned(measure.value, bins_of(lattice.low, lattice.high, cells))
+    sensitivity = Sensitivity(((-minus, times - minus),), cells, unit.neighbours, unit.rows)
+    where = all_of(where, inside)
+    return Reading(name, measure, where, (Coordinate(),), (*question.by, bins), sensitivity)
+
+
+def search_weights(measure: Quantile | Extreme) -> tuple[int, int]:
+    """``times`` and ``minus``: times * (rows not above) - minus * (all rows) rises through the target."""
+    if isinstance(measure, Quantile):
+        return measure.fraction.denominator, measure.fraction.numerator
+    return (1, 0) if measure.which == "least" else (1, 1)
 
 
 def _centred_and_counted(value: Number) -> tuple[Coordinate, Coordinate]:

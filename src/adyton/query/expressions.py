@@ -1,0 +1,418 @@
+"""Numbers and conditions on one row, as frozen values.
+
+A node checks its parts when it is built and knows the public lattice of its value, so an ill-typed
+expression, or one whose bounds are unknown, cannot exist.
+Missing values follow SQL: a comparison with a missing value is neither true nor false, and a row
+contributes only where the condition is true and the value is present.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from math import floor
+from typing import Literal, get_args
+
+from adyton.errors import InvalidRequest
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    Lattice,
+    RealColumn,
+    common_grain,
+    day_number,
+    day_of,
+)
+
+LARGEST_CONSTANT = 10**40
+
+_FIRST_DAY, _LAST_DAY = day_number(datetime.date.min), day_number(datetime.date.max)
+
+# Numbers -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOf:
+    """The number in a column."""
+
+    column: IntegerColumn | RealColumn
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, IntegerColumn | RealColumn):
+            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a number")
+        _set_lattice(self, self.column.lattice)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that the asker wrote."""
+
+    value: Fraction
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parts = self.value.as_integer_ratio() if isinstance(self.value, Fraction) else ()
+        if not parts or max(map(abs, parts)) > LARGEST_CONSTANT:
+            raise InvalidRequest("a constant is a Fraction of whole numbers of at most 40 digits")
+        sign = (self.value > 0) - (self.value < 0)
+        _set_lattice(self, Lattice(abs(self.value) or Fraction(1), sign, sign))
+
+
+@dataclass(frozen=True, slots=True)
+class Plus:
+    left: Number
+    right: Number
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a, b = aligned(self.left, self.right)
+        _set_lattice(self, Lattice(a.grain, a.low + b.low, a.high + b.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    left: Number
+    right: Number
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a, b = number(self.left).lattice, number(self.right).lattice
+        corners = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
+        _set_lattice(self, Lattice(a.grain * b.grain, min(corners), max(corners)))
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    inner: Number
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a = number(self.inner).lattice
+        _set_lattice(self, Lattice(a.grain, -a.high, -a.low))
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """``inner * inner``, which is never negative: a product of two numbers would not know."""
+
+    inner: Number
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a = number(self.inner).lattice
+        ends = (a.low**2, a.high**2)
+        least = 0 if a.low <= 0 <= a.high else min(ends)
+        _set_lattice(self, Lattice(a.grain**2, least, max(ends)))
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """``inner``, or the nearer of two bounds where it lies beyond them.  SQL: CLAMP(inner, low, high)."""
+
+    inner: Number
+    low: Fraction
+    high: Fraction
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a = number(self.inner).lattice
+        steps = (self.low / a.grain, self.high / a.grain)
+        if any(step.denominator != 1 for step in steps):
+            raise InvalidRequest(f"the bounds of CLAMP must be whole multiples of the grain {a.grain}")
+        low, high = (min(max(int(step), a.low), a.high) for step in steps)
+        if not self.low < self.high or not low < high:
+            raise InvalidRequest("the bounds of CLAMP leave no two values: give low < high, within the range")
+        _set_lattice(self, Lattice(a.grain, low, high))
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The greatest whole number that is at most ``inner / step``.  SQL: FLOOR(inner / step)."""
+
+    inner: Number
+    step: Fraction
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.step <= 0:
+            raise InvalidRequest("bins need a width above 0")
+        a = number(self.inner).lattice
+        ratio = a.grain / self.step
+        Lattice(Fraction(1), a.low * ratio.numerator, a.high * ratio.numerator)  # is computed on the way
+        Lattice(Fraction(1), 0, ratio.denominator)
+        _set_lattice(self, Lattice(Fraction(1), floor(a.low * ratio), floor(a.high * ratio)))
+
+
+@dataclass(frozen=True, slots=True)
+class Indicator:
+    """1 where ``condition`` is true, else 0; never missing.  SQL: CASE WHEN condition THEN 1 ELSE 0 END."""
+
+    condition: Condition
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        condition(self.condition)
+        _set_lattice(self, Lattice(Fraction(1), 0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The number behind the first condition that is true, else ``otherwise``; missing where that is None."""
+
+    branches: tuple[tuple[Condition, Number], ...]
+    otherwise: Number | None = None
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.branches:
+            raise InvalidRequest("CASE needs at least one WHEN")
+        for when, _ in self.branches:
+            condition(when)
+        numbers = [number(then) for _, then in self.branches]
+        numbers += [number(self.otherwise)] if self.otherwise is not None else []
+        grain = reduce(common_grain, (one.lattice.grain for one in numbers))
+        scaled = [one.lattice.scaled(int(one.lattice.grain / grain)) for one in numbers]
+        _set_lattice(self, Lattice(grain, min(s.low for s in scaled), max(s.high for s in scaled)))
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The number that a public list gives to each declared value of a category; None is missing.
+
+    ``numbers[i]`` belongs to ``column.values[i]`` and is counted in steps of ``grain``.
+    """
+
+    column: CategoryColumn
+    numbers: tuple[int | None, ...]
+    grain: Fraction = Fraction(1)
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, CategoryColumn) or len(self.numbers) != len(self.column.values):
+            raise InvalidRequest("a list of numbers needs one for each declared value of its category")
+        known = [one for one in self.numbers if one is not None]
+        if not known:
+            raise InvalidRequest(f"the list gives no number to any value of {self.column.name!r}")
+        _set_lattice(self, Lattice(self.grain, min(known), max(known)))
+
+
+Part = Literal["year", "quarter", "month", "day", "weekday"]
+_RANGES: dict[str, tuple[int, int]] = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "weekday": (1, 7)}
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart:
+    """A part of a day: its year, quarter, month, day of the month, or day of the week (Monday is 1)."""
+
+    part: Part
+    day: DayOf
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.part not in get_args(Part):
+            raise InvalidRequest(f"unknown part of a date {self.part!r}; known: {', '.join(get_args(Part))}")
+        if not isinstance(self.day, DayOf):
+            raise InvalidRequest(f"a {self.part} is taken from a date column")
+        first, last = day_of(self.day.lattice.low), day_of(self.day.lattice.high)
+        low, high = (first.year, last.year) if self.part == "year" else _RANGES[self.part]
+        _set_lattice(self, Lattice(Fraction(1), low, high))
+
+
+Number = (
+    ValueOf
+    | Constant
+    | Plus
+    | Times
+    | Negative
+    | Square
+    | Clip
+    | Floor
+    | Indicator
+    | Case
+    | Lookup
+    | DatePart
+)
+
+
+# Days ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DayOf:
+    """The day in a date column, counted from 1970-01-01."""
+
+    column: DateColumn
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, DateColumn):
+            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a date")
+        _set_lattice(self, self.column.lattice)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day that the asker wrote."""
+
+    number: int
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.number, int) or not _FIRST_DAY <= self.number <= _LAST_DAY:
+            raise InvalidRequest("a day lies between 0001-01-01 and 9999-12-31")
+        _set_lattice(self, Lattice(Fraction(1), self.number, self.number))
+
+
+Comparable = Number | DayOf | Day
+
+
+# Conditions ----------------------------------------------------------------------------------------------
+
+Operator = Literal["<", "<=", "=", "<>", ">=", ">"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    left: Comparable
+    operator: Operator
+    right: Comparable
+
+    def __post_init__(self) -> None:
+        if self.operator not in get_args(Operator):
+            raise InvalidRequest(f"unknown comparison {self.operator!r}")
+        if isinstance(self.left, DayOf | Day) != isinstance(self.right, DayOf | Day):
+            raise InvalidRequest("a date can be compared only with a date")
+        if not isinstance(self.left, DayOf | Day):
+            aligned(self.left, self.right)  # type: ignore[arg-type]  # both are numbers, by the line above
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """True where the category is one of ``values``."""
+
+    column: CategoryColumn
+    values: tuple[str | int, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, CategoryColumn):
+            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a category")
+        if not self.values:
+            raise InvalidRequest("IN needs at least one value")
+        unknown = [v for v in self.values if v not in self.column.values or isinstance(v, bool)]
+        if unknown:
+            declared = ", ".join(map(repr, self.column.values[:10]))
+            more = ", ..." if len(self.column.values) > 10 else ""
+            raise InvalidRequest(
+                f"{unknown[0]!r:.60} is not a declared value of {self.column.name!r} "
+                f"(declared: {declared}{more})"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class IsTrue:
+    column: BooleanColumn
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, BooleanColumn):
+            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not true or false")
+
+
+@dataclass(frozen=True, slots=True)
+class IsMissing:
+    """True where the column has no usable value; never itself missing."""
+
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    truth: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    inner: Condition
+
+    def __post_init__(self) -> None:
+        condition(self.inner)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Condition, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Condition, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
+
+
+Condition = Compare | OneOf | IsTrue | IsMissing | Always | Not | And | Or
+
+EVERY_ROW = Always(True)
+
+
+# Checks -------------------------------------------------------------------------------------------------
+
+
+def number(node: Number) -> Number:
+    """``node``, if it is a number."""
+    if not isinstance(node, Number):
+        raise InvalidRequest(f"a number is needed here, not {_describe(node)}")
+    return node
+
+
+def condition(node: Condition) -> Condition:
+    """``node``, if it is a condition."""
+    if not isinstance(node, Condition):
+        raise InvalidRequest(f"a condition is needed here, not {_describe(node)}")
+    return node
+
+
+def aligned(left: Number, right: Number) -> tuple[Lattice, Lattice]:
+    """The lattices of both on their common grain."""
+    a, b = number(left).lattice, number(right).lattice
+    grain = common_grain(a.grain, b.grain)
+    return a.scaled(int(a.grain / grain)), b.scaled(int(b.grain / grain))
+
+
+def all_of(*parts: Condition) -> Condition:
+    """The conjunction, without the parts that say nothing."""
+    said = tuple(part for part in parts if part != EVERY_ROW)
+    return said[0] if len(said) == 1 else And(said) if said else EVERY_ROW
+
+
+def _describe(node: object) -> str:
+    names = {DayOf: "a date", Day: "a date", str: "a text"}
+    if isinstance(node, Condition):
+        return "a condition"
+    if isinstance(node, Number):
+        return "a number"
+    return names.get(type(node), f"a {type(node).__name__}")
+
+
+def _check_parts(parts: tuple[Condition, ...]) -> None:
+    if not parts:
+        raise InvalidRequest("AND and OR need at least one condition")
+    for part in parts:
+        condition(part)
+
+
+def _set_lattice(node: object, lattice: Lattice) -> None:
+    if max(lattice.grain.numerator, lattice.grain.denominator) > LARGEST_CONSTANT:
+        raise InvalidRequest(
+            "an expression has a grain of more than 40 digits: use fewer or rounder constants"
+        )
+    object.__setattr__(node, "lattice", lattice)  # the one way to finish a frozen value
