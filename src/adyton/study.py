@@ -86,11 +86,32 @@ class Study:
     source: Path | str | None = None  # a file, or the address of a table in a database
     ledger: Path | None = None
     validity: Validity | None = None
+    keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
 
     def __post_init__(self) -> None:
         check_size(self.table.rows, self.unit, self.limit)
-        if self.filter.allowed(self.limit) < 1:
+        if not 0 <= self.keys_delta <= self.limit.delta:
+            raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
+        if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
+
+    @property
+    def noise_delta(self) -> Fraction:
+        """The part of delta that noise may use."""
+        return self.limit.delta - self.keys_delta
+
+    @property
+    def allowed(self) -> int:
+        """All that may ever be spent, in whole units."""
+        return self.units_for(self.limit.epsilon)
+
+    def units_for(self, epsilon: Fraction) -> int:
+        """What a release with this epsilon of its own may spend."""
+        return self.filter.allowed(Guarantee(epsilon, self.noise_delta))
+
+    def epsilon_of(self, units: int) -> float:
+        """The epsilon that is promised once these units are spent, rounded up."""
+        return self.filter.epsilon(units, self.noise_delta) if units else 0.0
 
     @property
     def filter(self) -> Filter:
@@ -107,6 +128,8 @@ class Study:
         if self.validity is not None:
             v = self.validity
             facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
+        if self.keys_delta:
+            facts.append(["keys_delta", str(self.keys_delta)])
         return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
 
 
@@ -152,7 +175,9 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes.check_keys(raw, "", ("table", "privacy", "columns", "validity"))
     table = notes.section(raw, "table", ("name", "source", "rows"))
     privacy = notes.section(
-        raw, "privacy", ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "filter")
+        raw,
+        "privacy",
+        ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "keys_delta", "filter"),
     )
     columns = notes.section(raw, "columns", None)
     unit = notes.attempt(lambda: _unit(privacy))
@@ -171,13 +196,19 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes.stop_if_any()
     return notes.final(
         lambda: Study(
-            Table(_known(name), tuple(column for column in parsed if column is not None), rows),
+            Table(
+                _known(name),
+                tuple(column for column in parsed if column is not None),
+                rows,
+                _known(unit).person,
+            ),
             _known(unit),
             _known(limit),
             _choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
             _known(source) if "://" in _known(source) else path.parent / _known(source),
             path.with_suffix(".ledger"),
             validity,
+            rational(privacy.get("keys_delta", 0), "privacy.keys_delta"),
         )
     )
 
