@@ -1,0 +1,87 @@
+"""The sections of columns: kinds, bounds and values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from adyton.errors import InvalidRequest
+from adyton.exact import positive, rational
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    TextColumn,
+)
+from adyton.study.notes import Notes, choice, date_at, whole
+
+FILL_IN = "FILL IN"
+_STEPS_OF_DEFAULT_GRAIN = 10_000
+
+_COLUMN_KEYS: dict[str, tuple[str, ...]] = {
+    "integer": ("low", "high"),
+    "real": ("low", "high", "grain"),
+    "date": ("low", "high"),
+    "category": ("values",),
+    "boolean": (),
+    "text": (),
+}
+
+
+def column_of(name: str, raw: Any, notes: Notes) -> Column:
+    where = f"columns.{name}"
+    if not isinstance(raw, dict):
+        raise InvalidRequest(f"{where} must be a section: [{where}]")
+    kind = choice(raw.get("kind"), f"{where}.kind", tuple(_COLUMN_KEYS))
+    notes.check_keys(raw, f"{where}.", ("kind", *_COLUMN_KEYS[kind]))
+    missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "grain")]
+    if missing:
+        listed = " and ".join(f"{where}.{key}" for key in missing)
+        raise InvalidRequest(f"{listed}: not filled in; {_WHAT_TO_WRITE[missing[0]]}")
+    match kind:
+        case "integer":
+            return IntegerColumn(name, whole(raw["low"], f"{where}.low"), whole(raw["high"], f"{where}.high"))
+        case "real":
+            low, high = (rational(raw[key], f"{where}.{key}") for key in ("low", "high"))
+            grain = (
+                positive(raw["grain"], f"{where}.grain")
+                if "grain" in raw
+                else _default_grain(name, low, high)
+            )
+            return RealColumn(name, low, high, grain)
+        case "date":
+            return DateColumn(
+                name, date_at(raw["low"], f"{where}.low"), date_at(raw["high"], f"{where}.high")
+            )
+        case "category":
+            if not isinstance(raw["values"], list):
+                raise InvalidRequest(f'{where}.values must be a list, e.g. ["north", "south"]')
+            return CategoryColumn(name, tuple(raw["values"]))
+        case "text":
+            return TextColumn(name)
+        case _:
+            return BooleanColumn(name)
+
+
+_WHAT_TO_WRITE = {
+    "low": "write the least and the greatest possible value, from public knowledge, not from the data",
+    "high": "write the greatest possible value, from public knowledge, not from the data",
+    "grain": "write the step to which values are rounded, or leave the key out",
+    "values": 'list the values the column may take, e.g. values = ["north", "south"]; others are missing',
+}
+
+
+def _default_grain(name: str, low: Fraction, high: Fraction) -> Fraction:
+    """The largest power of ten that divides the bounds and leaves at least ten thousand steps."""
+    if not low < high:
+        raise InvalidRequest(f"columns.{name}: low must be below high")
+    grain = Fraction(10) ** 40
+    while (
+        grain * _STEPS_OF_DEFAULT_GRAIN > high - low
+        or (low / grain).denominator * (high / grain).denominator > 1
+    ):
+        grain /= 10
+    return grain

@@ -1,0 +1,133 @@
+"""What a study is: a table, who is protected, and how much may ever be learned."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from adyton.accounting import Filter, filter_named
+from adyton.errors import InvalidRequest
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
+
+# Where nobody says how many rows there are, delta must be small enough for a hundred million.
+_ROWS_WHERE_PRIVATE = 10**8
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """What the population intervals of a study rest on, fixed before the first question.
+
+    Either a cap on what all questions together may spend of stability (mu0), or how many questions there will
+    be and the tolerance for each.  Beyond it a question is refused, or answered without the interval.
+    """
+
+    confidence: Fraction
+    stability: Fraction | None = None
+    questions: int | None = None
+    tolerance: Fraction | None = None
+    beyond: Literal["refuse", "answer"] = "refuse"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1:
+            raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
+        if (self.stability is None) == (self.tolerance is None):
+            raise InvalidRequest(
+                "give either validity.stability, or validity.tolerance and validity.questions"
+            )
+        if self.tolerance is not None and self.questions is None:
+            raise InvalidRequest("validity.tolerance needs validity.questions")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What may be asked of which table, and how much may ever be learned about one unit of it."""
+
+    table: Table
+    unit: PrivacyUnit
+    limit: Guarantee
+    filter_name: str = "gdp"
+    source: Path | str | None = None  # a file, or the address of a table in a database
+    ledger: Path | None = None
+    validity: Validity | None = None
+    keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
+
+    def __post_init__(self) -> None:
+        check_size(self.table.rows, self.unit, self.limit)
+        if not 0 <= self.keys_delta <= self.limit.delta:
+            raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
+        if self.allowed < 1:
+            raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
+
+    @property
+    def noise_delta(self) -> Fraction:
+        """The part of delta that noise may use."""
+        return self.limit.delta - self.keys_delta
+
+    @property
+    def allowed(self) -> int:
+        """All that may ever be spent, in whole units."""
+        return self.units_for(self.limit.epsilon)
+
+    def units_for(self, epsilon: Fraction) -> int:
+        """What a release with this epsilon of its own may spend."""
+        return self.filter.allowed(Guarantee(epsilon, self.noise_delta))
+
+    def epsilon_of(self, units: int) -> float:
+        """The epsilon that is promised once these units are spent, rounded up."""
+        return self.filter.epsilon(units, self.noise_delta) if units else 0.0
+
+    @property
+    def filter(self) -> Filter:
+        return filter_named(self.filter_name)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that gives the ledger its meaning.  Where the data lies is not part of it."""
+        facts = [
+            [self.table.name, self.table.rows, [column_facts(column) for column in self.table.columns]],
+            [self.unit.neighbours, self.unit.person, self.unit.rows],
+            [str(self.limit.epsilon), str(self.limit.delta), self.filter_name],
+        ]
+        if self.validity is not None:
+            v = self.validity
+            facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
+        if self.keys_delta:
+            facts.append(["keys_delta", str(self.keys_delta)])
+        return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
+
+
+def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
+    """Refuses a delta that would allow whole rows to be published."""
+    if unit.neighbours == "replace" and rows is None:
+        raise InvalidRequest(
+            "table.rows is missing: under neighbours = 'replace' the number of rows is public"
+        )
+    if rows is not None and rows < 1:
+        raise InvalidRequest(f"table.rows must be at least 1, not {rows}")
+    assumed = rows if rows is not None else _ROWS_WHERE_PRIVATE
+    if limit.delta * assumed >= 1:
+        how = (
+            f"1/rows = 1/{rows}"
+            if rows is not None
+            else "1e-8 unless table.rows says how many rows there are"
+        )
+        raise InvalidRequest(
+            f"privacy.delta = {float(limit.delta):g} must be below {how}: a larger delta would allow "
+            "whole rows to be published"
+        )
+
+
+def column_facts(column: Column) -> list[object]:
+    match column:
+        case CategoryColumn(name, values):
+            return [column.kind, name, list(values)]
+        case BooleanColumn(name) | TextColumn(name):
+            return [column.kind, name]
+        case _:
+            lattice = column.lattice
+            return [column.kind, column.name, str(lattice.grain), lattice.low, lattice.high]

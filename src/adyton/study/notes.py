@@ -1,0 +1,91 @@
+"""What is wrong with a study file, collected; and single values of it, checked."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from adyton.errors import InvalidRequest
+
+_T = TypeVar("_T")
+
+
+class Notes:
+    """Collects what is wrong, so that an owner sees all of it at once."""
+
+    def __init__(self, file: str) -> None:
+        self._file, self._wrong = file, list[str]()
+
+    def add(self, message: str) -> None:
+        self._wrong.append(message)
+
+    def attempt(self, make: Callable[[], _T]) -> _T | None:
+        try:
+            return make()
+        except InvalidRequest as error:
+            self.add(error.message)
+            return None
+
+    def final(self, make: Callable[[], _T]) -> _T:
+        made = self.attempt(make)
+        self.stop_if_any()
+        return known(made)
+
+    def stop_if_any(self) -> None:
+        if self._wrong:
+            listed = (
+                "; ".join(self._wrong)
+                if len(self._wrong) == 1
+                else "".join(f"\n  - {w}" for w in self._wrong)
+            )
+            raise InvalidRequest(f"{self._file}: {listed}")
+
+    def section(self, raw: dict[str, Any], name: str, keys: tuple[str, ...] | None) -> dict[str, Any]:
+        found = raw.get(name)
+        if not isinstance(found, dict):
+            self.add(f"the section [{name}] is missing")
+            return {}
+        if keys is not None:
+            self.check_keys(found, f"{name}.", keys)
+        return found
+
+    def check_keys(self, found: dict[str, Any], prefix: str, known: tuple[str, ...]) -> None:
+        for key in found:
+            if key not in known:
+                close = get_close_matches(key, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
+                self.add(f"unknown key {prefix}{key}; {hint}")
+
+
+def known(value: _T | None) -> _T:
+    """``value``, which is missing only if something wrong was noted before."""
+    assert value is not None
+    return value
+
+
+def choice(value: Any, where: str, known: tuple[str, ...]) -> Any:
+    if value not in known:
+        said = "is missing" if value is None else f"must not be {value!r}"
+        raise InvalidRequest(f"{where} {said}; write one of: {', '.join(known)}")
+    return value
+
+
+def text_at(section: dict[str, Any], where: str, key: str, meaning: str) -> str:
+    value = section.get(key)
+    if not isinstance(value, str) or not value:
+        raise InvalidRequest(f"{where}.{key} is missing: {meaning}")
+    return value
+
+
+def whole(value: Any, where: str) -> int:
+    if type(value) is not int:
+        raise InvalidRequest(f"{where} must be a whole number, not {value!r}")
+    return value
+
+
+def date_at(value: Any, where: str) -> datetime.date:
+    if type(value) is datetime.date:
+        return value
+    raise InvalidRequest(f"{where} must be a date without quotes, e.g. 1990-12-31")

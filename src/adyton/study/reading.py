@@ -1,0 +1,140 @@
+"""Reading a study file: all that is wrong is said at once."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest
+from adyton.exact import positive, rational
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import Column, Table
+from adyton.study.columns import column_of
+from adyton.study.facts import Study, Validity
+from adyton.study.notes import Notes, choice, known, text_at, whole
+from adyton.validity.unequal import split_width
+
+
+def read_study(path: str | Path) -> Study:
+    """The study in a file; InvalidRequest lists everything that is wrong with it."""
+    path = Path(path)
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except FileNotFoundError:
+        raise InvalidRequest(
+            f"there is no study file {path.name!r}; make one with: adyton init DATA"
+        ) from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"the study file {path.name!r} cannot be read") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidRequest(f"the study file {path.name!r} is not valid TOML: {error}") from None
+    return parse_study(raw, path)
+
+
+def parse_study(raw: dict[str, Any], path: Path) -> Study:
+    notes = Notes(path.name)
+    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity"))
+    table = notes.section(raw, "table", ("name", "source", "rows"))
+    privacy = notes.section(
+        raw,
+        "privacy",
+        ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "keys_delta", "filter"),
+    )
+    columns = notes.section(raw, "columns", None)
+    unit = notes.attempt(lambda: _unit(privacy))
+    limit = notes.attempt(lambda: _guarantee(privacy))
+    parsed: list[Column | None] = [
+        notes.attempt(partial(column_of, name, raw, notes)) for name, raw in columns.items()
+    ]
+    rows = notes.attempt(lambda: whole(table["rows"], "table.rows") if "rows" in table else None)
+    name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
+    source = notes.attempt(
+        lambda: text_at(table, "table", "source", "the path of the data file, or its address")
+    )
+    validity = notes.attempt(lambda: _validity(raw, rows, notes)) if "validity" in raw else None
+    if not columns:
+        notes.add("columns: declare at least one column, e.g. [columns.age]")
+    notes.stop_if_any()
+    return notes.final(
+        lambda: Study(
+            Table(
+                known(name),
+                tuple(column for column in parsed if column is not None),
+                rows,
+                known(unit).person,
+            ),
+            known(unit),
+            known(limit),
+            choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
+            known(source) if "://" in known(source) else path.parent / known(source),
+            path.with_suffix(".ledger"),
+            validity,
+            rational(privacy.get("keys_delta", 0), "privacy.keys_delta"),
+        )
+    )
+
+
+def _unit(privacy: dict[str, Any]) -> PrivacyUnit:
+    neighbours = choice(privacy.get("neighbours"), "privacy.neighbours", ("replace", "add-or-remove"))
+    kind = choice(privacy.get("unit"), "privacy.unit", ("row", "person"))
+    if kind == "row":
+        for key in ("person", "rows_per_person"):
+            if key in privacy:
+                raise InvalidRequest(f"privacy.{key} goes with unit = 'person'; remove it or change the unit")
+        return PrivacyUnit(neighbours)
+    person = text_at(privacy, "privacy", "person", "the column that identifies a person")
+    return PrivacyUnit(
+        neighbours, person, whole(privacy.get("rows_per_person", 1), "privacy.rows_per_person")
+    )
+
+
+def _guarantee(privacy: dict[str, Any]) -> Guarantee:
+    missing = " and ".join(f"privacy.{key}" for key in ("epsilon", "delta") if key not in privacy)
+    if missing:
+        raise InvalidRequest(f"{missing}: missing; the most that may ever be learned about one unit")
+    epsilon = positive(privacy["epsilon"], "privacy.epsilon")
+    return Guarantee(epsilon, rational(privacy["delta"], "privacy.delta"))
+
+
+_VALIDITY_KEYS = ("independent", "confidence", "stability", "questions", "tolerance", "beyond")
+
+
+def _validity(raw: dict[str, Any], rows: int | None, notes: Notes) -> Validity | None:
+    section = notes.section(raw, "validity", _VALIDITY_KEYS)
+    if section.get("independent") is not True:
+        raise InvalidRequest(
+            "validity.independent must be true: the units are independent draws from the population; "
+            "if they are not, remove the section, and answers will say nothing about a population"
+        )
+    confidence = rational(section.get("confidence", Decimal("0.95")), "validity.confidence")
+    if not 0 < confidence < 1:
+        raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
+    questions = whole(section["questions"], "validity.questions") if "questions" in section else None
+    if questions is not None and questions < 1:
+        raise InvalidRequest("validity.questions must be at least 1")
+    beyond = choice(section.get("beyond", "refuse"), "validity.beyond", ("refuse", "answer"))
+    if ("stability" in section) == ("tolerance" in section):
+        raise InvalidRequest("give either validity.stability, or validity.tolerance and validity.questions")
+    if "tolerance" in section:
+        tolerance = positive(section["tolerance"], "validity.tolerance")
+        if questions is None or rows is None:
+            raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
+        _check_tolerance(rows, questions, tolerance, confidence)
+        return Validity(confidence, None, questions, tolerance, beyond)
+    stability = positive(section["stability"], "validity.stability")
+    if stability > 1:
+        raise InvalidRequest("validity.stability above 1 certifies nothing; below 0.1 is useful")
+    return Validity(confidence, stability, questions, None, beyond)
+
+
+def _check_tolerance(rows: int, questions: int, tolerance: Fraction, confidence: Fraction) -> None:
+    best = split_width(rows, questions, 1 - confidence).tolerance
+    if best > tolerance:
+        raise InvalidRequest(
+            f"{rows} rows certify {questions} adaptive questions within {best:.4g}, not within "
+            f"{float(tolerance):g}: ask fewer questions or allow a wider tolerance (see adyton plan)"
+        )
