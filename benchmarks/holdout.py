@@ -7,7 +7,9 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,34 +17,49 @@ from adyton.holdout import Holdout
 
 ITEMS = 1_000_000
 SCORES = 10_000
+GROWING = 300
+TURNS = 100
 
 
 def run() -> list[dict[str, object]]:
-    return [_million(), _ten_thousand()]
+    dice = np.random.default_rng(1)
+    losses = dice.random(ITEMS)
+    return [
+        _million("losses", losses),
+        _million("losses in single precision", losses.astype(np.float32)),
+        _million("zeros and ones", dice.integers(0, 2, ITEMS)),
+        _million("truth values", losses < 0.5),
+        _ten_thousand(),
+    ]
 
 
-def _million() -> dict[str, object]:
-    """Allowed: three times numpy's mean and 2 ms.  What two flushes to this disk cost alone is beside it."""
-    values = np.random.default_rng(1).random(ITEMS)
+def _million(what: str, values: Any) -> dict[str, object]:
+    """Allowed: three times numpy's mean and 2 ms.
+
+    Score, mean and flush take turns, so that each of them meets the same machine: the same caches, neighbours
+    and disk.  The first scores are reported apart: flushing is slower while the ledger's log still grows.
+    """
+    ours, means, flushes = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "holdout.toml"
         with Holdout.create(path, items=ITEMS, metric="scores", tolerance="0.02") as holdout:
-
-            def score(i: int) -> None:
-                values[i] = 0.5
-                holdout.score(values)
-
-            score(0)
-            ours = _times(score, 60)
-        flush = statistics.median(_times(lambda i: _flush(Path(folder) / "probe", i), 60))
-    mean = statistics.median(_times(lambda i: values.mean(), 60))
+            for i in range(GROWING + TURNS):
+                values[i] = 1 - values[i]  # another submission
+                ours.append(_time(lambda: holdout.score(values)))
+                flushes.append(_time(lambda: _flush(Path(folder) / "probe")))
+                means.append(_time(values.mean))
+    first, later = ours[1:GROWING], ours[GROWING:]
+    allowed = 3 * statistics.median(means[GROWING:]) + 2e-3
+    tenths = statistics.quantiles(later, n=10)
     return {
-        "name": f"one durable score of {ITEMS:,} per-item losses",
-        "ours": statistics.median(ours) * 1e3,
-        "best": min(ours) * 1e3,
-        "reference": (3 * mean + 2e-3) * 1e3,
-        "ratio": statistics.median(ours) / (3 * mean + 2e-3),
-        "one flush to this disk": flush * 1e3,
+        "name": f"one durable score of {ITEMS:,} {what}",
+        "ours": statistics.median(later) * 1e3,
+        "from": tenths[0] * 1e3,
+        "to": tenths[-1] * 1e3,
+        "while the log grows": statistics.median(first) * 1e3,
+        "reference": allowed * 1e3,
+        "ratio": statistics.median(later) / allowed,
+        "one flush to this disk": statistics.median(flushes) * 1e3,
         "unit": "ms/score",
         "against": "3 x numpy mean + 2 ms",
     }
@@ -53,7 +70,8 @@ def _ten_thousand() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "holdout.toml"
         with Holdout.create(path, items=1000, metric="scores", scores=SCORES) as holdout:
-            times = _times(lambda i: holdout.score(np.full(1000, i / SCORES)), SCORES)
+            inputs = (np.full(1000, i / SCORES) for i in range(SCORES))
+            times = [_time(partial(holdout.score, given)) for given in inputs]
     first, last = statistics.median(times[:100]), statistics.median(times[-100:])
     return {
         "name": f"the last of {SCORES:,} scores",
@@ -65,20 +83,17 @@ def _ten_thousand() -> dict[str, object]:
     }
 
 
-def _flush(path: Path, i: int) -> None:
+def _flush(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"x" * 4096)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _times(work: Callable[[int], object], count: int) -> list[float]:
-    times = []
-    for i in range(count):
-        start = time.perf_counter()
-        work(i)
-        times.append(time.perf_counter() - start)
-    return times
+def _time(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

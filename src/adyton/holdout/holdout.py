@@ -299,11 +299,12 @@ class Holdout:
         """Charge, then read and release, then keep; or the answer that was given before."""
         plan, ledger = self.__plan, self.__ledger
         assert isinstance(plan, PricedPlan)
-        before = ledger.repeated(question, plan.name, plan.price)
+        price = plan.price
+        before = ledger.repeated(question, plan.name, price)
         if before is not None:
             return (*before, True)
         try:
-            receipt = ledger.charge(Order(question, plan.name, plan.price, plan.radius)).receipt
+            receipt = ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
         except BudgetRefused:
             raise _used_up(plan.scores) from None
         released = release(receipt.number)

@@ -7,6 +7,7 @@ touched by ``values_of`` only.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
@@ -26,8 +27,12 @@ FINE = 2**15
 """Steps of a value that is not just 0 or 1; a whole power of two, so that scaling a float is exact."""
 COARSE = 2
 """Steps of a value that is 0 or 1: even, so that the phantom of the theorem stands on the lattice too."""
-_BLOCK = 1 << 15
-_LOWEST_BITS = 2.0**52
+_BLOCK = 1 << 16
+_LOWEST_BITS = 2.0**52 / FINE
+_BITS_OF_ONE = {
+    np.dtype(real): (bits, np.ones(1, real).view(bits)[0])
+    for real, bits in ((np.float64, np.uint64), (np.float32, np.uint32))
+}
 _NARROW = (np.int8, np.int16, np.int32)
 _SUMMED = 1 << 16  # times 2**15 is below 2**32
 _LARGEST_WHOLE = 2.0**53
@@ -207,17 +212,29 @@ def _whole(array: Array, what: str) -> Array:
 
 
 def _unit(array: Array) -> Array:
-    """NaN fails the comparison too."""
-    if array.dtype.kind not in "biuf":
-        raise InvalidRequest("predictions must be numbers from 0 to 1")
-    reals = np.ascontiguousarray(array, dtype=np.float64)
-    if not (reals.min() >= 0 and reals.max() <= 1):
-        raise InvalidRequest("predictions must be numbers from 0 to 1, and none may be missing")
-    return reals
+    _check_unit(array)
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _unit_steps(array: Array) -> Steps:
-    return _quantised(_unit(array))
+    return _quantised(array, _check_unit)
+
+
+def _check_unit(array: Array) -> None:
+    if array.dtype.kind not in "biuf":
+        raise InvalidRequest("predictions must be numbers from 0 to 1")
+    if not (_small_bits(array) or (array.min() >= 0 and array.max() <= 1)):  # NaN fails the comparison too
+        raise InvalidRequest("predictions must be numbers from 0 to 1, and none may be missing")
+
+
+def _small_bits(array: Array) -> bool:
+    """True only of floats from 0 to 1, found in one pass instead of two.
+
+    Read as whole numbers, floats without a sign are in order, NaN at the end, and those with a sign come
+    after them; -0 too, so False decides nothing.
+    """
+    bits, one = _BITS_OF_ONE.get(array.dtype, (None, 0))
+    return bits is not None and bool(array.view(bits).max() <= one)
 
 
 def _narrow(whole: Array) -> Array:
@@ -227,18 +244,23 @@ def _narrow(whole: Array) -> Array:
     return whole.astype(next((t for t, fit in zip(_NARROW, fits, strict=True) if fit), np.int64))
 
 
-def _quantised(values: Array) -> Steps:
-    """To the nearest step, block by block, so that the work stays in the processor's cache.
+def _quantised(values: Array, check: Callable[[Array], None] = lambda _: None) -> Steps:
+    """To the nearest step.  Block by block, so that what was checked is still in the processor's cache.
 
-    From 2**52 on floats are 1 apart, so adding it rounds and puts the steps into the lowest bits.
+    From 2**52 / FINE on doubles are one step apart, so adding it rounds and leaves the steps in the lowest
+    bits.
     """
     made = np.empty(values.size, dtype=np.uint16)
     room = np.empty(min(_BLOCK, values.size))
     for start in range(0, values.size, _BLOCK):
-        part = values[start : start + _BLOCK]
-        scaled = np.multiply(part, FINE, out=room[: part.size])
-        scaled += _LOWEST_BITS
-        np.copyto(made[start : start + _BLOCK], scaled.view(np.uint64), casting="unsafe")
+        part, steps = values[start : start + _BLOCK], made[start : start + _BLOCK]
+        check(part)
+        if values.dtype.kind == "f":
+            moved = np.add(part, _LOWEST_BITS, out=room[: part.size], dtype=np.float64)
+            np.copyto(steps, moved.view(np.uint64), casting="unsafe")
+        else:
+            np.copyto(steps, part, casting="unsafe")
+            steps *= FINE
     return made
 
 

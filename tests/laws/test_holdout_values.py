@@ -1,0 +1,74 @@
+"""What is counted for an item, from predictions of every type; what is known again, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.holdout.metrics import FINE, check_predictions, metric_named, total
+
+KINDS = ["f8", "f4", "f2", ">f8", ">f4", "g", "?", "i1", "u1", "i2", "u2", "i4", "i8", "u8", ">i8"]
+LONG = 2**16 + 7  # more than one block
+
+
+def test_values_are_counted_to_the_nearest_step() -> None:
+    """Against whole-number arithmetic: every half step, its neighbours, and both ends."""
+    halves = np.arange(2 * FINE + 1) / (2 * FINE)
+    values = np.concatenate([halves, np.nextafter(halves, 0), np.nextafter(halves, 1), [5e-324, 0.0, 1.0]])
+    given = check_predictions(metric_named("scores"), "none", values.size, values).predictions
+    expected = [round(Fraction(value) * FINE) for value in values.tolist()]
+    assert given.tolist() == expected
+    assert total(given) == sum(expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_zeros_and_ones_are_the_same_scores_in_every_type(kind: str) -> None:
+    values = np.random.default_rng(1).integers(0, 2, LONG)
+    metric = metric_named("scores")
+    plain = check_predictions(metric, "none", LONG, values.astype(float))
+    given = values.astype(kind)
+    with_gaps = np.repeat(given, 2)[::2]
+    for same in (given, with_gaps):
+        found = check_predictions(metric, "none", LONG, same)
+        assert (found.predictions == FINE * values).all()
+        assert found.digest == plain.digest
+    assert check_predictions(metric, "none", LONG, 1 - values).digest != plain.digest
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "f2", "g"])
+def test_floats_are_rounded_once_and_a_minus_zero_is_a_zero(kind: str) -> None:
+    """Singles and halves are doubles too: their steps are those of the double they stand for."""
+    values = np.random.default_rng(1).random(LONG).astype(kind)
+    values[:5] = [-0.0, 0.0, 1.0, 2.0**-16, 3 * 2.0**-16]
+    steps = check_predictions(metric_named("scores"), "none", LONG, values).predictions
+    assert steps.tolist() == [round(Fraction(float(value)) * FINE) for value in values]
+    assert steps[:5].tolist() == [0, 0, FINE, 0, 2]
+
+
+@pytest.mark.parametrize("place", [0, LONG - 1])
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [(k, w) for k in ("f8", "f4", "f2", "g") for w in (np.nan, -np.nan, np.inf, -np.inf, -1e-7, 1.001)]
+    + [("f8", -5e-324), ("f8", 1 + 2.0**-52), ("f4", 1 + 2.0**-23), ("f4", -1e-45)]
+    + [("i1", -1), ("i8", 2), ("u1", 255), ("u8", 2**64 - 1), ("i8", -(2**63)), ("i8", 2**16), ("u8", 2**16)],
+)
+def test_one_value_outside_of_the_unit_interval_is_refused(kind: str, wrong: float, place: int) -> None:
+    for metric in ("scores", "brier"):
+        values = np.ones(LONG, dtype=kind)
+        values[place] = wrong
+        with pytest.raises(InvalidRequest, match="from 0 to 1"):
+            check_predictions(metric_named(metric), "none", LONG, values)
+
+
+@pytest.mark.parametrize("largest", [1, 127, 128, 2**15, 2**31, 2**40])
+def test_predictions_are_known_again_in_any_type_that_holds_them(largest: int) -> None:
+    values = np.array([-largest, 0, largest, 1])
+    other = values + np.array([0, 1, 0, 0])
+    kinds = [np.int64, np.float64, *([np.int32] if largest < 2**31 else [])]
+    metric = metric_named("accuracy")
+    known = {check_predictions(metric, "whole", 4, values.astype(kind)).digest for kind in kinds}
+    assert len(known) == 1
+    assert check_predictions(metric, "whole", 4, other).digest not in known
