@@ -79,7 +79,8 @@ def is_above(exact: int, threshold: int, offset: int, scale: Fraction, bits: Bit
 
 
 def draw_one(scale: Fraction, bits: Bits) -> int:
-    return int(two_sided_geometric.draw(float(scale), 1, bits)[0])
+    """A scale that is no float is rounded up: more noise never costs more than was priced."""
+    return int(two_sided_geometric.draw(float_up(scale), 1, bits)[0])
 
 
 def reach(sensitivity: int, monotone: bool) -> Fraction:
@@ -98,4 +99,4 @@ def check_noise(sensitivity: int, *scales: Fraction) -> None:
     if type(sensitivity) is not int or sensitivity < 1:
         raise InvalidRequest("the sensitivity of whole-number questions is a whole number, at least 1")
     for scale in scales:  # before anything is charged, not when the noise is drawn
-        check_scale(float(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
+        check_scale(float_up(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.noise import Bits
 from adyton.noise.refine import Floats, Integers
 from adyton.privacy import Cost
@@ -56,10 +57,13 @@ class Mechanism(Protocol):
 def with_noise(
     exact: Columns, scales: Scales, draw: Callable[[float, int, Bits], Integers], bits: Bits
 ) -> Columns:
-    """Plain integer addition: nothing can be lost in it, however large the sum."""
+    """Plain integer addition: nothing can be lost in it, however large the sum.
+
+    A scale that is no float is rounded up: more noise never costs more than was priced.
+    """
     noisy = []
     for column, scale in zip(exact, scales, strict=True):
-        noise = draw(float(scale), len(column), bits).tolist()
+        noise = draw(float_up(scale), len(column), bits).tolist()
         noisy.append([value + n for value, n in zip(column, noise, strict=True)])
     return noisy
 

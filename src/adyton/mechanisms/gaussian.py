@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.mechanisms.base import (
     TOO_FINE,
     Columns,
@@ -47,7 +48,7 @@ class GaussianNoise:
 
     def __post_init__(self) -> None:
         for scale in self.scales:  # before anything is charged, not when the noise is drawn
-            check_scale(float(scale), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
+            check_scale(float_up(scale), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
 
     def cost(self, sensitivity: Sensitivity) -> GaussianCost:
         return GaussianCost(sensitivity.l2_diameter_squared(self.scales))
@@ -60,11 +61,11 @@ class GaussianNoise:
 
     def error(self, confidence: float) -> int:
         """Theorem: NOISE-INTERVAL."""
-        return rounded_gaussian.coverage_radius(float(self.scales[0]), confidence)
+        return rounded_gaussian.coverage_radius(float_up(self.scales[0]), confidence)
 
     def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
         """A weighted sum of two normals, and half a step of rounding in each.  Theorem: NOISE-INTERVAL."""
-        top, bottom = map(float, self.scales)
+        top, bottom = map(float_up, self.scales)
         z = _quantile(confidence)
         error: Floats = (z * np.hypot(top, ratio * bottom) + (1 + np.abs(ratio)) / 2) * _OUTWARD
         return error

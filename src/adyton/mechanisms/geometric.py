@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.mechanisms.base import (
     TOO_FINE,
     Columns,
@@ -46,12 +47,15 @@ class GeometricNoise:
 
     def __post_init__(self) -> None:
         for scale in self.scales:  # before anything is charged, not when the noise is drawn
-            check_scale(float(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
+            check_scale(float_up(scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
 
     def cost(self, sensitivity: Sensitivity) -> PureCost:
         return PureCost(sensitivity.l1_diameter(self.scales))
 
     def radius(self, sensitivity: Sensitivity) -> PureCost:
+        """Of this cost ``gdp`` is meant: against a phantom between the integers no pure guarantee holds, but
+        the pair of laws is dominated as if it did.  Theorem: HINGE-OF-A-PAIR.
+        """
         return PureCost(sensitivity.l1_radius(self.scales))
 
     def release(self, exact: Columns, bits: Bits) -> Columns:
@@ -59,12 +63,12 @@ class GeometricNoise:
 
     def error(self, confidence: float) -> int:
         """Theorem: NOISE-INTERVAL."""
-        return two_sided_geometric.coverage_radius(float(self.scales[0]), confidence)
+        return two_sided_geometric.coverage_radius(float_up(self.scales[0]), confidence)
 
     def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
         """Both noises within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
         each = 1 - (1 - confidence) / 2
-        top, bottom = (two_sided_geometric.coverage_radius(float(s), each) for s in self.scales)
+        top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
         error: Floats = top + np.abs(ratio) * bottom
         return error
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.mechanisms.base import quietest
 from adyton.mechanisms.strategy import Strategy
 from adyton.mechanisms.strategy_choice import error_factor
@@ -42,7 +43,7 @@ class GaussianMatrix:
 
     def __post_init__(self) -> None:
         _check_steps(self.steps)
-        check_scale(float(self.sigma), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
+        check_scale(float_up(self.sigma), "a standard deviation", rounded_gaussian.LARGEST_SIGMA)
 
     def cost(self, neighbours: Neighbours) -> GaussianCost:
         return GaussianCost(self.steps**2 * self.strategy.l2_diameter_squared(neighbours) / self.sigma**2)
@@ -52,7 +53,7 @@ class GaussianMatrix:
         return GaussianCost(self.steps**2 * self.strategy.l2_radius_squared() / self.sigma**2)
 
     def release(self, histogram: Integers, bits: Bits) -> Integers:
-        noise = rounded_gaussian.draw(float(self.sigma), self.strategy.rows, bits)
+        noise = rounded_gaussian.draw(float_up(self.sigma), self.strategy.rows, bits)
         return self.strategy.measure(histogram) * np.int64(self.steps) + noise
 
     def answers(self, workload: Workload, released: Integers) -> Floats:
@@ -60,7 +61,7 @@ class GaussianMatrix:
 
     def predicted_error(self, workload: Workload) -> float:
         """The mean over the questions of the expected squared error.  Theorem: MATRIX-MECHANISM-ERROR."""
-        return error_factor(workload, self.strategy) * rounded_variance(float(self.sigma)) / self.steps**2
+        return error_factor(workload, self.strategy) * rounded_variance(float_up(self.sigma)) / self.steps**2
 
     def error(self, workload: Workload, confidence: float) -> Floats:
         """For each question the half-width that its noise stays within, with this probability.
@@ -69,7 +70,7 @@ class GaussianMatrix:
         """
         _check_confidence(confidence)
         z = float(-special().ndtri((1 - confidence) / 2))
-        width = z * float(self.sigma) + math.sqrt(self.strategy.rows) / 2  # half a step of rounding a row
+        width = z * float_up(self.sigma) + math.sqrt(self.strategy.rows) / 2  # half a step of rounding a row
         return _deviations(workload, self.strategy) * (width / self.steps * _OUTWARD)
 
     @classmethod
@@ -99,7 +100,7 @@ class GeometricMatrix:
     theorems: ClassVar[tuple[str, ...]] = ("STRATEGY-SENSITIVITY", "MATRIX-MECHANISM-PRIVACY")
 
     def __post_init__(self) -> None:
-        check_scale(float(self.scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
+        check_scale(float_up(self.scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
 
     def cost(self, neighbours: Neighbours) -> PureCost:
         return PureCost(self.strategy.l1_diameter(neighbours) / self.scale)
@@ -108,7 +109,7 @@ class GeometricMatrix:
         return PureCost(self.strategy.l1_radius() / self.scale)
 
     def release(self, histogram: Integers, bits: Bits) -> Integers:
-        noise = two_sided_geometric.draw(float(self.scale), self.strategy.rows, bits)
+        noise = two_sided_geometric.draw(float_up(self.scale), self.strategy.rows, bits)
         return self.strategy.measure(histogram) + noise
 
     def answers(self, workload: Workload, released: Integers) -> Floats:
@@ -116,7 +117,7 @@ class GeometricMatrix:
 
     def predicted_error(self, workload: Workload) -> float:
         """Theorem: MATRIX-MECHANISM-ERROR."""
-        return error_factor(workload, self.strategy) * geometric_variance(float(self.scale))
+        return error_factor(workload, self.strategy) * geometric_variance(float_up(self.scale))
 
     def error(self, workload: Workload, confidence: float) -> Floats:
         """By Chebyshev's inequality, hence wide: the law of a sum of such noises has no short form.
@@ -124,7 +125,7 @@ class GeometricMatrix:
         Theorem: MATRIX-MECHANISM-ERROR.
         """
         _check_confidence(confidence)
-        width = math.sqrt(geometric_variance(float(self.scale)) / (1 - confidence))
+        width = math.sqrt(geometric_variance(float_up(self.scale)) / (1 - confidence))
         return _deviations(workload, self.strategy) * (width * _OUTWARD)
 
     @classmethod

@@ -86,7 +86,7 @@ class Mwem:
             raise InvalidRequest(f"there are between 1 and {MOST_ROUNDS} rounds, not {self.rounds}")
         if self.denominator < 1 or self.selection.sensitivity.span < 2 * self.denominator:
             raise InvalidRequest("one unit moves two scores apart by twice the denominator: select for that")
-        check_scale(float(self.scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
+        check_scale(float_up(self.scale), "a noise scale", two_sided_geometric.LARGEST_SCALE)
 
     def cost(self) -> ComposedCost:
         measured = PureCost(self.denominator / self.scale)
@@ -102,7 +102,7 @@ class Mwem:
             average += guess.weights / self.rounds
             guessed = workload.numerators(guess.weights) * total
             index = self.selection.release(_scores(private, guessed), bits)
-            noise = int(two_sided_geometric.draw(float(self.scale), 1, bits)[0])
+            noise = int(two_sided_geometric.draw(float_up(self.scale), 1, bits)[0])
             gap = (int(private[index]) + noise - float(guessed[index])) / units
             measurements.append(Measurement(workload.question(index), gap))
             guess.correct(*measurements[-1])
@@ -116,7 +116,7 @@ class Mwem:
         each = 1 - (1 - confidence) / 2 / self.rounds
         units = total * self.denominator
         missed = (self.selection.error(each) + 1) / units
-        noise = two_sided_geometric.coverage_radius(float(self.scale), each) / units
+        noise = two_sided_geometric.coverage_radius(float_up(self.scale), each) / units
         return missed + math.sqrt(math.log(cells) / (2 * self.rounds) + noise**2)
 
     @classmethod

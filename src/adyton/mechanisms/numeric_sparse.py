@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.mechanisms.above_threshold import Watch, check_noise, draw_one, scale_for
 from adyton.mechanisms.sparse import Sparse, check_positives
 from adyton.mechanisms.sparse_split import value_share
@@ -62,7 +63,7 @@ class NumericSparse:
 
     def value_error(self, confidence: float) -> int:
         """Half-width that the noise of one value stays within.  Theorem: NOISE-INTERVAL."""
-        return two_sided_geometric.coverage_radius(float(self.value_scale), confidence)
+        return two_sided_geometric.coverage_radius(float_up(self.value_scale), confidence)
 
     @classmethod
     def for_cost(

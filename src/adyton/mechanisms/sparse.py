@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.mechanisms.above_threshold import Watch, check_noise, draw_one, is_above, reach, scale_for
 from adyton.mechanisms.sparse_split import questions_per_threshold
 from adyton.noise import Bits, two_sided_geometric
@@ -132,4 +133,4 @@ def check_running(watch: Watch) -> None:
 def _radius(scale: Fraction, fail: float) -> int:
     if fail < 2.0**-50:
         raise InvalidRequest("no float is so close to certainty; ask for less confidence or fewer questions")
-    return two_sided_geometric.coverage_radius(float(scale), math.nextafter(1 - fail, 1))
+    return two_sided_geometric.coverage_radius(float_up(scale), math.nextafter(1 - fail, 1))
