@@ -161,16 +161,74 @@ def _check_bounds(name: str, low: int | Fraction, high: int | Fraction) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a public table says about each of its keys: a column, and its value there; None is missing.
+
+    The values are those of the column: a number is counted in steps of the grain.
+    """
+
+    column: CategoryColumn | BooleanColumn | IntegerColumn | RealColumn
+    values: tuple[str | int | bool | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A public table: ``keys`` are values of the private column ``joins``, called ``key`` here.
+
+    Its attributes take every value that they declare, so a group of them has a key.
+    """
+
+    name: str
+    key: str
+    joins: str
+    keys: tuple[str, ...] | tuple[int, ...]
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        where = f"public.{self.name}"
+        if not self.keys or len(set(self.keys)) < len(self.keys):
+            raise InvalidRequest(f"{where}: a public table has at least one key, and each only once")
+        for attribute in self.attributes:
+            column, known = attribute.column, {value for value in attribute.values if value is not None}
+            if len(attribute.values) != len(self.keys) or not known:
+                raise InvalidRequest(f"{where}: {column.name!r} needs a value for each key, some not missing")
+            if isinstance(column, CategoryColumn) and known != set(column.values):
+                raise InvalidRequest(
+                    f"{where}: {column.name!r} must take exactly the values that it declares"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A public table beside a private one: rows without a match are left out, or kept (``left``)."""
+
+    table: str
+    dimension: Dimension
+    left: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """What was put together: private tables, row by row of each person, and public ones beside them."""
+
+    tables: tuple[Table, ...]
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table that may be questioned.  ``rows`` is public: exact under ``replace``, else a round guess.
 
     ``person`` is the name of the column that says whose row it is; it can be counted, never looked at.
+    ``dimensions`` are the public tables that may be joined; ``join`` says what a joined table is made of.
     """
 
     name: str
     columns: tuple[Column, ...]
     rows: int | None = None
     person: str | None = None
+    dimensions: tuple[Dimension, ...] = ()
+    join: Join | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -178,6 +236,16 @@ class Table:
         if len(by_name) < len(self.columns):
             raise InvalidRequest("two columns have the same name (capital letters do not count)")
         object.__setattr__(self, "_by_name", by_name)
+        for dimension in self.dimensions:
+            self._check(dimension)
+
+    def _check(self, dimension: Dimension) -> None:
+        where = f"public.{dimension.name}.joins"
+        column = self._by_name.get(dimension.joins.casefold())
+        if not isinstance(column, CategoryColumn):
+            raise InvalidRequest(f"{where}: table {self.name!r} has no category {dimension.joins!r}")
+        if not set(dimension.keys) <= set(column.values):
+            raise InvalidRequest(f"{where}: a key is not a declared value of {dimension.joins!r}")
 
     def column(self, name: str) -> Column:
         """The column called ``name``; capital letters do not count, as in SQL."""
