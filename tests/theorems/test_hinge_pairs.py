@@ -11,6 +11,8 @@ from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
 from adyton.validity import stability_width
+from adyton.validity.hinge import gaussian_hinge
+from adyton.validity.hinge_search import open_at
 from adyton.validity.outward import digits
 from adyton.validity.pairs import RandomizedResponses, _beyond, _window, hinge_of, stability_width_of
 
@@ -89,3 +91,112 @@ def test_theorem_HINGE_OF_A_PAIR_what_is_beyond_the_window_is_paid_for() -> None
             h = max(mpmath.mpf(0), mpmath.mpf(c) / 4 + (r - 1) ** 2 / (4 * mpmath.mpf(c)) - mpmath.mpf(s) * r)
             outside += mpmath.binomial(600, x) * p**x * (1 - p) ** (600 - x) * h
         assert 0 < outside <= _beyond(digits(50), pair, mpmath.mpf(c)) < mpmath.mpf(10) ** -35
+
+
+# Geometric noise on integers: the phantom may stand between them -----------------------------------------
+
+
+def geometric_law(scale: float, centre: float, reach: int) -> np.ndarray:
+    law = np.exp(-np.abs(np.arange(-reach, reach + 1) - centre) / scale)
+    return law / law.sum()
+
+
+def hinge_mean(ratio: np.ndarray, law: np.ndarray, c: float, s: float) -> float:
+    return float(law @ np.maximum(c / 4 + (ratio - 1) ** 2 / (4 * c) - s * ratio, 0))
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 3.0, 20.0])
+@pytest.mark.parametrize(("length", "centre"), [(1, 0.5), (3, 1.5), (4, 2.0), (2, 0.7)])
+def test_theorem_HINGE_OF_A_PAIR_geometric_noise_is_below_its_gaussian(
+    scale: float, length: int, centre: float
+) -> None:
+    """A unit adds 0 or ``length``; the phantom adds ``centre``.  Also where exp(-e) is undercut."""
+    e = max(centre, length - centre) / scale
+    m = 2 * float(ndtri(1 / (1 + math.exp(-e))))
+    x, step = np.linspace(-14, 14, 400_001, retstep=True)
+    normal, lognormal = np.exp(-x * x / 2) / math.sqrt(2 * math.pi) * step, np.exp(m * x - m * m / 2)
+    phantom = geometric_law(scale, centre, int(60 * scale) + 20)
+    for added in (0, length):
+        ratio = geometric_law(scale, added, int(60 * scale) + 20) / phantom
+        for c, s in ((e, e), (2 * e, e / 2), (e / 2, 0.2 * e), (0.3 * e, 2 * e)):
+            assert (
+                hinge_mean(ratio, phantom, c, s) <= hinge_mean(lognormal, normal, c, s) * (1 + 1e-6) + 1e-12
+            )
+        for t in (0.3, 0.7, 1.0, 1.3, 2.5):  # every convex function is made of these
+            above = float(phantom @ np.maximum(ratio - t, 0))
+            assert above <= float(normal @ np.maximum(lognormal - t, 0)) + 1e-9
+
+
+def test_theorem_HINGE_OF_A_PAIR_a_phantom_between_integers_breaks_randomized_response() -> None:
+    """A count with noise 1: the ratio is 1 - tanh(1/2) or 1 + tanh(1/2), so it leaves exp(-1/2)..exp(1/2)."""
+    phantom, law = geometric_law(1.0, 0.5, 80), geometric_law(1.0, 0, 80)
+    ratio = law / phantom
+    assert (ratio.min(), ratio.max()) == (
+        pytest.approx(1 - math.tanh(0.5)),
+        pytest.approx(1 + math.tanh(0.5)),
+    )
+    response = np.array([1, math.exp(0.5)]) / (1 + math.exp(0.5))
+    ends = np.array([math.exp(0.5), math.exp(-0.5)])
+    assert float(response @ ends) == pytest.approx(1)
+    assert float(response @ np.maximum(0.6 - ends, 0)) == 0  # the convex function (0.6 - r)_+
+    assert float(phantom @ np.maximum(0.6 - ratio, 0)) > 0.03
+
+
+# Adaptive releases, exactly --------------------------------------------------------------------------------
+
+
+def bit_given(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From densities of everything released given the bit: how likely it is, and X_T, for one fair bit."""
+    both = (first + second) / 2
+    return both, np.abs(first - second) / (4 * np.maximum(both, 1e-300))
+
+
+@pytest.mark.parametrize("scale", [0.8, 2.0])
+def test_theorem_HINGE_OF_A_PAIR_two_adaptive_laplace_answers(scale: float) -> None:
+    """The second question is the bit or its complement, or nothing, whichever the first answer says."""
+    grid, step = np.linspace(-14 * scale, 1 + 14 * scale, 1201, retstep=True)
+    a, b = np.meshgrid(grid, grid, indexing="ij")
+
+    def density(bit: int) -> np.ndarray:
+        second = np.where(a < 0.2, bit, np.where(a > 0.8, 1 - bit, 0.5))
+        return np.exp(-(np.abs(a - bit) + np.abs(b - second)) / scale) / (2 * scale) ** 2 * step**2
+
+    both, distance = bit_given(density(0), density(1))
+    assert both.sum() == pytest.approx(1, abs=1e-3)
+    pair = RandomizedResponses.laplace(2, 1, scale)
+    for c, s in ((0.3, 0.1), (0.6, 0.3), (1.0, 0.05)):
+        mean = float((both * np.maximum(distance - s, 0)).sum())
+        assert mean <= float(hinge_of(digits(30), pair, c, s))
+    one = RandomizedResponses.laplace(1, 1, scale)  # as if the second answer had said nothing
+    least = min(float(hinge_of(digits(30), one, c, 0.2)) for c in np.linspace(0.2, 1.5, 40))
+    enough = min(float(hinge_of(digits(30), pair, c, 0.2)) for c in np.linspace(0.2, 1.5, 40))
+    assert float((both * np.maximum(distance - 0.2, 0)).sum()) <= enough
+    assert least < enough
+
+
+def test_theorem_HINGE_OF_A_PAIR_releases_of_several_kinds_share_one_cap() -> None:
+    """A geometric count of one bit, then a normal answer whose noise the count chooses, so that 0.5 is spent."""
+    scale, cap, reach = 1.5, 0.5, 60
+    e = 1 / (2 * scale)
+    spent = (2 * float(ndtri(1 / (1 + math.exp(-e))))) ** 2
+    z, step = np.arange(-reach, reach + 1), 0.02
+    grid = np.arange(-20, 21, step)
+    loud = 1 / (2 * math.sqrt((cap - spent) / 3))
+    quiet = 1 / (2 * math.sqrt(cap - spent))
+
+    def density(bit: int) -> np.ndarray:
+        noise = np.where(z > 0, quiet, loud)[:, None]
+        normal = np.exp(-((grid[None, :] - bit) ** 2) / (2 * noise**2)) / (noise * math.sqrt(2 * math.pi))
+        return geometric_law(scale, bit, reach)[:, None] * normal * step
+
+    both, distance = bit_given(density(0), density(1))
+    assert both.sum() == pytest.approx(1, abs=1e-3)
+    for failure in (0.5, 0.2, 0.05, 0.01):
+        mu0 = math.sqrt(cap)
+        c, s = open_at(mu0, failure)
+        mean = float((both * np.maximum(distance - s, 0)).sum())
+        assert mean <= float(gaussian_hinge(digits(40), mu0, c, s))
+        assert float((both * (distance > stability_width(mu0, failure))).sum()) <= failure
+    c, s = open_at(math.sqrt(spent / 4), 0.5)  # a quarter of the first release alone would be refuted
+    mean = float((both * np.maximum(distance - s, 0)).sum())
+    assert mean > float(gaussian_hinge(digits(40), math.sqrt(spent / 4), c, s))

@@ -57,7 +57,8 @@ def joint_law_width(rows: int, questions: int, failure: Number, *, effort: int =
     from some ten questions on.
 
     Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure, exactly as in ``joint_width``.
-    Assumes:  the same; and that scipy's ndtr is within 16 * 2**-53 of the truth, absolutely.
+    Assumes:  the same; and that scipy's ndtr is within 16 * 2**-53 of the truth, absolutely, and within
+              1e-11 of it, relatively, from -37 to 0.
     Source:   derived here.  Theorem: CENTRED-HINGE-JOINT-LAW.
     """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")

@@ -29,8 +29,8 @@ def unequal_widths(
     """Half-widths for questions with these standard deviations, all right at once, rounded up.
 
     Claim:    Pr[some |a_j - q_j(P)| > w_j] <= failure, w_j = z sigma_j + t2.
-    Assumes:  as ``stability_width``, with mu0**2 = sum of 1/(2 n sigma_j)**2; the number of questions is
-              fixed in advance, and so is a cap on that sum; the scales themselves may be adaptive.
+    Assumes:  as ``stability_width``, with mu0**2 = sum of 1/(2 n sigma_j)**2; the number of questions and
+              that sum were fixed in advance; which question gets which scale may be adaptive.
     Source:   derived here.  Theorem: CENTRED-HINGE-SPLIT.
     """
     noise, stable = _divide(failure, noise_share)
