@@ -11,6 +11,7 @@ from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.dimensions import without_dimensions
 from adyton.query.nodes import (
     EVERY_ROW,
     MOST_CELLS,
@@ -87,7 +88,8 @@ class Reading:
 
 
 def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
-    """The readings of all measures, in order."""
+    """The readings of all measures, in order.  What public tables say is part of them: no engine reads it."""
+    question = without_dimensions(question)
     return tuple(
         reading
         for name, measure in question.measures
