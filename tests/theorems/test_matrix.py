@@ -218,6 +218,19 @@ def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured()
         GaussianMatrix(total, Fraction(1)).error(Questions([[1, 1, 1, 1]]), 1.0)
 
 
+@pytest.mark.parametrize("large", [1, 1000, 2**20])
+def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_if_one_small_question_was_not_measured(
+    large: int,
+) -> None:
+    """Beside a question that is large it must not be taken for answered, with an error of 0."""
+    first_cell = Strategy("the first cell", np.array([[1, 0]]))
+    both = Questions([[large, 0], [0, 1]])
+    assert error_factor(both, first_cell) == math.inf
+    with pytest.raises(InvalidRequest, match="does not measure enough"):
+        GaussianMatrix(first_cell, Fraction(1)).error(both, 0.95)
+    assert error_factor(Questions([[large, 0], [0, 0]]), first_cell) == large**2 / 2
+
+
 # Strategies -----------------------------------------------------------------------------------------------
 
 

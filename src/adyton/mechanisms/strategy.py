@@ -66,14 +66,23 @@ class Strategy:
     @cached_property
     def inverse(self) -> Floats:
         """(A'A)^+, in floats: what follows from it is post-processing."""
-        if self._is_sound():
+        if self._is_sound:
             return np.linalg.inv(self.gram).astype(np.float64)
-        values, vectors = np.linalg.eigh(self.gram)
-        kept = values > _NEGLIGIBLE * values[-1]
-        half = vectors[:, kept] / np.sqrt(values[kept])
+        values, vectors = self._seen
+        half = vectors / np.sqrt(values)
         pseudo: Floats = half @ half.T
         return pseudo
 
+    @cached_property
+    def unseen(self) -> Floats | None:
+        """The projector on all that A maps to 0; None where that is 0 alone."""
+        if self._is_sound:
+            return None
+        _, vectors = self._seen
+        projector: Floats = np.eye(self.cells) - vectors @ vectors.T
+        return projector
+
+    @cached_property
     def _is_sound(self) -> bool:
         """Whether A'A can be inverted as it is, which is several times faster."""
         try:
@@ -83,14 +92,11 @@ class Strategy:
         return bool(pivots.min() > _SOUND * pivots.max())
 
     @cached_property
-    def _projector(self) -> Floats:
-        projector: Floats = self.inverse @ self.gram
-        return projector
-
-    def determines(self, wanted: Floats) -> bool:
-        """Whether every question of a workload with this W'W is a combination of what is measured."""
-        lost = np.trace(wanted) - (wanted * self._projector).sum()
-        return bool(abs(lost) <= 1e-6 * np.trace(wanted))
+    def _seen(self) -> tuple[Floats, Floats]:
+        """Eigenvalues of A'A that are not negligible, and their eigenvectors."""
+        values, vectors = np.linalg.eigh(self.gram)
+        kept = values > _NEGLIGIBLE * values[-1]
+        return values[kept], vectors[:, kept]
 
     def measure(self, histogram: Integers) -> Integers:
         """A x modulo 2**64, without an overflow that could raise: a function of A x, hence never a leak."""

@@ -17,6 +17,7 @@ MOST_OPTIMISED = 1024  # cells: some seconds on a quiet machine
 _GRID = 2**12  # whole steps in the length of a column of an optimised strategy
 _BRANCHINGS = (2, 3, 4, 6, 8, 16)
 _ROUNDS = 100
+_UNSEEN = 1e-6  # of the squared length of a question: far more than floats make of nothing
 _RIDGE = 1e-9  # of the mean diagonal: directions that no question needs stay invertible
 
 
@@ -28,10 +29,20 @@ def error_factor(workload: Workload, strategy: Strategy) -> float:
     """
     if workload.cells != strategy.cells:
         raise InvalidRequest(f"the workload has {workload.cells} cells, the strategy {strategy.cells}")
-    wanted, inverse = workload.gram(), strategy.inverse
-    if not strategy.determines(wanted):
+    if not _determines(strategy, workload):
         return math.inf
-    return float((wanted * inverse).sum()) / workload.questions
+    return float((workload.gram() * strategy.inverse).sum()) / workload.questions
+
+
+def _determines(strategy: Strategy, workload: Workload) -> bool:
+    """Whether each question is a combination of what is measured: of its length nothing is unseen.
+
+    Each by itself: in a sum over all questions a small one would be lost among the large.
+    """
+    if strategy.unseen is None:
+        return True
+    lost, whole = workload.variances(strategy.unseen), workload.variances(np.eye(workload.cells))
+    return bool((lost <= _UNSEEN * whole).all())
 
 
 def best_strategy(workload: Workload, neighbours: Neighbours, norm: int = 2) -> Strategy:
