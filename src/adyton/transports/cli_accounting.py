@@ -17,6 +17,7 @@ import typer
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.show import Sheet, Shown
+from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show, whole
 
 if TYPE_CHECKING:  # numpy's and mpmath's share of these takes 0.1 s, which other commands need not wait for
@@ -34,9 +35,6 @@ Delta = Annotated[str, typer.Option(help="Total delta, above 0 and below 1.", me
 Times = Annotated[str, typer.Option(help="Number of releases.", metavar="K")]
 Sensitivity = Annotated[
     str, typer.Option(help="Of each release: L1 for Laplace, L2 for Gaussian.", metavar="X")
-]
-Figure = Annotated[
-    Path | None, typer.Option(help="Also write a figure to this HTML file (extra: plot).", metavar="FILE")
 ]
 View = Annotated[str, typer.Option(help="Which figure: composition, profile or trade-off.", metavar="NAME")]
 
@@ -247,16 +245,14 @@ def _check(view: str, figure: Path | None) -> None:
         raise InvalidRequest(f"--view must be one of {', '.join(VIEWS)}, not {view[:40]!r}")
     if figure is None and view != VIEWS[0]:
         raise InvalidRequest("--view chooses a figure: say with --figure where to write it")
+    check_figure(figure)
 
 
 def _draw(report: Report, path: Path) -> None:
     drawn = report.figure()
     drawn.update_layout(hovermode="x unified")  # several lines lie on top of each other
     drawn.update_yaxes(exponentformat="power")
-    try:
-        drawn.write_html(path)
-    except OSError:
-        raise InvalidRequest(f"{path} cannot be written") from None
+    write_figure(drawn, path)
 
 
 @contextmanager

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show
 
 if TYPE_CHECKING:  # the lab takes 0.05 s to load, which other commands need not wait for
@@ -15,9 +15,6 @@ if TYPE_CHECKING:  # the lab takes 0.05 s to load, which other commands need not
 
 Name = Annotated[str | None, typer.Argument(help="What to show; without it, the list.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="List everything that the lab can show.")]
-Figure = Annotated[
-    Path | None, typer.Option(help="Also write the figure to this HTML file (extra: plot).", metavar="FILE")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,10 +33,11 @@ def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json:
             if figure is not None:
                 raise InvalidRequest("the list has no figure: name one of its entries")
             return Contents()
+        check_figure(figure)
         report = _report(name)
         agrees = report.agrees
         if figure is not None:
-            _draw(report, figure)
+            write_figure(report.figure(), figure)
         return report
 
     show(make, as_json)
@@ -54,11 +52,3 @@ def _report(name: str) -> Report:
     from adyton.noise import SystemBits
 
     return run(name, SystemBits(), np.random.default_rng())
-
-
-def _draw(report: Report, path: Path) -> None:
-    drawn = report.figure()
-    try:
-        drawn.write_html(path)
-    except OSError:
-        raise InvalidRequest(f"{path} cannot be written") from None

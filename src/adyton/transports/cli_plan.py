@@ -10,16 +10,13 @@ import typer
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.show import Sheet, Shown
+from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show, whole
 
 Rows = Annotated[str | None, typer.Option(help="Number of rows (or persons).", metavar="N")]
 Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0..1, e.g. 0.05.", metavar="T")]
 Questions = Annotated[str | None, typer.Option(help="Number of adaptive questions.", metavar="K")]
 Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
-Figure = Annotated[
-    Path | None,
-    typer.Option(help="Also draw questions against rows: .html, or .png/.svg with kaleido.", metavar="FILE"),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +36,7 @@ def plan(
     def make() -> _Plan:
         from adyton.validity.planner import plan as compare
 
+        check_figure(figure)
         made = compare(
             rows=None if rows is None else whole(rows, "--rows"),
             tolerance=tolerance,
@@ -111,16 +109,8 @@ def _draw(path: Path, tolerance: str | None, confidence: str) -> None:
 
     if tolerance is None:
         raise InvalidRequest("the figure shows questions against rows, so it needs --tolerance")
-    if path.suffix.lower() not in (".html", ".png", ".svg"):
-        raise InvalidRequest("a figure ends in .html, .png or .svg")
     within, sure = positive(tolerance, "--tolerance"), rational(confidence, "--confidence")
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("planning", total=len(ROWS))
         found = curves(within, sure, on_step=lambda: progress.advance(task))
-    try:
-        made = drawn(found, within, sure)
-        made.write_html(path) if path.suffix.lower() == ".html" else made.write_image(path)
-    except OSError:
-        raise InvalidRequest(f"{path} cannot be written") from None
-    except (ImportError, ValueError, RuntimeError):
-        raise InvalidRequest("a .png or .svg needs kaleido and a browser; write .html instead") from None
+    write_figure(drawn(found, within, sure), path)
