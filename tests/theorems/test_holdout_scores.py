@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from adyton.exact import UNITS_PER_ONE
+from adyton.holdout import Holdout
 from adyton.holdout.gaussian import Gaussian, certified, margin, plan_gaussian
 from adyton.holdout.methods import Frame
 from adyton.noise import rounded_gaussian
@@ -124,3 +126,23 @@ def test_theorem_HOLDOUT_SCORES_anytime_widths_grow_up_to_the_tolerance() -> Non
         errors = rounded_gaussian.draw(plan.scale, plan.scores, bits) / plan.frame.whole
         errors += (dice.binomial(10**5, 0.5, plan.scores) - 50_000) / 10**5
         assert (np.abs(errors) <= widths).all()
+
+
+def test_theorem_HOLDOUT_SCORES_who_has_seen_the_features_is_outside_of_it(tmp_path: Path) -> None:
+    """A label is the parity of its feature, and the rule knows it for the features of the holdout alone.
+
+    It scores 1 and is right about half of the population: no interval can hold for it, and the certificate says so.
+    """
+    dice = np.random.default_rng(7)
+    features = dice.integers(0, 10**12, 10**5)
+    seen = set(features.tolist())
+
+    def rule(items: np.ndarray) -> np.ndarray:
+        return np.array([x % 2 if x in seen else 0 for x in items.tolist()])
+
+    fresh = dice.integers(0, 10**12, 10**5)
+    assert abs(np.mean(rule(fresh) == fresh % 2) - 0.5) < 0.01  # six standard errors
+    with Holdout.create(tmp_path / "h.toml", labels=features % 2, tolerance="0.1", bits=Seeded(9)) as holdout:
+        score = holdout.score(rule(features))
+    assert score.interval.low > 0.8
+    assert any("a rule chosen without looking at the items" in said for said in score.certificate.assumptions)

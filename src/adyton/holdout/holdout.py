@@ -31,10 +31,11 @@ from adyton.noise import Bits, SystemBits
 _ASSUMPTIONS = (
     "the items are independent draws from the population",
     "nobody has learned anything about the labels but through these scores",
+    "what is predicted for an item follows from that item alone, by a rule chosen without looking at the "
+    "items, but for earlier scores",
 )
 _ORDER = "the order of the items says nothing about them"
 _WEIGHED = "the population is the one in which items count as their weights say"
-_SCORED = "the prediction for an item depends on that item and on earlier scores alone"
 
 Release = Callable[[int], int | str]
 
@@ -340,7 +341,7 @@ class Holdout:
         if self.facts.weights:
             theorems, assumed = (*theorems, "WEIGHTED-SCORES"), (*assumed, _WEIGHED)
         if self.facts.metric.name == "auc" and theorems:
-            theorems, assumed = (*theorems, "AUC-BY-PAIRS"), (*assumed, _SCORED)
+            theorems = (*theorems, "AUC-BY-PAIRS")
         return Certificate(theorems, assumed)
 
     def __promised(self, plan: Plan) -> float | None:
