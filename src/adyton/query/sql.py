@@ -6,32 +6,19 @@ its place and a reason, before anything is charged.  Text is only ever read here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.names import default_name, distinct_names
-from adyton.query.nodes import (
-    EVERY_ROW,
-    Condition,
-    Count,
-    Indicator,
-    IsMissing,
-    IsTrue,
-    Mean,
-    Measure,
-    Not,
-    Number,
-    Proportion,
-    Question,
-    Sum,
-    all_of,
-)
-from adyton.query.sql_expressions import Source, is_condition
+from adyton.query.names import distinct_names
+from adyton.query.nodes import Condition, Count, Group, Measure, Number, Question
+from adyton.query.sql_aggregates import read_measure, read_value, read_where
+from adyton.query.sql_expressions import Source
+from adyton.query.sql_groups import Item, read_groups, read_histogram, read_items
 from adyton.query.sql_words import syntax_tree
-from adyton.schema import BooleanColumn, Column, Table
+from adyton.schema import Table
 
 MOST_ITEMS = 100
 
@@ -44,13 +31,12 @@ def parse(sql: str, table: Table) -> Question:
         raise source.refusal(tree, "a question is one SELECT")
     source.check_parts(tree, "expressions", "from_", "where", "group")
     source = replace(source, known_as=_known_as(source, tree))
-    by = _groups(source, tree.args.get("group"))
-    return Question(
-        table=table,
-        measures=_measures(source, tree, by),
-        where=_where(source, tree.args.get("where")),
-        by=by,  # type: ignore[arg-type]  # the question checks its columns
-    )
+    items = read_items(source, tree)
+    if len(items) > MOST_ITEMS:
+        raise InvalidRequest(f"SELECT lists {len(items)} values; at most {MOST_ITEMS} are answered at once")
+    by = read_groups(source, items, tree.args.get("group"))
+    measures, by = _measures(source, items, by)
+    return Question(table, measures, read_where(source, tree.args.get("where")), by)
 
 
 def parse_condition(text: str, table: Table) -> Condition:
@@ -67,11 +53,12 @@ def parse_number(text: str, table: Table) -> Number:
 
 def parse_value(text: str, table: Table) -> tuple[Number, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return _value(Source(text, table, table.name), syntax_tree(text, exp.Condition, _names(table)))
+    return read_value(Source(text, table, table.name), syntax_tree(text, exp.Condition, _names(table)))
 
 
 def _names(table: Table) -> frozenset[str]:
-    return frozenset(name.casefold() for name in (table.name, *(column.name for column in table.columns)))
+    names = [table.name, *(column.name for column in table.columns), table.person or table.name]
+    return frozenset(name.casefold() for name in names)
 
 
 def _known_as(source: Source, tree: exp.Expr) -> str:
@@ -93,134 +80,18 @@ def _known_as(source: Source, tree: exp.Expr) -> str:
     return source.name(alias.this)
 
 
-def _where(source: Source, clause: exp.Expr | None) -> Condition:
-    if clause is None:
-        return EVERY_ROW
-    source.check_parts(clause, "this")
-    return source.condition(clause.this)
-
-
-def _groups(source: Source, clause: exp.Expr | None) -> tuple[Column, ...]:
-    if clause is None:
-        return ()
-    source.check_parts(clause, "expressions")
-    listed = clause.args.get("expressions") or []
-    if not listed:
-        raise InvalidRequest("GROUP BY needs the name of at least one column")
-    for node in listed:
-        if type(node) is not exp.Column:
-            raise source.refusal(node, "GROUP BY needs names of columns")
-    return _distinct(source, listed, "GROUP BY")
-
-
-def _distinct(source: Source, nodes: list[exp.Expr], where: str) -> tuple[Column, ...]:
-    columns: list[Column] = []
-    for node in nodes:
-        column = source.column(node)
-        if column in columns:
-            raise source.refusal(node, f"{where} names {column.name!r} twice")
-        columns.append(column)
-    return tuple(columns)
-
-
-def _measures(source: Source, tree: exp.Expr, by: tuple[Column, ...]) -> tuple[tuple[str, Measure], ...]:
-    items = tree.args.get("expressions") or []
-    if len(items) > MOST_ITEMS:
-        raise InvalidRequest(f"SELECT lists {len(items)} values; at most {MOST_ITEMS} are answered at once")
-    for column in _distinct(source, [item for item in items if type(item) is exp.Column], "SELECT"):
-        if column not in by:
-            raise InvalidRequest(
-                f"{column.name!r} is neither grouped nor aggregated: add GROUP BY {column.name}, "
-                f"or ask for one of COUNT, SUM, AVG, PROPORTION"
-            )
-    given, defaults, measures = [], [], []
-    for item in items:
-        if type(item) is not exp.Column:
-            node, name = _named(source, item)
-            default, measure = _measure(source, node)
-            given.append(name)
-            defaults.append(default)
-            measures.append(measure)
-    names = distinct_names(given, defaults, taken=[column.name for column in by])
-    return tuple(zip(names, measures, strict=True))
-
-
-def _named(source: Source, item: exp.Expr) -> tuple[exp.Expr, str | None]:
-    if type(item) is not exp.Alias:
-        return item, None
-    source.check_parts(item, "this", "alias")
-    if type(item.this) is exp.Column:
-        raise source.refusal(item, "a group keeps the name of its column; leave out AS")
-    return item.this, source.name(item.args["alias"])
-
-
-def _measure(source: Source, node: exp.Expr) -> tuple[str, Measure]:
-    """A measure, and what it is called if it is given no name."""
-    where: Condition = EVERY_ROW
-    if type(node) is exp.Filter:
-        source.check_parts(node, "this", "expression")
-        where, node = _where(source, node.args["expression"]), node.this
-    read = _MEASURES.get(type(node))
-    if read is None:
-        answered = "COUNT, COUNT_IF, SUM, AVG, PROPORTION and grouped columns"
-        raise source.refusal(node, f"SELECT lists {answered} only")
-    return read(source, node, where)
-
-
-def _count_if(source: Source, node: exp.Expr, where: Condition) -> tuple[str, Measure]:
-    source.check_parts(node, "this")
-    counted = source.condition(node.this)
-    return default_name("count_if", counted), Count(all_of(counted, where))
-
-
-def _sum(source: Source, node: exp.Expr, where: Condition) -> tuple[str, Measure]:
-    source.check_parts(node, "this")
-    value, present = _value(source, node.this)
-    return default_name("sum", value), Sum(value, all_of(present, where))
-
-
-def _avg(source: Source, node: exp.Expr, where: Condition) -> tuple[str, Measure]:
-    source.check_parts(node, "this")
-    value, present = _value(source, node.this)
-    return default_name("avg", value), Mean(value, all_of(present, where))
-
-
-def _proportion(source: Source, node: exp.Expr, where: Condition) -> tuple[str, Measure]:
-    source.check_parts(node, "this", "expressions")
-    if str(node.this).upper() != "PROPORTION" or len(node.expressions) != 1:
-        raise source.refusal(node, "PROPORTION takes one condition")
-    condition = source.condition(node.expressions[0])
-    return default_name("proportion", condition), Proportion(condition, where)
-
-
-def _count(source: Source, node: exp.Expr, where: Condition) -> tuple[str, Measure]:
-    source.check_parts(node, "this", "big_int")  # big_int says how wide the result is, which is no question
-    counted = node.args.get("this")
-    if type(counted) is exp.Star:
-        source.check_parts(counted)
-        return "count", Count(where)
-    if type(counted) is not exp.Column:
-        raise source.refusal(node, "COUNT takes * or one column; COUNT_IF takes a condition")
-    column = source.column(counted)
-    return f"count_{column.name}", Count(all_of(Not(IsMissing(column)), where))
-
-
-def _value(source: Source, node: exp.Expr) -> tuple[Number, Condition]:
-    node = source.bare(node)
-    if is_condition(node):
-        reason = "write PROPORTION(condition), or CASE WHEN condition THEN 1 ELSE 0 END"
-        raise source.refusal(node, f"a condition is not a number; {reason}")
-    if type(node) is exp.Column:
-        column = source.column(node)
-        if isinstance(column, BooleanColumn):
-            return Indicator(IsTrue(column)), Not(IsMissing(column))
-    return source.number(node), EVERY_ROW
-
-
-_MEASURES: dict[type[exp.Expr], Callable[[Source, exp.Expr, Condition], tuple[str, Measure]]] = {
-    exp.Count: _count,
-    exp.CountIf: _count_if,
-    exp.Sum: _sum,
-    exp.Avg: _avg,
-    exp.Anonymous: _proportion,
-}
+def _measures(
+    source: Source, items: Sequence[Item], by: tuple[Group, ...]
+) -> tuple[tuple[tuple[str, Measure], ...], tuple[Group, ...]]:
+    """The aggregates of the SELECT list, and the groups; a histogram adds its bins to them."""
+    histogram = read_histogram(source, items)
+    if histogram is not None:
+        bins, where, given = histogram
+        names = distinct_names([given], ["count"], taken=[group.name for group in (*by, bins)])
+        return ((names[0], Count(where)),), (*by, bins)
+    asked = [item for item in items if item.aggregates]
+    read = [read_measure(source, item.node) for item in asked]
+    names = distinct_names(
+        [item.alias for item in asked], [default for default, _ in read], taken=[group.name for group in by]
+    )
+    return tuple(zip(names, [measure for _, measure in read], strict=True)), by

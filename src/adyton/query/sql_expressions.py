@@ -21,7 +21,6 @@ from adyton.query.nodes import (
     Constant,
     Day,
     DayOf,
-    Indicator,
     IsMissing,
     IsTrue,
     Negative,
@@ -34,6 +33,7 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
+from adyton.query.sql_functions import read_call, read_case, read_extract
 from adyton.query.sql_words import place
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, day_number
 
@@ -82,13 +82,37 @@ class Source:
         """The column that ``node`` names."""
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
             raise self.refusal(node, "a column is needed here")
+        name = self._own_name(node)
+        if len(name) > LONGEST_COLUMN_NAME:
+            raise self.refusal(node, "no column has so long a name")
+        if self.is_person(node) and not self.has_column(name):
+            raise self.refusal(
+                node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
+            )
+        return self.table.column(name)
+
+    def is_person(self, node: exp.Expr) -> bool:
+        """Whether ``node`` names the column that says whose row it is."""
+        if type(node) is not exp.Column or type(node.this) is not exp.Identifier or self.table.person is None:
+            return False
+        return self._own_name(node).casefold() == self.table.person.casefold()
+
+    def has_column(self, name: str) -> bool:
+        return any(column.name.casefold() == name.casefold() for column in self.table.columns)
+
+    def plain_name(self, node: exp.Expr) -> str | None:
+        """The name, if ``node`` is nothing else and belongs to no table by name."""
+        if type(node) is not exp.Column or node.args.get("table") is not None:
+            return None
+        return self._own_name(node) if type(node.this) is exp.Identifier else None
+
+    def _own_name(self, node: exp.Expr) -> str:
+        """The name of a column, which may be said to belong to the table."""
         self.check_parts(node, "this", "table")
-        name, qualifier = node.this, node.args.get("table")
+        qualifier = node.args.get("table")
         if qualifier is not None and self.name(qualifier).casefold() != self.known_as.casefold():
             raise self.refusal(node, f"the only table here is {self.known_as!r}")
-        if len(self.name(name)) > LONGEST_COLUMN_NAME:
-            raise self.refusal(node, "no column has so long a name")
-        return self.table.column(self.name(name))
+        return self.name(node.this)
 
     def name(self, node: exp.Expr) -> str:
         if type(node) is not exp.Identifier:
@@ -104,6 +128,13 @@ class Source:
         if read is None:
             raise self.refusal(node, f"a number is needed here, not {_title(node)}")
         return read(self, node)
+
+    def constant(self, node: exp.Expr) -> Fraction:
+        """A number that is written out, such as 12, -0.5 or (1 / 3)."""
+        value = self.number(node)
+        if not isinstance(value, Constant):
+            raise self.refusal(node, "a written number is needed here")
+        return value.value
 
     def _value_of(self, node: exp.Expr) -> Number:
         return ValueOf(self.column(node))  # type: ignore[arg-type]  # the node checks its column
@@ -153,16 +184,6 @@ class Source:
             rest.append((type(node), node.args["expression"]))
             node = node.this
         return node, rest[::-1]
-
-    def _indicator(self, node: exp.Expr) -> Indicator:
-        self.check_parts(node, "ifs", "default")
-        branches, default = node.args["ifs"], node.args.get("default")
-        if len(branches) == 1 and default is not None:
-            self.check_parts(branches[0], "this", "true")
-            values = [self.bare(branches[0].args["true"]), self.bare(default)]
-            if all(map(is_number, values)) and [value.this for value in values] == ["1", "0"]:
-                return Indicator(self.condition(branches[0].this))
-        raise self.refusal(node, "only CASE WHEN condition THEN 1 ELSE 0 END is answered")
 
     # Conditions ------------------------------------------------------------------------------------------
 
@@ -314,7 +335,9 @@ _NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Number]] = {
     exp.Sub: Source._sum,
     exp.Mul: Source._product,
     exp.Div: Source._product,
-    exp.Case: Source._indicator,
+    exp.Case: read_case,
+    exp.Anonymous: read_call,
+    exp.Extract: read_extract,
 }
 _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Condition]] = {
     exp.Column: Source._is_true,
@@ -333,11 +356,6 @@ _OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
     exp.Cast: Source._written_day,
     exp.Column: Source._column_operand,
 }
-
-
-def is_number(node: exp.Expr) -> bool:
-    """Whether ``node`` is a number that the asker wrote."""
-    return type(node) is exp.Literal and not node.args["is_string"]
 
 
 def is_condition(node: exp.Expr) -> bool:
@@ -364,6 +382,8 @@ def _balanced(node: Callable[[Number, Number], Number], parts: Sequence[Number])
 
 
 def _title(node: exp.Expr) -> str:
+    if type(node) is exp.Anonymous:
+        return str(node.this).upper()
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
 
 

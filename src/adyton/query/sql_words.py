@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NoReturn, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
-from sqlglot import Dialect, exp
+from sqlglot import Dialect, Parser, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -21,18 +21,27 @@ LONGEST_TEXT = 10_000  # characters
 DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
 MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth
 
-FUNCTIONS = ("COUNT", "COUNT_IF", "SUM", "AVG", "PROPORTION")
+FUNCTIONS = (
+    *("COUNT", "COUNT_IF", "SUM", "AVG", "PROPORTION", "VARIANCE", "VAR_POP", "VAR_SAMP"),
+    *("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "MIN", "MAX", "MEDIAN", "QUANTILE", "PERCENTILE_CONT", "CDF"),
+    *("HISTOGRAM", "CLAMP", "LEAST", "GREATEST", "FLOOR", "SQUARE", "LOOKUP", "LABEL"),
+    *("EXTRACT", "YEAR", "QUARTER", "MONTH", "DAY", "ISODOW"),
+)
+NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW")
 
 _T = TokenType
 _SYMBOLS = {
     *(_T.L_PAREN, _T.R_PAREN, _T.COMMA, _T.DOT, _T.STAR, _T.PLUS, _T.DASH, _T.SLASH),
     *(_T.EQ, _T.NEQ, _T.LT, _T.LTE, _T.GT, _T.GTE, _T.NUMBER, _T.STRING, _T.IDENTIFIER),
+    _T.FARROW,
 }
 _KEYWORDS = {
     *(_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.ALIAS, _T.AND, _T.OR, _T.NOT, _T.BETWEEN, _T.IN, _T.IS),
     *(_T.NULL, _T.TRUE, _T.FALSE, _T.CASE, _T.WHEN, _T.THEN, _T.ELSE, _T.END, _T.FILTER, _T.DATE),
+    _T.DISTINCT,
 }
 _CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY)
+_ORDER = "SELECT, FROM, WHERE, GROUP BY"
 _PREFIXES = {_T.NOT, _T.DASH}
 _ENDS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.R_PAREN, _T.END, _T.NULL, _T.TRUE, _T.FALSE),
@@ -48,6 +57,7 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
     _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
     _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the point"),
+    _T.FARROW: ({_T.L_PAREN}, "bounds are written as (low, high)"),
     _T.COMMA: (_BEGINS_VALUE | _PREFIXES | {_T.STAR, _T.DOT}, "nothing follows this comma"),
 }
 
@@ -55,7 +65,6 @@ _REASONS = {
     "ALL": "it changes nothing here; leave it out",
     "CAST": "columns have declared kinds and are never converted",
     "CROSS JOIN": "one table is asked about at a time",
-    "DISTINCT": "only rows can be counted, not distinct values",
     "EXCEPT": "ask one SELECT at a time",
     "HAVING": "groups cannot be selected by their answers; select them when the answers are there",
     "INTERSECT": "ask one SELECT at a time",
@@ -72,6 +81,15 @@ _PLAIN_WORD = re.compile(r"\w+")
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
+class _PlainParser(Parser):
+    """Reads every call as a name with arguments.  What a function means is not for the parser to decide."""
+
+    FUNCTIONS: ClassVar = {}
+    FUNCTION_PARSERS: ClassVar = {"EXTRACT": Parser.FUNCTION_PARSERS["EXTRACT"]}
+    NO_PAREN_FUNCTIONS: ClassVar = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+
+
 def syntax_tree(text: str, kind: type[_Tree], names: frozenset[str]) -> _Tree:
     """The tree of one text of the given kind; ``names`` are the known names, folded to lower case."""
     _check_text(text)
@@ -81,10 +99,9 @@ def syntax_tree(text: str, kind: type[_Tree], names: frozenset[str]) -> _Tree:
     except (SqlglotError, ValueError):
         raise InvalidRequest("a text, a quoted name or a comment does not end; close its quotes") from None
     words = _checked(words, text, names)
-    if kind is exp.Select:
-        _check_clauses(words, text)
+    _check_clauses(words, text, whole=kind is exp.Select)
     try:
-        parser = dialect.parser(max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
+        parser = _PlainParser(dialect=dialect, max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
         trees = parser.parse_into(kind, words, text)
     except RecursionError:
         raise InvalidRequest(f"the text nests deeper than {DEEPEST_NESTING} levels") from None
@@ -132,6 +149,7 @@ def _checked(words: list[Token], text: str, names: frozenset[str]) -> list[Token
     end = Token(_T.UNKNOWN, "")
     neighbours = zip([end, *words[:-1]], words, [*words[1:], end], strict=True)
     checked = [_checked_word(before, word, after, text, names) for before, word, after in neighbours]
+    _check_forms(checked, text)
     _check_nesting(checked, text)
     _check_neighbours(checked, text)
     return checked
@@ -147,9 +165,18 @@ def _checked_word(before: Token, word: Token, after: Token, text: str, names: fr
                 word, text, f"{shortened(word.text)!r} is not a function; functions: {', '.join(FUNCTIONS)}"
             )
         return word
+    if kind is _T.VAR and _is_fixed_word(before, word, after):
+        return word
     if _PLAIN_WORD.fullmatch(word.text) and _is_name(before, word, after, names):
         return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
     return _checked_keyword(word, after, text)
+
+
+def _is_fixed_word(before: Token, word: Token, after: Token) -> bool:
+    """Whether ``word`` names neither a column nor a table: the part in EXTRACT, or a named argument."""
+    if after.token_type is _T.FARROW:
+        return word.text.upper() in NAMED_ARGUMENTS
+    return before.token_type is _T.L_PAREN and after.token_type is _T.FROM
 
 
 def _is_name(before: Token, word: Token, after: Token, names: frozenset[str]) -> bool:
@@ -179,6 +206,32 @@ def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
     hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
     reason = _REASONS.get(said)
     _refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
+
+
+def _check_forms(words: list[Token], text: str) -> None:
+    """COUNT(DISTINCT column), EXTRACT(part FROM column) and name => (...) have one form each."""
+    for position, word in enumerate(words):
+        if word.token_type is _T.DISTINCT and not _calls(words, position - 2, "COUNT"):
+            _refuse(word, text, "DISTINCT stands in COUNT(DISTINCT person) only")
+        if word.token_type is _T.FARROW and words[position - 1].token_type is not _T.VAR:
+            _refuse(word, text, f"the arguments with names are {' and '.join(NAMED_ARGUMENTS).lower()}")
+        if _calls(words, position, "EXTRACT") and not _extracts(words, position + 3):
+            _refuse(word, text, "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)")
+
+
+def _calls(words: list[Token], position: int, name: str) -> bool:
+    if not 0 <= position < len(words) - 1:
+        return False
+    word, after = words[position : position + 2]
+    called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN
+    return called and word.text.upper() == name
+
+
+def _extracts(words: list[Token], position: int) -> bool:
+    """Whether the word there is the FROM of an EXTRACT."""
+    if position >= len(words) or words[position].token_type is not _T.FROM:
+        return False
+    return _calls(words, position - 3, "EXTRACT") and words[position - 1].token_type is _T.VAR
 
 
 def _check_nesting(words: list[Token], text: str) -> None:
@@ -230,22 +283,25 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
     return None
 
 
-def _check_clauses(words: list[Token], text: str) -> None:
+def _check_clauses(words: list[Token], text: str, *, whole: bool) -> None:
     """SELECT, FROM, WHERE and GROUP BY come in this order, once each; WHERE also opens a FILTER."""
-    if words[0].token_type is not _T.SELECT:
+    if whole and words[0].token_type is not _T.SELECT:
         _refuse(words[0], text, "a question begins with SELECT")
-    latest, before = -1, (words[0], words[0])
-    for word in words:
-        if word.token_type in _CLAUSES:
-            position = _CLAUSES.index(word.token_type)
-            filtering = word.token_type is _T.WHERE and before[0].token_type is _T.FILTER
-            if position == 0 <= latest:
-                _refuse(word, text, "SELECT inside a question is not answered: ask one SELECT at a time")
-            if position <= latest and not filtering:
-                _refuse(word, text, "the order is SELECT, FROM, WHERE, GROUP BY, each at most once")
-            latest = latest if filtering else position
-        elif before[0].token_type is _T.FILTER:
+    latest, before, depth = -1, (words[0], words[0]), 0
+    for position, word in enumerate(words):
+        depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
+        filtering = before[0].token_type is _T.FILTER
+        if filtering and word.token_type is not _T.WHERE:
             _refuse(word, text, "write FILTER (WHERE condition)")
+        if word.token_type in _CLAUSES and not filtering and not _extracts(words, position):
+            place_in_order = _CLAUSES.index(word.token_type)
+            if place_in_order == 0 <= latest:
+                _refuse(word, text, "SELECT inside a question is not answered: ask one SELECT at a time")
+            if not whole or depth:
+                _refuse(word, text, f"{word.text.upper()} cannot stand here")
+            if place_in_order <= latest:
+                _refuse(word, text, f"the order is {_ORDER}, each at most once")
+            latest = place_in_order
         before = (before[1], word)
 
 

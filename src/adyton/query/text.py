@@ -41,6 +41,7 @@ from adyton.query.nodes import (
     OneOf,
     Operator,
     Or,
+    Part,
     Plus,
     Proportion,
     Quantile,
@@ -56,8 +57,30 @@ from adyton.schema import day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
-    *("and", "as", "between", "case", "date", "else", "end", "false", "filter", "from", "in", "is", "not"),
+    *(
+        "and",
+        "as",
+        "between",
+        "case",
+        "date",
+        "distinct",
+        "else",
+        "end",
+        "false",
+        "filter",
+        "from",
+        "in",
+        "is",
+        "not",
+    ),
     *("null", "or", "select", "then", "true", "when", "where"),
+}
+_PART_NAMES: dict[Part, str] = {
+    "year": "YEAR",
+    "quarter": "QUARTER",
+    "month": "MONTH",
+    "day": "DAY",
+    "weekday": "ISODOW",  # the one name of it on which databases agree
 }
 _LONGEST_DECIMAL = 18  # digits after the point; beyond, a quotient is shorter
 _EVERY_ROW = "TRUE"
@@ -65,7 +88,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
 def question_text(question: Question) -> str:
-    keys = [name_text(group.name) for group in question.by]
+    keys = [_group_value(group) for group in question.by]
     listed = [_group_text(group) for group in question.by]
     person = question.table.person or "person"
     values = [f"{measure_text(measure, person)} AS {name_text(name)}" for name, measure in question.measures]
@@ -79,9 +102,22 @@ def question_text(question: Question) -> str:
 
 
 def _group_text(group: Group) -> str:
+    value, name = _group_value(group), name_text(group.name)
+    return value if value == name else f"{value} AS {name}"
+
+
+def _group_value(group: Group) -> str:
+    """What rows are grouped by, written out: a name could be that of a column as well."""
     if not isinstance(group, Bucket):
         return name_text(group.name)
-    return f"{number_text(group.value)} AS {name_text(group.name)}"
+    return grouped_text(group.value, group.labels)
+
+
+def grouped_text(value: Number, labels: tuple[str | int | bool, ...] | None) -> str:
+    """A number that rows are grouped by, and what its values are called."""
+    if labels is None:
+        return number_text(value)
+    return f"LABEL({', '.join([number_text(value), *map(value_text, labels)])})"
 
 
 def measure_text(measure: Measure, person: str = "person") -> str:
@@ -143,7 +179,7 @@ def number_text(number: Comparable) -> str:
             listed = ", ".join("NULL" if n is None else fraction_text(n * grain) for n in numbers)
             return f"LOOKUP({name_text(column.name)}, {listed})"
         case DatePart(part, day):
-            return f"EXTRACT({part.upper()} FROM {number_text(day)})"
+            return f"EXTRACT({_PART_NAMES[part]} FROM {number_text(day)})"
         case _:
             assert_never(number)
 
@@ -217,7 +253,9 @@ def name_text(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
-def value_text(value: str | int) -> str:
+def value_text(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 

@@ -1,0 +1,162 @@
+"""Functions of one row: each name that makes a number of numbers or of a date, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd, lcm
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from adyton.query.nodes import (
+    Case,
+    Clip,
+    Constant,
+    DatePart,
+    DayOf,
+    Floor,
+    Indicator,
+    Lookup,
+    Number,
+    Part,
+    Square,
+)
+from adyton.schema import CategoryColumn
+
+if TYPE_CHECKING:
+    from adyton.query.sql_expressions import Source
+
+_ONE, _ZERO = Constant(Fraction(1)), Constant(Fraction(0))
+# The parts of a date, as EXTRACT and the functions of one date name them.
+_PARTS: dict[str, Part] = {
+    "YEAR": "year",
+    "QUARTER": "quarter",
+    "MONTH": "month",
+    "DAY": "day",
+    "ISODOW": "weekday",
+}
+
+
+def read_call(source: Source, node: exp.Expr) -> Number:
+    """The number that a function of one row gives."""
+    name = called(source, node)
+    if name in _PARTS:
+        return _part(source, node, name, _arguments(source, node, f"{name}(date)", 1)[0])
+    read = _FUNCTIONS.get(name)
+    if read is None:
+        raise source.refusal(
+            node, f"{name} is an aggregate; it stands in SELECT alone, not inside an expression"
+        )
+    return read(source, node)
+
+
+def read_extract(source: Source, node: exp.Expr) -> Number:
+    """EXTRACT(part FROM date)."""
+    source.check_parts(node, "this", "expression")
+    return _part(source, node, str(node.this.this).upper(), node.args["expression"])
+
+
+def read_case(source: Source, node: exp.Expr) -> Number:
+    """CASE WHEN condition THEN number ... [ELSE number] END; 1 or 0 for one condition is an indicator."""
+    source.check_parts(node, "ifs", "default")
+    branches = []
+    for branch in node.args["ifs"]:
+        source.check_parts(branch, "this", "true")
+        branches.append((source.condition(branch.this), source.number(branch.args["true"])))
+    default = node.args.get("default")
+    otherwise = None if default is None or type(source.bare(default)) is exp.Null else source.number(default)
+    if len(branches) == 1 and branches[0][1] == _ONE and otherwise == _ZERO:
+        return Indicator(branches[0][0])
+    return Case(tuple(branches), otherwise)
+
+
+def called(source: Source, node: exp.Expr) -> str:
+    """The name of the function that ``node`` calls, in capitals."""
+    source.check_parts(node, "this", "expressions")
+    return str(node.this).upper()
+
+
+def _arguments(source: Source, node: exp.Expr, form: str, *numbers: int) -> list[exp.Expr]:
+    if len(node.expressions) not in numbers:
+        raise source.refusal(node, f"write {form}")
+    return list(node.expressions)
+
+
+def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> Number:
+    if name not in _PARTS:
+        raise source.refusal(
+            node, f"the parts of a date are {', '.join(_PARTS)} (Monday is 1); not {name[:40]}"
+        )
+    return DatePart(_PARTS[name], DayOf(source.column(source.bare(day))))  # type: ignore[arg-type]  # checked there
+
+
+def _clamp(source: Source, node: exp.Expr) -> Number:
+    inner, low, high = _arguments(source, node, "CLAMP(number, low, high)", 3)
+    return Clip(source.number(inner), source.constant(low), source.constant(high))
+
+
+def _least(source: Source, node: exp.Expr) -> Number:
+    inner, bound = _bounded(source, node, "LEAST")
+    return Clip(inner, inner.lattice.low * inner.lattice.grain, bound)
+
+
+def _greatest(source: Source, node: exp.Expr) -> Number:
+    inner, bound = _bounded(source, node, "GREATEST")
+    return Clip(inner, bound, inner.lattice.high * inner.lattice.grain)
+
+
+def _bounded(source: Source, node: exp.Expr, name: str) -> tuple[Number, Fraction]:
+    inner, bound = map(source.number, _arguments(source, node, f"{name}(number, written number)", 2))
+    if isinstance(inner, Constant):
+        inner, bound = bound, inner
+    if not isinstance(bound, Constant) or isinstance(inner, Constant):
+        raise source.refusal(node, f"{name} takes a number and a written number")
+    return inner, bound.value
+
+
+def _floor(source: Source, node: exp.Expr) -> Number:
+    """The last division is the width of bins; FLOOR without one has bins of width 1."""
+    (inner,) = _arguments(source, node, "FLOOR(number) or FLOOR(number / width)", 1)
+    inner = source.bare(inner)
+    if type(inner) is exp.Div:
+        width = source.number(inner.args["expression"])
+        if isinstance(width, Constant) and width.value > 0:
+            source.check_parts(inner, "this", "expression")
+            return Floor(source.number(inner.this), width.value)
+    return Floor(source.number(inner), Fraction(1))
+
+
+def _square(source: Source, node: exp.Expr) -> Number:
+    return Square(source.number(_arguments(source, node, "SQUARE(number)", 1)[0]))
+
+
+def _lookup(source: Source, node: exp.Expr) -> Number:
+    """A list of numbers, one for each declared value of a category, in the order of declaration."""
+    if len(node.expressions) < 2:
+        raise source.refusal(node, "write LOOKUP(category, number, number, ...)")
+    column = source.column(source.bare(node.expressions[0]))
+    if not isinstance(column, CategoryColumn):
+        raise source.refusal(node, f"LOOKUP needs a category; {column.name!r} is {column.kind}")
+    listed = [None if type(one) is exp.Null else source.constant(one) for one in node.expressions[1:]]
+    grain = _grain([value for value in listed if value])
+    return Lookup(column, tuple(None if value is None else int(value / grain) for value in listed), grain)
+
+
+def _grain(values: list[Fraction]) -> Fraction:
+    """The coarsest grain of which all are whole multiples."""
+    if not values:
+        return Fraction(1)
+    below = lcm(*(value.denominator for value in values))
+    return Fraction(gcd(*(int(value * below) for value in values)), below)
+
+
+_FUNCTIONS: dict[str, Callable[[Source, exp.Expr], Number]] = {
+    "CLAMP": _clamp,
+    "FLOOR": _floor,
+    "GREATEST": _greatest,
+    "LEAST": _least,
+    "LOOKUP": _lookup,
+    "SQUARE": _square,
+}
+NUMBER_FUNCTIONS = (*_FUNCTIONS, *_PARTS)

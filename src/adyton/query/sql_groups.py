@@ -1,0 +1,202 @@
+"""Groups: what GROUP BY may name, and how the SELECT list repeats it.
+
+A group is a column with declared values, a text column, or a number with few possible values: a whole number,
+a bin, a part of a date.  GROUP BY writes it out, or names its alias or its place in the SELECT list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from adyton.errors import InvalidRequest
+from adyton.query.check import columns_in
+from adyton.query.names import distinct_names, group_name
+from adyton.query.nodes import Bucket, Condition, Constant, Floor, Group, Number, Times
+from adyton.query.sql_aggregates import filtered, is_aggregate
+from adyton.query.sql_expressions import Source
+from adyton.query.sql_functions import called
+from adyton.query.sql_words import shortened
+from adyton.query.text import grouped_text, name_text
+from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+
+Labels = tuple[str | int | bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of the SELECT list: what it asks for, its place, and the name that it is given, if any."""
+
+    node: exp.Expr
+    alias: str | None
+
+    @property
+    def aggregates(self) -> bool:
+        return is_aggregate(self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A group before it has a name: a column, or a number with labels for its values."""
+
+    value: CategoryColumn | BooleanColumn | TextColumn | Number
+    labels: Labels | None = None
+
+    @property
+    def text(self) -> str:
+        """One spelling for one meaning: two groups are the same if this is."""
+        if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
+            return name_text(self.value.name)
+        return grouped_text(self.value, self.labels)
+
+    def named(self, name: str) -> Group:
+        if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
+            return self.value
+        return Bucket(name, self.value, self.labels)
+
+
+def read_items(source: Source, tree: exp.Expr) -> list[Item]:
+    """The SELECT list."""
+    return [_item(source, node) for node in tree.args.get("expressions") or []]
+
+
+def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) -> tuple[Group, ...]:
+    """The groups of GROUP BY, under the names that the SELECT list gives them."""
+    written = _written(source, clause)
+    groups: dict[str, Grouped] = {}
+    for node in written:
+        group = _resolved(source, node, items)
+        if group.text in groups:
+            raise source.refusal(node, "GROUP BY names this group twice")
+        groups[group.text] = group
+    given = _given_names(source, items, groups)
+    defaults = [group_name(group.value) for group in groups.values()]
+    names = distinct_names(given, defaults, _aliases_of_values(items))
+    return tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
+
+
+def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condition, str | None] | None:
+    """The bins and the rows of a HISTOGRAM, if that is what the SELECT list asks for, and its name."""
+    asked = [item for item in items if item.aggregates]
+    if len(asked) != 1:
+        return None
+    node, where = filtered(source, asked[0].node)
+    if called(source, node) != "HISTOGRAM":
+        return None
+    if len(node.expressions) not in (1, 2):
+        raise source.refusal(node, "write HISTOGRAM(column), or HISTOGRAM(number, width)")
+    group = read_group(source, node.expressions[0]) if len(node.expressions) == 1 else _bins(source, node)
+    return group.named(group_name(_inmost(group.value))), where, asked[0].alias
+
+
+def read_group(source: Source, node: exp.Expr) -> Grouped:
+    """A group that is written out."""
+    node = source.bare(node)
+    if type(node) is exp.Anonymous and called(source, node) == "LABEL":
+        return _labelled(source, node)
+    if type(node) is exp.Column:
+        column = source.column(node)
+        if isinstance(column, CategoryColumn | BooleanColumn | TextColumn):
+            return Grouped(column)
+    value = source.number(node)
+    if not any(True for _ in columns_in(value)):
+        raise source.refusal(node, "a group is made of columns; this is the same for every row")
+    return Grouped(value)
+
+
+def _item(source: Source, node: exp.Expr) -> Item:
+    if type(node) is not exp.Alias:
+        return Item(node, None)
+    source.check_parts(node, "this", "alias")
+    return Item(node.this, source.name(node.args["alias"]))
+
+
+def _written(source: Source, clause: exp.Expr | None) -> list[exp.Expr]:
+    if clause is None:
+        return []
+    source.check_parts(clause, "expressions")
+    listed = clause.args.get("expressions") or []
+    if not listed:
+        raise InvalidRequest("GROUP BY needs at least one group")
+    return list(listed)
+
+
+def _resolved(source: Source, node: exp.Expr, items: Sequence[Item]) -> Grouped:
+    """What GROUP BY means by ``node``: a place in the SELECT list, a column, an alias, or the group."""
+    if type(node) is exp.Literal and not node.args["is_string"]:
+        return read_group(source, _at_place(source, node, items).node)
+    alias = source.plain_name(node)
+    if alias is not None and not source.has_column(alias):
+        for item in items:
+            if item.alias is not None and item.alias.casefold() == alias.casefold() and not item.aggregates:
+                return read_group(source, item.node)
+    return read_group(source, node)
+
+
+def _at_place(source: Source, node: exp.Expr, items: Sequence[Item]) -> Item:
+    place = source.constant(node)
+    if place.denominator != 1 or not 1 <= place <= len(items):
+        raise source.refusal(node, f"GROUP BY names a place in the SELECT list: 1 to {len(items)}")
+    item = items[int(place) - 1]
+    if item.aggregates:
+        raise source.refusal(node, "GROUP BY names the place of an aggregate; groups are not aggregated")
+    return item
+
+
+def _given_names(source: Source, items: Sequence[Item], groups: Mapping[str, Grouped]) -> list[str | None]:
+    """The alias of each group in the SELECT list; an item that is no group is refused."""
+    given: dict[str, str | None] = {}
+    for item in items:
+        if item.aggregates:
+            continue
+        group = _listed(source, item, groups)
+        if group.text in given:
+            raise source.refusal(item.node, "SELECT names this group twice")
+        given[group.text] = item.alias
+    return [given.get(text) for text in groups]
+
+
+def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Grouped:
+    group = read_group(source, item.node)
+    if group.text not in groups:
+        reason = f"add GROUP BY {shortened(group.text)}, or ask for an aggregate such as COUNT or AVG"
+        raise source.refusal(
+            item.node, f"{group_name(group.value)!r} is neither grouped nor aggregated: {reason}"
+        )
+    if isinstance(group.value, CategoryColumn | BooleanColumn | TextColumn) and item.alias is not None:
+        raise source.refusal(item.node, "a group keeps the name of its column; leave out AS")
+    return group
+
+
+def _aliases_of_values(items: Sequence[Item]) -> list[str]:
+    return [item.alias for item in items if item.alias is not None and item.aggregates]
+
+
+def _labelled(source: Source, node: exp.Expr) -> Grouped:
+    if len(node.expressions) < 2:
+        raise source.refusal(node, "write LABEL(number, 'name of 0', 'name of 1', ...)")
+    number, *labels = node.expressions
+    return Grouped(source.number(number), tuple(_label(source, label) for label in labels))
+
+
+def _label(source: Source, node: exp.Expr) -> str | int | bool:
+    label = source.operand(node)
+    if isinstance(label, Constant) and label.value.denominator == 1:
+        return int(label.value)
+    if not isinstance(label, str | bool):
+        raise source.refusal(node, "a label is a text, a whole number, TRUE or FALSE")
+    return label
+
+
+def _bins(source: Source, node: exp.Expr) -> Grouped:
+    value, width = source.number(node.expressions[0]), source.constant(node.expressions[1])
+    return Grouped(Times(Floor(value, width), Constant(width)))
+
+
+def _inmost(value: Column | Number) -> Column | Number:
+    """What bins are made of, for their name."""
+    while isinstance(value, Times | Floor):
+        value = value.left if isinstance(value, Times) else value.inner
+    return value
