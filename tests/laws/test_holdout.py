@@ -580,34 +580,6 @@ def test_the_scorer_of_a_loss_is_negative(tmp_path: Path) -> None:
         assert holdout.scorer()(Model(1.0 - truth), None) < -0.8
 
 
-class Trial:
-    """What an optimiser such as Optuna hands to an objective, from outside."""
-
-    def __init__(self, number: int) -> None:
-        self._dice = np.random.default_rng(number)
-
-    def suggest_float(self, name: str, low: float, high: float) -> float:
-        return float(self._dice.uniform(low, high))
-
-
-def test_an_objective_of_an_optimiser_returns_a_score(tmp_path: Path) -> None:
-    """A threshold on one feature, tuned on the holdout; the best is at 0.3."""
-    dice = np.random.default_rng(8)
-    feature = dice.random(N)
-    labels = (feature > 0.3).astype(int)
-    with Holdout.create(tmp_path / "o.toml", labels=labels, scores=20, bits=Seeded(8)) as holdout:
-
-        def objective(trial: Trial) -> float:
-            cut = trial.suggest_float("cut", 0.0, 1.0)
-            return float(holdout.score((feature > cut).astype(int)))
-
-        found = {number: objective(Trial(number)) for number in range(20)}
-        best = Trial(max(found, key=found.__getitem__)).suggest_float("cut", 0.0, 1.0)
-        assert abs(best - 0.3) < 0.12
-        assert holdout.statement().scores_left == 0
-        assert objective(Trial(3)) == found[3]  # a repeated trial is free
-
-
 def test_the_scorer_works_in_a_grid_search(tmp_path: Path) -> None:
     """Handwritten digits, bundled with scikit-learn; the labels of the holdout's rows are never given to it."""
     pytest.importorskip("sklearn")
