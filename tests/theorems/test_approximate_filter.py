@@ -187,3 +187,9 @@ def test_law_impossible_deltas_are_refused(delta: object) -> None:
 def test_law_an_impossible_share_is_refused(aside: Fraction) -> None:
     with pytest.raises(InvalidRequest, match="set aside"):
         filter_of("1", MILLIONTH, aside)
+
+
+@pytest.mark.parametrize("digits", [301, 400])
+def test_law_a_delta_that_no_float_holds_is_refused(digits: int) -> None:
+    with pytest.raises(InvalidRequest, match="1e-300"):
+        filter_of("1", Fraction(1, 10**digits))

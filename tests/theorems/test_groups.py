@@ -68,6 +68,19 @@ def renyi(p: Law, q: Law, alpha: float) -> float:
     return math.log(sum(float(p[k]) * float(p[k] / q[k]) ** (alpha - 1) for k in p)) / (alpha - 1)
 
 
+@pytest.mark.parametrize("digits", [1, 10, 30, 50, 60, 70, 100, 400])
+def test_theorem_GROUP_PRIVACY_never_forgets_delta_however_small_epsilon_is(digits: int) -> None:
+    """e**epsilon - 1 is lost among 200 bits from some digits on: then it is refused, never promised."""
+    one = Guarantee(Fraction(1, 10**digits), Fraction(1, 10**9))
+    try:
+        three = group_guarantee(one, 3)
+    except InvalidRequest:
+        assert digits > 50
+    else:
+        assert three.delta >= 3 * one.delta
+        assert three.delta <= 3 * one.delta * (1 + 3 * one.epsilon) * (1 + Fraction(1, 10**6))
+
+
 @pytest.mark.parametrize("steps", [2, 3, 6])
 def test_theorem_GROUP_PRIVACY_ZCDP_covers_chains(steps: int) -> None:
     """rho of the steps is the largest D_alpha / alpha over a fine grid that contains every order the proof uses."""

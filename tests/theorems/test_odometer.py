@@ -110,6 +110,8 @@ def test_law_impossible_odometers_are_refused() -> None:
         (Fraction(1), (TENTH,)),
         (TENTH, ()),
         (TENTH, (Fraction(0),)),
+        (Fraction(1, 10**400), (TENTH,)),
+        (Fraction(1, 10**300), (TENTH, TENTH)),
     ):
         with pytest.raises(InvalidRequest):
             ZcdpOdometer(delta, slopes)

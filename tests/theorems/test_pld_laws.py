@@ -149,3 +149,10 @@ def test_law_impossible_multiplicities_are_refused(times: Any) -> None:
 def test_law_what_is_no_pair_of_laws_is_refused(p: Any, q: Any) -> None:
     with pytest.raises(InvalidRequest):
         FinitePair(p, q)
+
+
+@pytest.mark.parametrize("exponent", [60, 400])
+def test_law_losses_beyond_the_lattice_are_refused_in_words(exponent: int) -> None:
+    rare = Fraction(1, 10**exponent)
+    with pytest.raises(InvalidRequest, match="a loss is at most 100"):
+        FinitePair((rare, 1 - rare), (Fraction(1, 2), Fraction(1, 2)))

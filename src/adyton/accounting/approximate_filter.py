@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from adyton.accounting.filters import LEAST_DELTA
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_down, positive, rational, units_down, units_up
 from adyton.privacy import Guarantee
@@ -46,6 +47,8 @@ class ApproximateFilter:
     def __post_init__(self) -> None:
         if not 0 <= self.set_aside < self.guarantee.delta:
             raise InvalidRequest("what is set aside for deltas of releases is at least 0 and below delta")
+        if self.guarantee.delta - self.set_aside < LEAST_DELTA:
+            raise InvalidRequest("what is left of delta is below the minimum of 1e-300")
 
     def allowed(self) -> Spent:
         """The most that may be spent, rounded down.

@@ -11,6 +11,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from adyton.errors import InvalidRequest
+
 _BITS = 200
 _TRUST = Fraction(1, 2**150)
 
@@ -67,5 +69,7 @@ def _outward(end: Fraction, direction: int) -> Fraction:
 
 def _rational(end: tuple[int, int, int, int]) -> Fraction:
     sign, mantissa, exponent, _ = end
+    if exponent and not mantissa:  # how mpmath writes infinity and what is no number
+        raise InvalidRequest("these numbers are too small or too large for 200 bits")
     value = Fraction(int(mantissa)) * Fraction(2) ** exponent
     return -value if sign else value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from adyton.accounting.filters import LEAST_DELTA
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_down, float_up, positive
 
@@ -34,6 +35,8 @@ class ZcdpOdometer:
             raise InvalidRequest("an odometer has a delta above 0 and below 1")
         if not 0 < len(self.slopes) <= _MOST_SLOPES or min(self.slopes) <= 0:
             raise InvalidRequest(f"an odometer has from 1 to {_MOST_SLOPES} slopes, all above 0")
+        if self.delta / len(self.slopes) < LEAST_DELTA:
+            raise InvalidRequest("the share of delta of a slope is below the minimum of 1e-300")
 
     @classmethod
     def around(cls, rho: Number, delta: Number, octaves: int = 0) -> ZcdpOdometer:

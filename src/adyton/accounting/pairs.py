@@ -31,6 +31,7 @@ from adyton.exact import Number, float_down, float_up, positive, rational
 
 LARGEST_REACH = 100
 """exp(100) in the likelihood ratio of a single release protects nobody, and longer lattices need memory."""
+_NO_LOSS = 2**1000  # a ratio beyond it has no logarithm in floats
 
 
 class Pair(Protocol):
@@ -210,6 +211,8 @@ class FinitePair:
             object.__setattr__(self, name, _law(getattr(self, name)))
         if len(self.first) != len(self.second):
             raise InvalidRequest("the two laws of a pair have the same outputs")
+        if any(p and q and max(p / q, q / p) > _NO_LOSS for p, q in self._outputs()):
+            raise InvalidRequest(f"a loss is at most {LARGEST_REACH}, and one of these is far more")
         if self.reach > LARGEST_REACH:
             raise InvalidRequest(f"a loss is at most {LARGEST_REACH}, not {self.reach:g}")
 
