@@ -7,6 +7,8 @@ from typing import Protocol
 
 from adyton.sensitivity import Reading
 
+# One part for each group: a text that was found, or the place of a declared value among those of its group.
+Key = tuple[str | int, ...]
 # For each reading, for each coordinate, one integer for each cell.
 Exact = list[list[list[int]]]
 
@@ -17,10 +19,16 @@ class Engine(Protocol):
     ``prepare`` checks public facts only (the source exists, its columns have the declared names, under
     ``replace`` its size) and raises InvalidRequest; it is called before anything is charged.  ``exact`` is
     total: no value in any row can make it fail, change its shape or its error.
+
+    ``found`` is for groups whose values nobody declared: the keys under which something counts in at least
+    one of the readings, sorted, and one integer for each of them.  Texts that differ in a byte are two keys;
+    a row with a missing key is in no group.  Which keys there are is as private as the integers.
     """
 
     def prepare(self) -> None: ...
 
     def exact(self, readings: Sequence[Reading]) -> Exact: ...
+
+    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]: ...
 
     def close(self) -> None: ...

@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from adyton.engines.asking import Asked
-from adyton.engines.base import Exact
+from adyton.engines.asking import exact_from, found_from
+from adyton.engines.base import Exact, Key
 from adyton.engines.csv_lines import csv_scan
 from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_literal
-from adyton.engines.loading import Origin, bounded_table, check_size, units_found
+from adyton.engines.loading import Origin, bounded_table, check_size, told_alike, units_found
+from adyton.engines.scan import Units
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
@@ -54,6 +56,7 @@ class DuckDBEngine:
         self._table, self._unit, self._source, self._salt = table, unit, source, salt
         self._limits = limits
         self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._units = Units("units", self._places, DuckDBDialect(), unit.rows, salt)
         self._connection: Any = None
         self._lock = threading.Lock()
 
@@ -70,10 +73,10 @@ class DuckDBEngine:
             self._connection = connection
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
-        asked = Asked(readings, self._places, "units")
-        with self._lock:
-            rows = self._connection.execute(asked.sql).fetchall()
-        return asked.arranged(rows)
+        return exact_from(self._units, self._run, readings)
+
+    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+        return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
         with self._lock:
@@ -81,11 +84,17 @@ class DuckDBEngine:
                 self._connection.close()
                 self._connection = None
 
+    def _run(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._lock:
+            rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+        return rows
+
     def _load(self, connection: Any) -> None:
         for option, value in self._limits.items():
             connection.execute(f"SET {option} = {text_literal(str(value))}")
         with _source(connection, self._source) as (sql, types):
             origin = Origin(sql, types, {name: kind_of(kind) for name, kind in types.items()})
+            self._units = replace(self._units, told=told_alike(origin, self._table, self._unit))
             bounded = bounded_table(
                 origin, self._table, self._unit, self._places, self._salt, DuckDBDialect()
             )

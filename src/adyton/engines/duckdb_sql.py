@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from adyton.engines.loading import Kind
 
@@ -70,3 +71,18 @@ class DuckDBDialect:
 
     def byte_order(self, text: str) -> str:
         return text
+
+    def exact_sum(self, value: str, largest: int) -> str:
+        return f"sum({value})"  # of bigints it has 128 bits
+
+    def quotient(self, dividend: str, divisor: int) -> str:
+        if divisor & (divisor - 1) == 0:  # a shift is several times faster
+            return f"({dividend} >> {divisor.bit_length() - 1})"
+        return f"({dividend} // CAST({divisor} AS BIGINT))"
+
+    def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
+        listed = ", ".join("NULL" if number is None else str(number) for number in numbers)
+        return f"list_extract(CAST([{listed}] AS BIGINT[]), CAST({index} AS BIGINT) + 1)"
+
+    def date(self, day: str) -> str:
+        return f"(DATE '1970-01-01' + CAST({day} AS INTEGER))"

@@ -109,7 +109,8 @@ def bounded_table(
     """A SELECT of the clipped integers of all rows, or of at most the declared rows of each person.
 
     Which rows of a person are kept depends on that person's rows alone: a salted hash of their clipped values
-    puts them in order.  Rows with equal values are alike in the result, whichever is kept.
+    puts them in order.  Rows with equal values are alike in the result, whichever is kept.  Where a person
+    may keep several, ``who`` stays: later questions may ask for one number of each person.
     """
     names = matched(origin, table, unit)
     values = []
@@ -121,7 +122,7 @@ def bounded_table(
     if unit.person is None:
         return f"SELECT {', '.join(values)} FROM {origin.sql}"
     person, present = person_sql(unit.person, origin, names, dialect)
-    kept = ", ".join(places.values()) or "nothing"
+    kept = ", ".join([*places.values(), *(["who"] if unit.rows > 1 else [])]) or "nothing"
     valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
     order = f"row_number() OVER (PARTITION BY who ORDER BY {_order(table, places, salt, dialect)})"
     ranked = f"SELECT {kept}, {order} AS place FROM ({valued}) AS valued"
@@ -156,12 +157,23 @@ def person_sql(person: str, origin: Origin, names: Mapping[str, str], dialect: D
     )
 
 
+def told_alike(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
+    """Whether every engine writes the same text for a person, so that it can be hashed.  Not for floats."""
+    if unit.person is None:
+        return False
+    return origin.kinds[matched(origin, table, unit)[unit.person]] in ("integer", "text")
+
+
 def _order(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect) -> str:
     parts = [dialect.text(salt)]
     for column in table.columns:
         place = places[column.name]
-        place = f"CAST({place} AS INTEGER)" if isinstance(column, BooleanColumn) else place
-        parts += [dialect.text(","), f"coalesce(CAST({place} AS {dialect.text_type}), {dialect.text('-')})"]
+        if isinstance(column, TextColumn):
+            told = f"md5({place})"  # of fixed length: a comma in it could make two rows alike
+        else:
+            place = f"CAST({place} AS INTEGER)" if isinstance(column, BooleanColumn) else place
+            told = f"CAST({place} AS {dialect.text_type})"
+        parts += [dialect.text(","), f"coalesce({told}, {dialect.text('-')})"]
     return dialect.byte_order(f"md5(concat({', '.join(parts)}))")
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from adyton.engines.asking import Asked
-from adyton.engines.base import Exact
+from adyton.engines.asking import exact_from, found_from
+from adyton.engines.base import Exact, Key
 from adyton.engines.duckdb_sql import quoted
-from adyton.engines.loading import Origin, bounded_table, check_size, units_found
+from adyton.engines.loading import Origin, bounded_table, check_size, told_alike, units_found
 from adyton.engines.postgres_sql import DAY_FUNCTION, KINDS, NUMBER_FUNCTION, PostgresDialect
+from adyton.engines.scan import Units
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
@@ -83,6 +84,7 @@ class PostgresEngine:
         self._table, self._unit, self._salt, self._timeout = table, unit, salt, timeout
         self._address = Address.parse(address, table.name)
         self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._units = Units("pg_temp.units", self._places, PostgresDialect(), unit.rows, salt)
         self._connection: Any = None
         self._lock = threading.Lock()
 
@@ -100,16 +102,21 @@ class PostgresEngine:
             self._connection = connection
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
-        asked = Asked(readings, self._places, "pg_temp.units")
-        with self._lock:
-            rows = self._connection.execute(asked.sql).fetchall()
-        return asked.arranged(rows)
+        return exact_from(self._units, self._run, readings)
+
+    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+        return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    def _run(self, sql: str) -> list[tuple[Any, ...]]:
+        with self._lock:
+            rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
+        return rows
 
     def _load(self, connection: Any) -> None:
         import psycopg
@@ -131,6 +138,7 @@ class PostgresEngine:
     def _make_units(self, connection: Any) -> None:
         origin = self._origin(connection)
         dialect = PostgresDialect()
+        self._units = replace(self._units, told=told_alike(origin, self._table, self._unit))
         bounded = bounded_table(origin, self._table, self._unit, self._places, self._salt, dialect)
         connection.execute(f"CREATE TEMPORARY TABLE units AS {bounded}")
         if self._unit.neighbours == "replace":

@@ -7,6 +7,7 @@ catch the error.  Everything else here cannot fail.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from adyton.engines.duckdb_sql import quoted, text_literal
 from adyton.engines.loading import Kind
@@ -109,6 +110,19 @@ class PostgresDialect:
 
     def byte_order(self, text: str) -> str:
         return f'{text} COLLATE "C"'
+
+    def exact_sum(self, value: str, largest: int) -> str:
+        return f"sum({value})"  # of bigints it is a numeric
+
+    def quotient(self, dividend: str, divisor: int) -> str:
+        return f"({dividend} / CAST({divisor} AS BIGINT))"
+
+    def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
+        listed = ",".join("NULL" if number is None else str(number) for number in numbers)
+        return f"(CAST('{{{listed}}}' AS BIGINT[]))[{index} + 1]"
+
+    def date(self, day: str) -> str:
+        return f"(DATE '1970-01-01' + CAST({day} AS INTEGER))"
 
 
 def _decimal(source: str) -> str:

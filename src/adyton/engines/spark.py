@@ -8,12 +8,14 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from adyton.engines.asking import Asked
-from adyton.engines.base import Exact
-from adyton.engines.loading import Origin, bounded_table, check_size, units_found
-from adyton.engines.spark_sql import SparkDialect, exact_sum, kind_of
+from adyton.engines.asking import exact_from, found_from
+from adyton.engines.base import Exact, Key
+from adyton.engines.loading import Origin, bounded_table, check_size, told_alike, units_found
+from adyton.engines.scan import Units
+from adyton.engines.spark_sql import SparkDialect, kind_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
@@ -31,7 +33,8 @@ class SparkEngine:
         self._table, self._unit, self._frame, self._salt = table, unit, frame, salt
         self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         own = secrets.token_hex(8)
-        self._given, self._units = f"adyton_given_{own}", f"adyton_units_{own}"
+        self._given, self._kept = f"adyton_given_{own}", f"adyton_units_{own}"
+        self._units = Units(self._kept, self._places, SparkDialect({}), unit.rows, salt)
         self._cached: Any = None
         self._lock = threading.Lock()
 
@@ -41,8 +44,10 @@ class SparkEngine:
                 self._cached = self._load()
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
-        asked = Asked(readings, self._places, self._units, exact_sum)
-        return asked.arranged(self._sql(asked.sql).collect())
+        return exact_from(self._units, self._run, readings)
+
+    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+        return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
         with self._lock:
@@ -50,6 +55,10 @@ class SparkEngine:
                 self._cached.unpersist()
                 self._cached = None
                 self._drop()
+
+    def _run(self, sql: str) -> list[Any]:
+        rows: list[Any] = self._sql(sql).collect()
+        return rows
 
     def _load(self) -> Any:
         try:
@@ -68,6 +77,7 @@ class SparkEngine:
         raise InvalidRequest(f"the given frame cannot be read: Spark says {kind}")
 
     def _make_units(self, origin: Origin, dialect: SparkDialect) -> Any:
+        self._units = replace(self._units, told=told_alike(origin, self._table, self._unit))
         bounded = bounded_table(origin, self._table, self._unit, self._places, self._salt, dialect)
         if self._unit.neighbours == "replace":
             counted = units_found(origin, self._table, self._unit, dialect)
@@ -75,7 +85,7 @@ class SparkEngine:
             check_size(found, self._table, self._unit)
         cached = self._sql(bounded).persist()
         cached.count()  # fills the cache
-        cached.createOrReplaceTempView(self._units)
+        cached.createOrReplaceTempView(self._kept)
         return cached
 
     def _sql(self, text: str) -> Any:
@@ -83,5 +93,5 @@ class SparkEngine:
 
     def _drop(self) -> None:
         """Not earlier: a Connect frame is a text that is read anew each time, with the names in it."""
-        for view in (self._units, self._given):
+        for view in (self._kept, self._given):
             self._frame.sparkSession.catalog.dropTempView(view)

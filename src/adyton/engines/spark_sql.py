@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from adyton.engines.loading import Kind
 
@@ -24,17 +25,12 @@ def kind_of(type_name: str) -> Kind:
     return next((kind for pattern, kind in _KINDS if re.match(pattern, type_name)), "other")
 
 
-def exact_sum(value: str, largest: int) -> str:
-    """Spark's sum of bigints is a bigint; 38 decimal digits hold the sum of 2**64 values below 2**61."""
-    return f"sum({value})" if largest <= _SMALL else f"sum(CAST({value} AS DECIMAL(38, 0)))"
-
-
 class SparkDialect:
     """The columns of the frame are called s0, s1, ... before anything is emitted: no name needs quoting."""
 
     text_type = "STRING"
 
-    def __init__(self, names: dict[str, str]) -> None:
+    def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def name(self, name: str) -> str:
@@ -74,3 +70,17 @@ class SparkDialect:
 
     def byte_order(self, text: str) -> str:
         return text
+
+    def exact_sum(self, value: str, largest: int) -> str:
+        """Spark's sum of bigints is a bigint; 38 decimal digits hold the sum of 2**64 values below 2**61."""
+        return f"sum({value})" if largest <= _SMALL else f"sum(CAST({value} AS DECIMAL(38, 0)))"
+
+    def quotient(self, dividend: str, divisor: int) -> str:
+        return f"({dividend} DIV CAST({divisor} AS BIGINT))"
+
+    def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
+        listed = ", ".join("NULL" if number is None else str(number) for number in numbers)
+        return f"element_at(CAST(array({listed}) AS ARRAY<BIGINT>), {index} + 1)"
+
+    def date(self, day: str) -> str:
+        return f"date_from_unix_date(CAST({day} AS INT))"

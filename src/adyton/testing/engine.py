@@ -17,11 +17,12 @@ from __future__ import annotations
 import datetime
 import random
 import struct
+from calendar import isleap
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import pytest
 
@@ -30,12 +31,14 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import (
     Compare,
     Count,
+    DatePart,
     Day,
     DayOf,
     IsMissing,
     IsTrue,
     Mean,
     OneOf,
+    Part,
     Proportion,
     Question,
     Sum,
@@ -46,7 +49,9 @@ from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Int
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engine_cases import (
     AGE,
+    BUCKETS,
     CONDITIONS,
+    FULL_YEARS,
     INCOME,
     LIST_OF_WHOLES,
     LISTED,
@@ -134,6 +139,42 @@ class EngineContract:
             question = Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(INCOME)))), where, (REGION,))
             readings = readings_of(question, ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), where
+
+    @pytest.mark.parametrize("bucket", BUCKETS, ids=lambda bucket: bucket.name)
+    def test_bins_and_parts_of_dates_are_groups(self, opened: Open, bucket: Any) -> None:
+        engine = opened(PEOPLE, SOME)
+        measures = (("n", Count()), ("m", Mean(ValueOf(INCOME), CONDITIONS[4])))
+        for by in ((bucket,), (SMOKER, bucket), (bucket, REGION)):
+            readings = readings_of(Question(PEOPLE, measures, by=by), ROWS)
+            assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+    def test_readings_with_different_groups_are_answered_in_the_order_asked(self, opened: Open) -> None:
+        engine = opened(PEOPLE, SOME)
+        groups: list[Any] = [(), (SMOKER,), (BUCKETS[0],), (), (REGION, SMOKER), (SMOKER,)]
+        readings = [
+            reading
+            for i, by in enumerate(groups)
+            for reading in readings_of(
+                Question(PEOPLE, ((f"s{i}", Sum(NUMBERS[i])), (f"n{i}", Count(CONDITIONS[i]))), by=by), ROWS
+            )
+        ]
+        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+        assert engine.exact(readings[::-1]) == engine.exact(readings)[::-1]
+        assert engine.exact([]) == []
+
+    def test_parts_of_every_kind_of_day(self, opened: Open) -> None:
+        """From the first year to the last, and around every end of a century."""
+        column = DateColumn("d", datetime.date.min, datetime.date.max)
+        days = [datetime.date(y, m, d) for y in FULL_YEARS for m, d in ((1, 1), (2, 28), (3, 1), (12, 31))]
+        days += [datetime.date(y, 2, 29) for y in FULL_YEARS if isleap(y)]
+        rng = random.Random(4)
+        days += [datetime.date.fromordinal(rng.randint(1, datetime.date.max.toordinal())) for _ in range(200)]
+        label, labels = _numbered("label", len(days))
+        table = Table("t", (column, label))
+        source = (SourceColumn("d", "date", days), labels)
+        measures = tuple((part, Sum(DatePart(part, DayOf(column)))) for part in get_args(Part))
+        readings = readings_of(Question(table, measures, by=(label,)), ROWS)
+        assert opened(table, source).exact(readings) == expected(table, ROWS, source, "salt", readings)
 
     def test_an_empty_table_has_every_declared_group(self, opened: Open) -> None:
         empty = tuple(SourceColumn(column.name, column.kind, []) for column in SOME)

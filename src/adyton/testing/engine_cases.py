@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import datetime
 from fractions import Fraction
+from typing import get_args
 
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import (
     Always,
     And,
+    Bucket,
+    Case,
+    Clip,
     Compare,
     Condition,
     Constant,
+    DatePart,
     Day,
     DayOf,
+    Floor,
+    Group,
     Indicator,
     IsMissing,
     IsTrue,
+    Lookup,
     Negative,
     Not,
     Number,
     OneOf,
     Or,
+    Part,
     Plus,
+    Square,
     Times,
     ValueOf,
 )
@@ -78,6 +88,35 @@ NUMBERS: tuple[Number, ...] = (
     Negative(Plus(ValueOf(INCOME), Constant(Fraction(-1, 3)))),
     Indicator(Compare(ValueOf(AGE), ">", ValueOf(AGE))),
     Plus(Indicator(IsTrue(SMOKER)), Times(ValueOf(AGE), Constant(Fraction(10**9)))),
+    Square(Plus(ValueOf(AGE), Constant(Fraction(-121, 2)))),
+    Clip(ValueOf(AGE), Fraction(-5), Fraction(64)),
+    Clip(Plus(ValueOf(INCOME), Negative(ValueOf(AGE))), Fraction(-1, 100), Fraction(1000)),
+    Clip(Clip(ValueOf(AGE), Fraction(10), Fraction(64)), Fraction(0), Fraction(30)),
+    Floor(ValueOf(AGE), Fraction(10)),
+    Floor(Negative(ValueOf(AGE)), Fraction(7, 2)),
+    Floor(Plus(ValueOf(INCOME), Constant(Fraction(-1000))), Fraction(1, 300)),
+    Floor(Plus(ValueOf(AGE), Constant(Fraction(-64))), Fraction(16)),
+    Floor(Lookup(REGION, (-(2**61), None, 0, 2**61)), Fraction(2**61 - 1)),
+    Floor(Lookup(REGION, (-(2**61), 1, -1, 2**61)), Fraction(2**61)),
+    Case(
+        (
+            (IsTrue(SMOKER), ValueOf(AGE)),
+            (Compare(ValueOf(AGE), ">", Constant(Fraction(63))), Constant(Fraction(-1, 3))),
+        )
+    ),
+    Case(((OneOf(REGION, ("north",)), ValueOf(INCOME)),), Negative(ValueOf(AGE))),
+    Lookup(REGION, (-(2**61), None, 0, 2**61), Fraction(1, 7)),
+    Lookup(YEAR, (3, 1, 2)),
+    *(DatePart(part, DayOf(BORN)) for part in get_args(Part)),
+)
+BUCKETS: tuple[Group, ...] = (
+    Bucket("decade", Floor(ValueOf(AGE), Fraction(10))),
+    Bucket("below", Floor(Plus(ValueOf(AGE), Constant(Fraction(-64))), Fraction(30))),
+    Bucket("third", Negative(Floor(ValueOf(AGE), Fraction(121, 3)))),
+    Bucket("young", Case(((Compare(ValueOf(AGE), "<", Constant(Fraction(64))), Constant(Fraction(1))),))),
+    Bucket("weekday", DatePart("weekday", DayOf(BORN)), tuple(" MTWTFSS")),
+    Bucket("year born", DatePart("year", DayOf(BORN))),
+    Bucket("coast", Lookup(REGION, (2, 0, None, 2)), ("no", "never", "yes")),
 )
 
 # fmt: off
@@ -118,3 +157,4 @@ ODD_NAMES = (
 )
 # fmt: on
 LIST_OF_WHOLES = CategoryColumn("x", (7, -7, 0, 9007199254740993))
+FULL_YEARS = (1, 2, 4, 99, 100, 101, 400, 1582, 1600, 1700, 1900, 1969, 1970, 2000, 2004, 2100, 9996, 9999)

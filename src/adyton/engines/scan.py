@@ -1,0 +1,103 @@
+"""One scan of the loaded table: what it selects, and how integers come out of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from adyton.engines.row_sql import Places, RowSql, Spelling, integer
+from adyton.query.nodes import Bucket, Group, group_values
+from adyton.schema import TextColumn
+
+# A statement -> its rows.
+Run = Callable[[str], Sequence[Sequence[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A table of clipped integers.
+
+    Where a person may have several ``rows``, the column ``who`` says whose row it is.  ``told`` says whether
+    all engines write the same text for a person.
+    """
+
+    table: str
+    places: Places
+    spelling: Spelling
+    rows: int = 1
+    salt: str = ""
+    told: bool = False
+
+    @property
+    def row_sql(self) -> RowSql:
+        return RowSql(self.places, self.spelling)
+
+
+class Recipe(NamedTuple):
+    """``times * total - minus * count``, by the places of both in a row.
+
+    The arithmetic is done on the few results, where no integer is too large, and not on every row.
+    """
+
+    times: int
+    total: int
+    counted: int | None = None
+    minus: int = 0
+
+    def of(self, values: Sequence[Any]) -> int:
+        whole = self.times * int(values[self.total] or 0)  # the sum of nothing is NULL
+        return whole if self.counted is None else whole - self.minus * int(values[self.counted])
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """``sql`` selects a key for each of ``keys`` groups, then values.
+
+    For each reading: a recipe for each coordinate, and the place of a value that is 0 where nothing counts.
+    """
+
+    sql: str
+    keys: int
+    recipes: Sequence[Sequence[Recipe]]
+    counts: Sequence[int]
+
+
+class Aggregates:
+    """The aggregates that a scan selects, each of them once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def place(self, aggregate: str) -> int:
+        return self._places.setdefault(aggregate, len(self._places))
+
+    def __iter__(self) -> Any:
+        return iter(self._places)
+
+
+def keys_of(by: Sequence[Group], units: Units) -> list[str]:
+    """A text, or the place of a value among those of its group, from 0; NULL is no group."""
+    return [_key(group, units) for group in by]
+
+
+def selected(by: Sequence[Group], keys: Sequence[str]) -> list[str]:
+    """The keys as they are read: truths as integers."""
+    return [
+        key if isinstance(group, TextColumn) else f"CAST({key} AS INTEGER)"
+        for group, key in zip(by, keys, strict=True)
+    ]
+
+
+def size_of(group: Group) -> int:
+    """How many values a group has, all of them declared; those of bins need no list."""
+    if isinstance(group, Bucket):
+        return group.value.lattice.high - group.value.lattice.low + 1
+    return len(group_values(group))
+
+
+def _key(group: Group, units: Units) -> str:
+    if not isinstance(group, Bucket):
+        return units.places[group.name]
+    number, low = units.row_sql.number(group.value), group.value.lattice.low
+    return number if not low else f"({number} - {integer(low)})"

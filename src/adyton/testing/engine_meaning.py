@@ -1,0 +1,144 @@
+"""What numbers and conditions mean on one row, in plain Python: see ``engine_reference``."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import operator
+from fractions import Fraction
+from typing import Any, assert_never
+
+from adyton.query.nodes import (
+    Always,
+    And,
+    Case,
+    Clip,
+    Comparable,
+    Compare,
+    Condition,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    Floor,
+    Indicator,
+    IsMissing,
+    IsTrue,
+    Lookup,
+    Negative,
+    Not,
+    OneOf,
+    Or,
+    Part,
+    Plus,
+    Square,
+    Times,
+    ValueOf,
+)
+from adyton.schema import day_of
+
+# Column name -> lattice integer, position in the list of values, truth, or text; None is missing.
+Row = dict[str, Any]
+
+_COMPARE = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "<>": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+def number(node: Comparable, row: Row) -> int | None:
+    """The node's integer on its own lattice; None is missing."""
+    match node:
+        case ValueOf(column) | DayOf(column):
+            found: int | None = row[column.name]
+            return found
+        case Constant() | Day():
+            return node.lattice.low
+        case Plus(left, right):
+            a, b = number(left, row), number(right, row)
+            if a is None or b is None:
+                return None
+            grain = node.lattice.grain
+            return int((a * left.lattice.grain + b * right.lattice.grain) / grain)
+        case Times(left, right):
+            a, b = number(left, row), number(right, row)
+            return None if a is None or b is None else a * b
+        case Negative(inner):
+            a = number(inner, row)
+            return None if a is None else -a
+        case Square(inner):
+            a = number(inner, row)
+            return None if a is None else a * a
+        case Clip(inner, low, high):
+            exact = value(inner, row)
+            return None if exact is None else int(min(max(exact, low), high) / node.lattice.grain)
+        case Floor(inner, step):
+            exact = value(inner, row)
+            return None if exact is None else math.floor(exact / step)
+        case Indicator(inner):
+            return int(condition(inner, row) is True)
+        case Case(branches, otherwise):
+            met = (then for when, then in branches if condition(when, row) is True)
+            chosen = next(met, otherwise)
+            exact = None if chosen is None else value(chosen, row)
+            return None if exact is None else int(exact / node.lattice.grain)
+        case Lookup(column, numbers):
+            code = row[column.name]
+            return None if code is None else numbers[code]
+        case DatePart(part, inner):
+            a = number(inner, row)
+            return None if a is None else _part(part, day_of(a))
+        case _:
+            assert_never(node)
+
+
+def value(node: Comparable, row: Row) -> Fraction | None:
+    """The node's value itself, not counted in grains."""
+    steps = number(node, row)
+    return None if steps is None else steps * node.lattice.grain
+
+
+def _part(part: Part, day: datetime.date) -> int:
+    match part:
+        case "quarter":
+            return (day.month + 2) // 3
+        case "weekday":
+            return day.isoweekday()
+        case "year" | "month" | "day":
+            found: int = getattr(day, part)
+            return found
+
+
+def condition(node: Condition, row: Row) -> bool | None:
+    """None is neither true nor false, as in SQL."""
+    match node:
+        case Compare(left, sign, right):
+            a, b = number(left, row), number(right, row)
+            if a is None or b is None:
+                return None
+            return bool(_COMPARE[sign](a * left.lattice.grain, b * right.lattice.grain))
+        case OneOf(column, values):
+            code = row[column.name]
+            return None if code is None else column.values[code] in values
+        case IsTrue(column):
+            truth: bool | None = row[column.name]
+            return truth
+        case IsMissing(column):
+            return row[column.name] is None
+        case Always(truth):
+            return truth
+        case Not(inner):
+            met = condition(inner, row)
+            return None if met is None else not met
+        case And(parts):
+            all_met = [condition(part, row) for part in parts]
+            return False if False in all_met else None if None in all_met else True
+        case Or(parts):
+            any_met = [condition(part, row) for part in parts]
+            return True if True in any_met else None if None in any_met else False
+        case _:
+            assert_never(node)
