@@ -102,6 +102,23 @@ def test_theorem_MWEM_PRIVACY_scores_are_distances_from_public_integers() -> Non
     assert np.all(np.abs(change) <= np.abs(private - moved))
 
 
+def test_theorem_MWEM_PRIVACY_no_score_wraps_around() -> None:
+    """With a total of 2**63 the distance of 0 and of 1 from the guess were 2**64 - 1 apart."""
+    tame = Mwem.for_cost(Cells(2), Fraction(1), 1)
+    with pytest.raises(InvalidRequest, match="at most"):
+        tame.release(Cells(2), np.array([0, 1]), 2**63, Seeded(0))
+    with pytest.raises(InvalidRequest, match="with a sign"):
+        tame.release(Cells(2), np.array([2**63, 0], dtype=np.uint64), 2**60, Seeded(0))
+    ends, inside = np.array([-(2**61), 2**61]), np.array([1 - 2**61, 2**61 - 1])
+    for guessed in (0.0, 2.0**61):
+        here, there = (
+            mwem._scores(ends, np.full(2, guessed)),
+            mwem._scores(inside, np.full(2, guessed)),
+        )
+        assert min(here) >= 0
+        assert max(abs(here - there)) <= 1
+
+
 def test_theorem_MWEM_PRIVACY_costs_add_up_in_every_currency() -> None:
     mechanism = Mwem.for_cost(Prefixes(10), Fraction(1), rounds=5)
     cost = mechanism.cost()

@@ -133,9 +133,11 @@ class Mwem:
             raise InvalidRequest("multiplicative weights need questions with values between 0 and 1")
         if total < 1:
             raise InvalidRequest(f"a guess is a share of at least 1 unit, not {total}")
+        if total * self.denominator > _LARGEST_COUNT:  # beyond, a score would not fit into 64 bits
+            raise InvalidRequest(f"total times denominator is at most {_LARGEST_COUNT}")
         whole = np.asarray(exact)
-        if whole.shape != (workload.questions,) or not np.issubdtype(whole.dtype, np.integer):
-            raise InvalidRequest(f"the exact answers must be {workload.questions} whole numbers")
+        if whole.shape != (workload.questions,) or whole.dtype.kind != "i":
+            raise InvalidRequest(f"the exact answers must be {workload.questions} whole numbers, with a sign")
         return np.clip(whole.astype(np.int64), -_LARGEST_COUNT, _LARGEST_COUNT)
 
 
