@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from adyton.errors import InvalidRequest
@@ -16,7 +18,7 @@ from adyton.schema import (
     RealColumn,
     TextColumn,
 )
-from adyton.study.notes import Notes, choice, date_at, whole
+from adyton.study.notes import Notes, choice, date_at, text_at, whole
 
 FILL_IN = "FILL IN"
 _STEPS_OF_DEFAULT_GRAIN = 10_000
@@ -29,14 +31,34 @@ _COLUMN_KEYS: dict[str, tuple[str, ...]] = {
     "boolean": (),
     "text": (),
 }
+_OTHER_KEYS = {"category": ("values_from",)}  # in place of values
 
 
-def column_of(name: str, raw: Any, notes: Notes) -> Column:
+Keys = Callable[[str, str], tuple[str, ...] | tuple[int, ...]]
+
+
+def columns_of(sections: dict[str, Any], notes: Notes, keys: Keys, inside: str = "") -> tuple[Column, ...]:
+    """The columns of one table; ``keys`` are those of a public table, by its name."""
+    if not sections:
+        notes.add(f"{inside}columns: declare at least one column, e.g. [{inside}columns.age]")
+    made = [
+        notes.attempt(partial(_column, name, raw, notes, keys, inside), inside)
+        for name, raw in sections.items()
+    ]
+    return tuple(column for column in made if column is not None)
+
+
+def _column(name: str, raw: Any, notes: Notes, keys: Keys, inside: str) -> Column:
     where = f"columns.{name}"
     if not isinstance(raw, dict):
-        raise InvalidRequest(f"{where} must be a section: [{where}]")
+        raise InvalidRequest(f"{where} must be a section: [{inside}{where}]")
     kind = choice(raw.get("kind"), f"{where}.kind", tuple(_COLUMN_KEYS))
-    notes.check_keys(raw, f"{where}.", ("kind", *_COLUMN_KEYS[kind]))
+    notes.check_keys(raw, f"{inside}{where}.", ("kind", *_COLUMN_KEYS[kind], *_OTHER_KEYS.get(kind, ())))
+    if kind == "category" and "values_from" in raw:
+        if "values" in raw:
+            raise InvalidRequest(f"{where}: give either values or values_from")
+        named = text_at(raw, where, "values_from", "the name of a public table")
+        return CategoryColumn(name, keys(named, f"{where}.values_from"))
     missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "grain")]
     if missing:
         listed = " and ".join(f"{where}.{key}" for key in missing)

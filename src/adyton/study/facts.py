@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Literal
 
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, Column, Table, TextColumn
+from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, Table, TextColumn
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
@@ -44,6 +45,15 @@ class Validity:
 
 
 @dataclass(frozen=True, slots=True)
+class PrivateTable:
+    """A further private table of the same persons, of whose rows in it at most ``rows_per_person`` count."""
+
+    table: Table
+    rows_per_person: int
+    source: Path | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """What may be asked of which table, and how much may ever be learned about one unit of it."""
 
@@ -55,13 +65,31 @@ class Study:
     ledger: Path | None = None
     validity: Validity | None = None
     keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
+    further: tuple[PrivateTable, ...] = ()
 
     def __post_init__(self) -> None:
-        check_size(self.table.rows, self.unit, self.limit)
+        sizes = [table.rows for table in self.tables if table.rows is not None]
+        check_size(max(sizes, default=None), self.unit, self.limit)
+        check_further(self)
         if not 0 <= self.keys_delta <= self.limit.delta:
             raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All private tables, the study's own first."""
+        return (self.table, *(one.table for one in self.further))
+
+    def unit_of(self, table: Table) -> PrivacyUnit:
+        """Who is protected, with the most rows that one of them has in ``table``, joined or not.
+
+        Theorem: JOINED-ROWS.
+        """
+        most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
+        members = table.join.tables if table.join is not None else (table,)
+        rows = prod(most[member.name] for member in members)
+        return replace(self.unit, person=table.person or self.unit.person, rows=rows)
 
     @property
     def noise_delta(self) -> Fraction:
@@ -88,7 +116,7 @@ class Study:
     @property
     def fingerprint(self) -> str:
         """A digest of all that gives the ledger its meaning.  Where the data lies is not part of it."""
-        facts = [
+        facts: list[list[object]] = [
             [self.table.name, self.table.rows, [column_facts(column) for column in self.table.columns]],
             [self.unit.neighbours, self.unit.person, self.unit.rows],
             [str(self.limit.epsilon), str(self.limit.delta), self.filter_name],
@@ -98,6 +126,12 @@ class Study:
             facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
+        facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]
+        facts += [
+            ["public", table.name, *_dimension_facts(dimension)]
+            for table in self.tables
+            for dimension in table.dimensions
+        ]
         return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
 
 
@@ -120,6 +154,42 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
             f"privacy.delta = {float(limit.delta):g} must be below {how}: a larger delta would allow "
             "whole rows to be published"
         )
+
+
+def check_further(study: Study) -> None:
+    """Refuses what further private tables would make unclear: who is protected, and what is public."""
+    names = [table.name for table in study.tables]
+    names += [dimension.name for table in study.tables for dimension in table.dimensions]
+    twice = next((name for i, name in enumerate(names) if name.casefold() in _folded(names[:i])), None)
+    if twice is not None:
+        raise InvalidRequest(f"two tables are called {twice!r} (capital letters do not count)")
+    for one in study.further:
+        where = f"private.{one.table.name}"
+        if study.unit.person is None or one.table.person is None:
+            raise InvalidRequest(f"{where}: tables are joined on the person: write privacy.unit = 'person'")
+        if study.unit.neighbours == "replace":
+            raise InvalidRequest(
+                f"{where}: with several private tables write privacy.neighbours = 'add-or-remove': under "
+                "'replace' the number of persons is public, and each table may hold different persons"
+            )
+        if one.rows_per_person < 1:
+            raise InvalidRequest(f"{where}.rows_per_person must be at least 1, not {one.rows_per_person}")
+
+
+def _folded(names: list[str]) -> set[str]:
+    return {name.casefold() for name in names}
+
+
+def _table_facts(table: Table) -> list[object]:
+    return [table.name, table.rows, table.person, [column_facts(column) for column in table.columns]]
+
+
+def _dimension_facts(dimension: Dimension) -> list[object]:
+    """A digest of all that the public table says: answers depend on it."""
+    said = [[column_facts(a.column), list(a.values)] for a in dimension.attributes]
+    content = json.dumps([list(dimension.keys), said])
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return [dimension.name, dimension.key, dimension.joins, digest]
 
 
 def column_facts(column: Column) -> list[object]:

@@ -21,11 +21,12 @@ class Notes:
     def add(self, message: str) -> None:
         self._wrong.append(message)
 
-    def attempt(self, make: Callable[[], _T]) -> _T | None:
+    def attempt(self, make: Callable[[], _T], inside: str = "") -> _T | None:
+        """What was made; an error about ``columns.`` is about those ``inside`` a section."""
         try:
             return make()
         except InvalidRequest as error:
-            self.add(error.message)
+            self.add(inside + error.message if error.message.startswith("columns.") else error.message)
             return None
 
     def final(self, make: Callable[[], _T]) -> _T:

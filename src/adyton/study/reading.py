@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -12,10 +13,11 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import Column, Table
-from adyton.study.columns import column_of
+from adyton.schema import Table
+from adyton.study.columns import columns_of
 from adyton.study.facts import Study, Validity
 from adyton.study.notes import Notes, choice, known, text_at, whole
+from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.validity.unequal import split_width
 
 
@@ -37,43 +39,37 @@ def read_study(path: str | Path) -> Study:
 
 def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes = Notes(path.name)
-    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity"))
+    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity", "public", "private"))
     table = notes.section(raw, "table", ("name", "source", "rows"))
     privacy = notes.section(
         raw,
         "privacy",
         ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "keys_delta", "filter"),
     )
-    columns = notes.section(raw, "columns", None)
     unit = notes.attempt(lambda: _unit(privacy))
     limit = notes.attempt(lambda: _guarantee(privacy))
-    parsed: list[Column | None] = [
-        notes.attempt(partial(column_of, name, raw, notes)) for name, raw in columns.items()
-    ]
+    public = public_tables(raw.get("public", {}), path.parent, notes)
+    columns = columns_of(notes.section(raw, "columns", None), notes, partial(keys_of, public))
     rows = notes.attempt(lambda: whole(table["rows"], "table.rows") if "rows" in table else None)
     name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
-    source = notes.attempt(
-        lambda: text_at(table, "table", "source", "the path of the data file, or its address")
-    )
+    source = notes.attempt(lambda: source_of(table, "table", path.parent))
     validity = notes.attempt(lambda: _validity(raw, rows, notes)) if "validity" in raw else None
-    if not columns:
-        notes.add("columns: declare at least one column, e.g. [columns.age]")
+    person = unit.person if unit is not None else None
+    further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
+    own = notes.final(lambda: Table(known(name), columns, rows, known(unit).person))
+    own, *others = with_dimensions([own, *(one.table for one in further)], public, notes)
     return notes.final(
         lambda: Study(
-            Table(
-                known(name),
-                tuple(column for column in parsed if column is not None),
-                rows,
-                known(unit).person,
-            ),
+            own,
             known(unit),
             known(limit),
             choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
-            known(source) if "://" in known(source) else path.parent / known(source),
+            source,
             path.with_suffix(".ledger"),
             validity,
             rational(privacy.get("keys_delta", 0), "privacy.keys_delta"),
+            tuple(replace(one, table=table) for one, table in zip(further, others, strict=True)),
         )
     )
 

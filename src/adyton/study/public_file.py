@@ -1,0 +1,107 @@
+"""Reading a file that its owner declares public: its values may be looked at, and quoted.
+
+CSV values are texts; a Parquet file knows better.  What is empty is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest
+
+MOST_KEYS = 10_000
+
+Raw = str | int | bool | Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFile:
+    """The columns of a public file by name; ``where`` says in errors what it is to the study."""
+
+    where: str
+    columns: dict[str, list[Raw]]
+
+    def column(self, name: str) -> list[Raw]:
+        if name not in self.columns:
+            raise InvalidRequest(
+                f"{self.where}: the file has no column {name!r}; it has: {', '.join(self.columns)}"
+            )
+        return self.columns[name]
+
+
+def read_public_file(path: Path, where: str) -> PublicFile:
+    """``where`` names the section of the study file."""
+    if not path.is_file():
+        raise InvalidRequest(f"{where}.source: the file {path.name!r} does not exist")
+    match path.suffix.lower():
+        case ".csv" | ".tsv":
+            names, rows = _csv_rows(path, where)
+        case ".parquet" | ".pq":
+            names, rows = _parquet_rows(path, where)
+        case other:
+            raise InvalidRequest(f"{where}.source: files end in .parquet, .csv or .tsv, not {other!r}")
+    if len(rows) > MOST_KEYS:
+        raise InvalidRequest(f"{where}.source: {path.name!r} has more than {MOST_KEYS} rows")
+    if len({name.casefold() for name in names}) < len(names) or not all(names):
+        raise InvalidRequest(f"{where}.source: the columns of {path.name!r} need names, each its own")
+    return PublicFile(where, {name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+
+def _csv_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    rows: list[list[Raw]] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, delimiter=delimiter, strict=True)
+            names = next(lines, [])
+            for line in lines:
+                if line and len(line) != len(names):
+                    raise InvalidRequest(
+                        f"{where}.source: line {lines.line_num} of {path.name!r} has {len(line)} fields, "
+                        f"not {len(names)}"
+                    )
+                rows += [[text.strip() or None for text in line]] if line else []
+                if len(rows) > MOST_KEYS:
+                    break
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = f"{where}.source: {path.name!r} cannot be read: {error}"
+        raise InvalidRequest(reason) from None
+    return [name.strip() for name in names], rows
+
+
+def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
+    import duckdb  # 0.1 s: only who has such a file pays for it
+
+    connection = duckdb.connect(":memory:")
+    try:
+        connection.execute("SET enable_progress_bar = false")
+        found = connection.execute("SELECT * FROM read_parquet(?) LIMIT ?", [str(path), MOST_KEYS + 1])
+        names = [column[0] for column in found.description or ()]
+        return names, [_plain(row) for row in found.fetchall()]
+    except duckdb.Error:
+        raise InvalidRequest(f"{where}.source: {path.name!r} is no Parquet file that can be read") from None
+    finally:
+        connection.close()
+
+
+def _plain(row: Sequence[Any]) -> list[Raw]:
+    return [_plain_value(value) for value in row]
+
+
+def _plain_value(value: Any) -> Raw:
+    match value:
+        case None | bool() | int() | Decimal():
+            return value
+        case float():
+            return None if math.isnan(value) else Decimal(repr(value))
+        case datetime.date():
+            return value.isoformat()
+        case _:
+            return str(value).strip() or None
