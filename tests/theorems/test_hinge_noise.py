@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
+from adyton.noise import two_sided_geometric
 from adyton.validity import gaussian_multiplier
 from adyton.validity.noise_part import laplace_multiplier, question_share
 
@@ -61,3 +62,19 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_laplace_and_shares() -> None:
 )
 def test_theorem_NOISE_GIVEN_TRANSCRIPT_reference_values(questions: int, z: float) -> None:
     assert gaussian_multiplier("0.05", questions) == pytest.approx(z, abs=6e-7)
+
+
+@pytest.mark.parametrize("scale", [0.2, 0.9, 2.0, 35.0])
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_geometric_noise_with_one_step_more(scale: float) -> None:
+    """The worst that can be hidden: the sign of the noise, and whether it is among the largest of all."""
+    reach = int(60 * scale) + 40
+    mass = [2 * two_sided_geometric.pmf(scale, z) for z in range(1, reach)]
+    for a in (0.0, 0.3, scale, 2.7 * scale):
+        exact = math.fsum(max(z - 1 - a, 0) * m for z, m in enumerate(mass, start=1))
+        assert exact <= scale * math.exp(-a / scale) * (1 + 1e-9)
+    for failure in (0.5, 0.05, 0.001):
+        left, hidden = failure, 0.0  # E |Z| over the largest |Z| of total probability ``failure``
+        for z in range(reach - 1, 0, -1):
+            taken = min(left, mass[z - 1])
+            left, hidden = left - taken, hidden + z * taken
+        assert hidden / failure <= laplace_multiplier(str(failure)) * scale + 1

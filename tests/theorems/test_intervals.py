@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
 from adyton.validity.intervals import cdf_band, linear_width, quantile_interval, ratio_interval
@@ -106,3 +108,39 @@ def test_theorem_LINEAR_IN_ANSWERS_error_of_a_sum(
 def test_theorem_LINEAR_IN_ANSWERS_a_difference_pays_its_own_range() -> None:
     """Two disjoint groups: the difference has range [-1, 1], so the stability counts twice."""
     assert linear_width([1, -1], [0.01, 0.01], (-1, 1), 0.02) == pytest.approx(0.06)
+
+
+# Exact posteriors: what the answers hide of their noise, and X_T, at every transcript ----------------------
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_theorem_LINEAR_IN_ANSWERS_at_every_transcript_of_a_small_table(small: Small) -> None:
+    """phi = w_1 q_1 + w_2 q_2, the second question chosen by the first answer; nothing is left to chance."""
+    hidden, distance = np.abs(small.noise / small.density), small.distance()
+    low = small.first < 0.5
+    for weights in ((1.0, 1.0), (1.0, -1.0), (0.3, 2.0)):
+        for chosen, where in ((1, low), (2, ~low)):
+            phi = weights[0] * small.tables[0] + weights[1] * small.tables[chosen]
+            error = np.abs(weights[0] * small.first + weights[1] * small.second - float(phi @ small.law))
+            length = float(phi.max() - phi.min())
+            noise = abs(weights[0]) * hidden[0] + abs(weights[1]) * hidden[1]
+            assert np.all((error <= noise + length * distance + 1e-9)[where])
+            i = np.unravel_index(np.argmax(np.where(where, error, -1)), error.shape)
+            noises = [float(h[i]) for h in hidden]
+            assert (
+                error[i] <= linear_width(weights, noises, (phi.min(), phi.max()), float(distance[i])) + 1e-9
+            )
+
+
+def test_theorem_RATIO_OF_MEANS_at_every_transcript_of_a_small_table() -> None:
+    """g is 0, 1 or 1, f is 0, 0 or 1, of three kinds of rows; both are asked.  t2 once is enough, half is not."""
+    small = Small([0.2, 0.5, 0.3], [[0, 1, 1], [0, 0, 1], [0, 0, 1]], 2, 1.2)
+    hidden, distance = np.abs(small.noise / small.density), small.distance()
+    theta, refuted = 0.3 / 0.8, 0
+    for i in np.ndindex(small.first.shape):
+        top, bottom, noise = small.second[i], small.first[i], (float(hidden[1][i]), float(hidden[0][i]))
+        low, high = ratio_interval(top, bottom, noise, float(distance[i]))
+        assert low - 1e-9 <= theta <= high + 1e-9
+        low, high = ratio_interval(top, bottom, (0.0, 0.0), float(distance[i]))
+        refuted += not low <= theta <= high
+    assert refuted > 0  # without the noise's widths it would not hold
