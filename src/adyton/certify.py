@@ -17,6 +17,10 @@ from adyton.show import Sheet, Shown, number
 
 Key = str | int | bool | float
 _AT_ONCE = "for all answers of the study at once"
+_LEFT_OUT = (
+    "{} more rows were answered and left out by HAVING or LIMIT; noise intervals are for each value alone,"
+    " not for values that were chosen because they are large or small."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,33 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class KeysFound:
+    """For groups that nobody declared: how many keys are shown, and about how many are not."""
+
+    shown: int
+    suppressed: float
+    interval: Interval
+    threshold: int
+    surely_shown: int
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "shown": self.shown,
+            "suppressed": self.suppressed,
+            "noise_interval": self.interval.to_json(),
+            "threshold": self.threshold,
+            "surely_shown_from": self.surely_shown,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.shown} keys are shown; about {self.suppressed:.0f} ({self.interval.low:.0f} .. "
+            f"{self.interval.high:.0f}) were too rare. A key of {self.surely_shown} units is shown with "
+            f"{100 * self.interval.level:g} %."
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Answer(Shown):
     """What the curator releases.  It prints, shows itself in a notebook, and exports."""
 
@@ -135,6 +166,8 @@ class Answer(Shown):
     receipt: Proof
     certificate: Certificate
     repeated: bool = False
+    keys_found: KeysFound | None = None
+    left_out: int = 0
 
     @property
     def value(self) -> float:
@@ -170,16 +203,20 @@ class Answer(Shown):
             "limit": self.limit.to_json(),
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
+            **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
+            **({"left_out": self.left_out} if self.left_out else {}),
         }
 
     def sheet(self) -> Sheet:
-        keys = tuple(self.rows[0].keys)
+        keys = tuple(self.rows[0].keys) if self.rows else ()
         absent = {v.population_interval.reason for v in _absent_values(self.rows)}
         levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}
         at_once = " and ".join(f"{100 * level:g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
         reasons = "; ".join(sorted(absent))
         free = ", asked before: free of charge" if self.repeated else ""
         notes = (
+            *([str(self.keys_found)] if self.keys_found else []),
+            *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
             f"Noise interval: 95 %, for these rows. Population interval: {reasons or at_once}.",
             f"Cost {self.cost}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
@@ -261,8 +298,8 @@ class Preview(Shown):
         rows = tuple(
             (
                 step.value,
-                _width_text(self.bounds[step.value]),
-                _width_text(self.population[step.value]),
+                _width_text(self.bounds.get(step.value)),
+                _width_text(self.population.get(step.value)),
                 f"{step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}",
                 str(step.cost),
             )
@@ -395,8 +432,8 @@ def _absent_note(population: dict[str, Bound | Absent]) -> tuple[str, ...]:
     return (f"Population interval: {'; '.join(reasons)}.",) if reasons else ()
 
 
-def _width_text(bound: Bound | Absent) -> str:
-    if isinstance(bound, Absent):
+def _width_text(bound: Bound | Absent | None) -> str:
+    if bound is None or isinstance(bound, Absent):
         return "-"
     return (
         "depends on the rows"

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.accounting import gaussian
-from adyton.curator.estimate import Standing, rows_of
+from adyton.curator.estimate import rows_of
+from adyton.curator.population import Standing
 from adyton.curator.plan import make_plan
 from adyton.curator.population import Population
 from adyton.curator.price import price_of

@@ -79,7 +79,7 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) ->
     plan = _plan(study, sql, wish)
     if runs[0].public["receipts"][0][2] != plan.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
-    claim = Promise(study.filter.epsilon(plan.amount, study.limit.delta), float(study.limit.delta))
+    claim = Promise(study.epsilon_of(plan.amount), float(study.limit.delta))
     exact = runs[0].exact, runs[1].exact
     return Asked(_release(plan, wish.bits), exact, claim, _mu(study, plan), compare(*runs))
 
@@ -96,7 +96,8 @@ def _release(plan: Plan, bits: Bits) -> Callable[[Any, int], npt.NDArray[np.int6
         """n rows; a column for each integer that the question releases."""
         released: list[npt.NDArray[np.int64]] = []
         for part, integers in zip(plan.parts, exact, strict=True):
-            repeated = part.mechanism.release([column * n for column in integers], bits)
+            (noised,) = part.noised
+            repeated = noised.mechanism.release([column * n for column in integers], bits)
             released += [np.array(column, dtype=np.int64).reshape(n, -1) for column in repeated]
         return np.concatenate(released, axis=1)
 
@@ -110,8 +111,7 @@ def _study(neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
 
 
 def _plan(study: Study, sql: str, wish: Wish) -> Plan:
-    left = study.filter.allowed(study.limit)
-    return make_plan(study, question_of(sql, study.table), price_of(epsilon=wish.epsilon), left)
+    return make_plan(study, question_of(sql, study.table), price_of(epsilon=wish.epsilon), study.allowed)
 
 
 def _write(path: Path, rows: list[str]) -> Path:

@@ -74,6 +74,10 @@ class _Watched:
         self.exact_integers += deepcopy(found)  # as they were, whatever is done to them later
         return found
 
+    def found(self, readings: Sequence[Reading]) -> Any:
+        self._events.append(f"engine: find keys for {len(readings)}")
+        return self._engine.found(readings)
+
     def close(self) -> None:
         self._engine.close()
 

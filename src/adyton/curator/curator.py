@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import secrets
 import time
 from collections.abc import Sequence
 from fractions import Fraction
@@ -21,32 +19,25 @@ from adyton.certify import (
     Statement,
     Step,
 )
-from adyton.curator.estimate import (
-    Standing,
-    bound_of,
-    population_bound_of,
-    rows_of,
-    scales_of,
-    sensitivity_of,
-)
-from adyton.curator.plan import Plan, Planned, make_plan
-from adyton.curator.population import Population
+from adyton.curator.estimate import rows_of, scales_of, sensitivity_of
+from adyton.curator.noised import Noised
+from adyton.curator.plan import Plan, make_plan
+from adyton.curator.population import Population, Standing
 from adyton.curator.price import PriceWords, price_of
+from adyton.curator.releasing import Releasing
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
-from adyton.engines.base import Engine, Exact
+from adyton.engines.base import Engine
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.draft import Draft, question_of
 from adyton.query.nodes import Question
-from adyton.sensitivity import Reading
 from adyton.study import Study
-from adyton.wire import released_from_text, released_to_text
+from adyton.wire import stored_from_text, stored_to_text
 
-_operator_log = logging.getLogger("adyton.operator")
 _PATIENCE = 10.0  # seconds for another process to finish the same request
 
 
@@ -56,6 +47,7 @@ class Curator:
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
+        self._releasing = Releasing(engine, self._bits)
         self._population = Population(study)
         self._stand_in = StandIn(study, ledger, self._population)
 
@@ -76,9 +68,10 @@ class Curator:
         charged = self._charge(order)
         if not charged.fresh:
             return self._certify(plan, charged.receipt, self._await(charged.receipt), repeated=True)
-        exact = self._read([part.reading for part in plan.parts])  # the only line that sees private data
-        noisy = [p.mechanism.release(e, self._bits) for p, e in zip(plan.parts, exact, strict=True)]
-        stored = self._ledger.remember(charged.receipt.number, released_to_text(noisy))
+        released = self._releasing.release(
+            plan, charged.receipt.number
+        )  # the only line that sees private data
+        stored = self._ledger.remember(charged.receipt.number, stored_to_text(released))
         return self._certify(plan, charged.receipt, stored, repeated=False)
 
     def sql(self, text: str, *, request: str | None = None, **price: Unpack[PriceWords]) -> Answer:
@@ -92,7 +85,7 @@ class Curator:
         return Preview(
             question=plan.text,
             keys=tuple(plan.keys()),
-            bounds={part.reading.name: bound_of(part, plan.matching) for part in plan.parts},
+            bounds={part.name: part.bound(plan.matching) for part in plan.parts},
             population=self._population_preview(plan),
             cost=self._amount(plan.amount),
             left=self._amount(self._left(spent)),
@@ -100,7 +93,7 @@ class Curator:
             spent_after=self._promise(spent + plan.amount) if fits else None,
             fits=fits,
             limit=self._limit(),
-            steps=tuple(map(self._step, plan.parts)),
+            steps=tuple(map(self._step, plan.noised)),
             certificate=self._certificate(plan, self._standing_next(plan)),
             repeated=self._ledger.repeated(plan.text, plan.detail, plan.amount) is not None,
         )
@@ -193,17 +186,8 @@ class Curator:
             message = f"{refusal.message} (about epsilon {left:.3g} for a question of its own)"
             raise BudgetRefused(message, **refusal.facts, largest_epsilon=f"{left:.6g}") from None
 
-    def _read(self, readings: Sequence[Reading]) -> Exact:
-        try:
-            return self._engine.exact(readings)
-        except Exception as error:
-            # The engine's own words may quote a row, so neither the log nor the analyst gets them.
-            reference = secrets.token_hex(6)
-            _operator_log.error("the engine failed with %s (reference %s)", type(error).__name__, reference)
-        raise EngineFailed(reference)
-
     def _stream(self, receipt: Receipt) -> Stream:
-        return Stream(self.study, self._ledger, self._bits, lambda r: self._read([r])[0][0][0], receipt)
+        return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
 
     def _await(self, receipt: Receipt) -> str:
         """The answer that another thread or process is making for the same request."""
@@ -215,22 +199,30 @@ class Curator:
         return stored
 
     def _certify(self, plan: Plan, receipt: Receipt, stored: str, *, repeated: bool) -> Answer:
-        standing = self._standing(plan, receipt.number, receipt.spent_radius)
+        known = stored_from_text(stored)
+        standing = self._standing(plan, receipt.number, receipt.spent_radius, known.keys)
+        found = None
+        if plan.finding is not None and known.keys is not None:
+            found = plan.finding.found(len(known.keys), known.noisy_number, receipt.number)
         return Answer(
             question=plan.text,
-            rows=rows_of(plan, released_from_text(stored), standing),
+            rows=rows_of(plan, known.released, standing, known.keys),
             cost=self._amount(0 if repeated else receipt.order.amount),
             spent=self._promise(self._ledger.spent() if repeated else receipt.spent),
             limit=self._limit(),
             receipt=Proof(receipt.number, receipt.digest, receipt.previous),
             certificate=self._certificate(plan, standing),
             repeated=repeated,
+            keys_found=found,
         )
 
     # What an answer may say about the population.
 
-    def _standing(self, plan: Plan, number: int, spent_radius: int) -> Standing:
-        at = self._population.position(number, spent_radius, len(plan.parts) * plan.question.cells)
+    def _standing(
+        self, plan: Plan, number: int, spent_radius: int, keys: Sequence[object] | None = None
+    ) -> Standing:
+        cells = max(1, len(keys or ())) if plan.question.finds_keys else plan.question.cells
+        at = self._population.position(number, spent_radius, plan.values(cells))
         return Standing(self._population, at, self._stand_in.units())
 
     def _standing_next(self, plan: Plan) -> Standing:
@@ -242,10 +234,10 @@ class Curator:
 
     def _population_preview(self, plan: Plan) -> dict[str, Bound | Absent]:
         standing = self._standing_next(plan)
-        return {part.reading.name: population_bound_of(part, standing, plan.matching) for part in plan.parts}
+        return {part.name: part.population_bound(standing, plan.matching) for part in plan.parts}
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
-        ratios = any(len(part.reading.coordinates) > 1 for part in plan.parts)
+        ratios = any(len(noised.reading.coordinates) > 1 for noised in plan.noised)
         theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
         known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)
@@ -259,17 +251,17 @@ class Curator:
         return self._ledger.header.limit - spent
 
     def _promise(self, units: int) -> Promise:
-        delta = self.study.limit.delta
-        return Promise(self.study.filter.epsilon(units, delta) if units else 0.0, float(delta))
+        return Promise(self.study.epsilon_of(units), float(self.study.limit.delta))
 
     def _limit(self) -> Promise:
         return Promise(float_up(self.study.limit.epsilon), float(self.study.limit.delta))
 
-    def _step(self, part: Planned) -> Step:
+    def _step(self, noised: Noised) -> Step:
+        drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
         return Step(
-            value=part.reading.name,
-            mechanism=part.mechanism.name,
-            scales=scales_of(part),
-            sensitivity=sensitivity_of(part),
-            cost=self._amount(part.amount),
+            value=noised.reading.name,
+            mechanism=noised.mechanism.name + drawn,
+            scales=scales_of(noised),
+            sensitivity=sensitivity_of(noised),
+            cost=self._amount(noised.amount(self.study.filter)),
         )

@@ -45,7 +45,7 @@ def _engine_for(study: Study, source: Any) -> Engine:
 
 
 def _ledger_of(study: Study) -> Ledger:
-    limit = study.filter.allowed(study.limit)
+    limit = study.allowed
     if study.ledger is None:
         return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, limit))
     return LedgerOnDemand(study.ledger, study=study.fingerprint, currency=study.filter_name, limit=limit)

@@ -3,170 +3,149 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from adyton.accounting import Filter
 from adyton.certify import Certificate, Key
+from adyton.curator.additive import Additive
+from adyton.curator.distribution import Distribution
+from adyton.curator.families import due, families_of, shares_of
+from adyton.curator.keys import PART, KeyFinding, plan_keys
+from adyton.curator.noised import Noised
+from adyton.curator.part import Part
 from adyton.curator.price import Price
-from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.curator.pricing import Pricing, matching_rows
+from adyton.curator.search import Search, rounds_of
+from adyton.curator.spread import Spread
 from adyton.ledger import Order
-from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
-from adyton.privacy import Cost, Guarantee
-from adyton.query.nodes import Question, group_values
+from adyton.query.names import distinct_names
+from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
 from adyton.query.text import question_text
-from adyton.sensitivity import Reading, readings_of
+from adyton.schema import TextColumn
+from adyton.sensitivity import Reading, readings_for
 from adyton.study import Study
-
-LEVEL = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """One measure: what is read, the noise, and what privacy and validity pay."""
-
-    reading: Reading
-    mechanism: Mechanism
-    amount: int
-    radius: int
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """What is read, which noise it gets, and what privacy (``amount``) and validity (``radius``) pay."""
+
     question: Question
     text: str
-    parts: tuple[Planned, ...]
+    parts: tuple[Part, ...]
     certificate: Certificate
     matching: int | None
+    amount: int
+    radius: int
+    finding: KeyFinding | None = None
 
     @property
-    def amount(self) -> int:
-        return sum(part.amount for part in self.parts)
+    def noised(self) -> tuple[Noised, ...]:
+        finding = self.finding.noised if self.finding is not None else ()
+        return (*finding, *(noised for part in self.parts for noised in part.noised))
 
     @property
     def detail(self) -> str:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps(
-            [
-                [part.reading.name, part.mechanism.name, *(repr(float(s)) for s in part.mechanism.scales)]
-                for part in self.parts
-            ]
-        )
+        return json.dumps([_detail(noised) for noised in self.noised])
 
     @property
-    def radius(self) -> int:
-        return sum(part.radius for part in self.parts)
+    def readings(self) -> list[Reading]:
+        """What the values need."""
+        return [noised.reading for part in self.parts for noised in part.noised]
+
+    def values(self, cells: int) -> int:
+        """How many noisy values of the answer must be right at the same time."""
+        return cells * sum(part.noises for part in self.parts)
 
     def order(self, request: str | None) -> Order:
         return Order(self.text, self.detail, self.amount, self.radius, request)
 
-    def keys(self) -> list[dict[str, Key]]:
-        """The groups, in the order of the cells."""
-        names = [column.name for column in self.question.by]
-        declared: list[tuple[Key, ...]] = [group_values(column) for column in self.question.by]
-        return [dict(zip(names, values, strict=True)) for values in product(*declared)]
+    def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> list[dict[str, Key]]:
+        """The groups, in the order of the cells: all that are declared, or those that were found."""
+        by, own = self.question.by, self.parts[0].keys
+        names = [group.name for group in by]
+        points: list[dict[str, Key]] = [{}]
+        if own is not None:
+            (name,) = distinct_names([None], [own[0]], taken=names)
+            points = [{name: point} for point in own[1]]
+        if self.question.finds_keys:
+            combined = [tuple(map(_key, by, codes)) for codes in found or ()]
+        else:
+            combined = list(product(*(group_values(group) for group in by)))
+        return [{**dict(zip(names, values, strict=True)), **point} for values in combined for point in points]
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
     """The plan for ``question``; refuses what cannot be planned.  Reads nothing, charges nothing."""
-    readings = readings_of(question, study.unit)
-    matching = _matching(price, question, study)
-    calibrate = _calibrator(study, price, left, len(readings), matching)
-    parts = tuple(_planned(reading, calibrate(reading), study.filter) for reading in readings)
-    return Plan(question, question_text(question), parts, _certificate(study, parts), matching)
+    unit, rule = study.unit, study.filter
+    pricing = Pricing(study, price, left, matching_rows(price, question, study))
+    readings = [readings_for(name, measure, question, unit) for name, measure in question.measures]
+    families = families_of(readings, unit)
+    shares, for_values = shares_of(families, unit), 1 - PART if question.finds_keys else Fraction(1)
+    parts = tuple(
+        _part(measure, own, pricing, shares[place] * for_values)
+        for place, ((_, measure), own) in enumerate(zip(question.measures, readings, strict=True))
+    )
+    paid = due(parts, families, unit, rule)
+    finding = plan_keys(question, pricing, paid.amount)
+    extra = finding.noised if finding is not None else ()
+    return Plan(
+        question,
+        question_text(question),
+        parts,
+        _certificate(study, parts, finding, disjoint=len(families) < len(parts)),
+        pricing.matching,
+        paid.amount + sum(noised.amount(rule) for noised in extra),
+        paid.radius + sum(noised.radius() for noised in extra),
+        finding,
+    )
 
 
-def _matching(price: Price, question: Question, study: Study) -> int | None:
-    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
-    rows = study.table.rows
-    return price.matching or (max(1, rows // question.cells) if rows is not None else None)
+def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, share: Fraction) -> Part:
+    match measure:
+        case Variance(root=root):
+            pricing.check_total("a variance" if not root else "a standard deviation")
+            mean, square = (Noised(reading, pricing.noise(reading, share / 2)) for reading in readings)
+            return Spread(mean, square, root)
+        case Quantile() | Extreme():
+            pricing.check_total("a quantile")
+            (reading,) = readings
+            rounds = rounds_of(reading)
+            return Search(Noised(reading, pricing.noise(reading, share / rounds), rounds))
+        case Cdf():
+            pricing.check_total("a distribution")
+            (reading,) = readings
+            return Distribution(Noised(reading, pricing.noise(reading, share)))
+        case _:
+            (reading,) = readings
+            return Additive(Noised(reading, pricing.noise(reading, share)))
 
 
-def stability_units(radius: Cost) -> int:
-    """What validity pays, in units of mu**2 whatever the study's currency; rounded up."""
-    if radius.gdp is None:
-        raise InvalidRequest("no radius is proved for this mechanism")
-    return max(1, units_up(radius.gdp))
+def _detail(noised: Noised) -> list[object]:
+    scales = [repr(float(scale)) for scale in noised.mechanism.scales]
+    times = [noised.times] if noised.times > 1 else []
+    return [noised.reading.name, noised.mechanism.name, *scales, *times]
 
 
-def _planned(reading: Reading, mechanism: Mechanism, rule: Filter) -> Planned:
-    amount = rule.amount(mechanism.cost(reading.sensitivity))
-    radius = stability_units(mechanism.radius(reading.sensitivity))
-    return Planned(reading, mechanism, amount, radius)
+def _key(group: object, code: str | int) -> Key:
+    return code if isinstance(group, TextColumn) else group_values(group)[int(code)]  # type: ignore[arg-type]
 
 
-def _calibrator(
-    study: Study, price: Price, left: int, parts: int, matching: int | None
-) -> Callable[[Reading], Mechanism]:
-    """How the noise of a measure follows from the price; the measures of a question share it equally."""
-    noise: type[GaussianNoise] | type[GeometricNoise]
-    noise = GeometricNoise if study.filter_name == "pure" else GaussianNoise
-    match price.by:
-        case "epsilon" | "share":
-            total = _units(study, price, left)
-            cost = _cost_of_units(study.filter_name, total // parts)
-            return lambda reading: noise.for_cost(reading.sensitivity, cost)
-        case "within":
-            return lambda reading: noise.for_error(
-                reading.sensitivity, float(_in_steps(price, reading, matching)), LEVEL
-            )
-        case "scale":
-            return lambda reading: noise.for_scale(
-                reading.sensitivity, float(_in_steps(price, reading, matching))
-            )
-
-
-def _units(study: Study, price: Price, left: int) -> int:
-    if price.by == "share":
-        units = int(price.amount * left)
-    else:
-        units = study.filter.allowed(Guarantee(price.amount, study.limit.delta))
-    if units < 1:
-        raise InvalidRequest("this price is below the smallest unit that can be charged")
-    return units
-
-
-def _cost_of_units(filter_name: str, units: int) -> Fraction:
-    """mu**2 for Gaussian noise, epsilon for geometric noise."""
-    if units < 1:
-        raise InvalidRequest("this price is below the smallest unit that can be charged")
-    amount = Fraction(units, UNITS_PER_ONE)
-    return 2 * amount if filter_name == "zcdp" else amount
-
-
-def _in_steps(price: Price, reading: Reading, matching: int | None) -> Fraction:
-    """The price, given in the units of the answer, in steps of the integers that are read."""
-    step = step_of(reading)
-    if reading.public_rows is not None:
-        return price.amount * reading.public_rows / step
-    if len(reading.coordinates) == 1:
-        return price.amount / step
-    if matching is None:
-        raise InvalidRequest(
-            f"how wide the interval of {reading.name!r} is depends on how many rows match, which is private: "
-            "say how many you expect (matching), declare table.rows, or name the price as epsilon or share"
-        )
-    return price.amount * matching / step
-
-
-def step_of(reading: Reading) -> Fraction:
-    """What one step of the first integer means in the units of the answer."""
-    first = reading.coordinates[0]
-    return Fraction(1) if first.value is None else first.value.lattice.grain / first.times
-
-
-def _certificate(study: Study, parts: tuple[Planned, ...]) -> Certificate:
-    theorems = [name for part in parts for name in part.mechanism.theorems]
+def _certificate(
+    study: Study, parts: tuple[Part, ...], finding: KeyFinding | None, *, disjoint: bool
+) -> Certificate:
+    theorems = [name for part in parts for noised in part.noised for name in noised.mechanism.theorems]
     theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
-    if any(len(part.reading.coordinates) > 1 for part in parts):
-        theorems.append("RATIO-INTERVAL")
-    return Certificate(tuple(dict.fromkeys(theorems)), _assumptions(study))
+    theorems += [name for part in parts for name in part.theorems]
+    theorems += finding.theorems if finding is not None else ()
+    theorems += ["DISJOINT-FILTERS"] if disjoint else []
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study))
 
 
-def _assumptions(study: Study) -> tuple[str, ...]:
+def assumptions_of(study: Study) -> tuple[str, ...]:
     unit, table = study.unit, study.table
     who = "one row"
     if unit.person is not None:

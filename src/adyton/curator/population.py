@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from adyton.certify import Absent, Interval
-from adyton.curator.plan import Planned, step_of
+from adyton.curator.noised import Noised, step_of
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up
 from adyton.mechanisms import GaussianNoise, largest_ratio, ratio_interval
@@ -68,10 +68,10 @@ class Population:
             return Absent("beyond the stability that this study was certified for; so are all later answers")
         if schedule.questions is not None and at.question > schedule.questions:
             return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
-        if units is None and self._study.unit.rows > 1:
-            return Absent("the number of persons is private, and no question counts persons yet")
         if units is None:
-            return Absent("the number of units is private: ask COUNT(*) of the whole table first")
+            persons = self._study.unit.rows > 1
+            count = f"COUNT(DISTINCT {self._study.unit.person})" if persons else "COUNT(*)"
+            return Absent(f"the number of units is private: ask {count} of the whole table first")
         return None
 
     def refuses(self, at: Position) -> str | None:
@@ -133,13 +133,13 @@ class Population:
         return threshold_after(share, information_of(units, covering[0].spent))
 
     def singles(
-        self, part: Planned, released: list[int], at: Position, units: int | None
+        self, part: Noised, released: list[int], at: Position, units: int | None
     ) -> list[Interval | Absent]:
         """For counts, sums and proportions of a public number of rows."""
         absent = self.missing(at, units)
         if absent is not None or units is None:
             return [absent or NOT_DECLARED] * len(released)
-        reach = self._noise(part, at) + units * self._span(part) * self._stability(at)
+        reach = self.reach(part, at, units)
         top, bottom = (step_of(part.reading) / (part.reading.public_rows or 1)).as_integer_ratio()
         wide, unit = reach.as_integer_ratio()
         return [
@@ -151,14 +151,30 @@ class Population:
             for z in released
         ]
 
+    def reach(self, part: Noised, at: Position, units: int) -> Fraction:
+        """How far a released integer may be from what the population makes one expect, in steps."""
+        return self._noises(part, at)[0] + self.drift(part, at, units)
+
+    def drift(self, part: Noised, at: Position, units: int) -> Fraction:
+        """The part of it that comes from the rows, not from the noise."""
+        return units * self._span(part) * self._stability(at)
+
+    def noise_multiplier(self, part: Noised, at: Position) -> tuple[Fraction, Fraction]:
+        """How many scales of noise, and how much rounding, a value of the answer may hide."""
+        failure = self._failure(at.question)
+        kinds = len(part.mechanism.scales) * at.values
+        if isinstance(part.mechanism, GaussianNoise):
+            return Fraction(gaussian_multiplier(failure, kinds)), Fraction(1, 2)
+        return Fraction(laplace_multiplier(failure, kinds)), Fraction(1)
+
     def ratios(
-        self, part: Planned, top: Floats, bottom: Floats, at: Position, units: int | None
+        self, part: Noised, top: Floats, bottom: Floats, at: Position, units: int | None
     ) -> tuple[Floats, Floats] | Absent:
         """For means: the ends, in units of the ratio of the two integers."""
         absent = self.missing(at, units)
         if absent is not None or units is None:
             return absent or NOT_DECLARED
-        drift = float_up(units * self._span(part) * self._stability(at))
+        drift = float_up(self.drift(part, at, units))
         first, second = (float_up(w) for w in self._noises(part, at))
 
         def error(ratio: Floats) -> Floats:
@@ -171,13 +187,11 @@ class Population:
     def level(self) -> float:
         return float(self.validity.confidence) if self.validity else 0.0
 
-    def half_width(
-        self, part: Planned, at: Position, units: int | None, matching: int | None
-    ) -> float | None:
+    def half_width(self, part: Noised, at: Position, units: int | None, matching: int | None) -> float | None:
         """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute."""
         if self.missing(at, units) is not None or units is None:
             return None
-        noises, drift = self._noises(part, at), units * self._span(part) * self._stability(at)
+        noises, drift = self._noises(part, at), self.drift(part, at, units)
         steps = noises[0] + drift
         if len(noises) > 1:
             steps += Fraction(largest_ratio(part.reading.sensitivity)) * noises[1]
@@ -194,7 +208,7 @@ class Population:
         assert self.schedule is not None
         return Fraction(self.schedule.stability(at.spent))
 
-    def _span(self, part: Planned) -> int:
+    def _span(self, part: Noised) -> int:
         """The length of the interval in which one unit's share of the (first) integer lies.
 
         For a mean it is that of value - t * count at the true mean t, which is no longer than the box.
@@ -204,28 +218,30 @@ class Population:
             low, high = min(low, 0), max(high, 0)
         return (high - low) * part.reading.sensitivity.rows
 
-    def _noise(self, part: Planned, at: Position) -> Fraction:
-        return self._noises(part, at)[0]
-
-    def _noises(self, part: Planned, at: Position) -> list[Fraction]:
+    def _noises(self, part: Noised, at: Position) -> list[Fraction]:
         """How much of each coordinate's noise the transcript may hide, all values of the answer at once."""
-        assert self.schedule is not None
-        share = (
-            Fraction(1, self.schedule.questions) if self.schedule.questions else question_share(at.question)
-        )
-        failure = self.schedule.noise_failure * share
-        kinds = len(part.mechanism.scales) * at.values
-        if isinstance(part.mechanism, GaussianNoise):
-            z, rounding = gaussian_multiplier(failure, kinds), Fraction(1, 2)
-        else:
-            z, rounding = laplace_multiplier(failure, kinds), Fraction(1)
-        return [Fraction(z) * scale + rounding for scale in part.mechanism.scales]
+        multiplier, rounding = self.noise_multiplier(part, at)
+        return [multiplier * scale + rounding for scale in part.mechanism.scales]
 
     def _failure(self, question: int) -> Fraction:
         """The part of the failure probability that this question's noise may use."""
         assert self.schedule is not None
         known = self.schedule.questions
         return self.schedule.noise_failure * (Fraction(1, known) if known else question_share(question))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the population intervals of one answer depend on, besides its plan and its integers."""
+
+    population: Population
+    at: Position
+    units: int | None
+
+    @property
+    def missing(self) -> Absent | None:
+        """Why there is no interval, if so."""
+        return self.population.missing(self.at, self.units)
 
 
 @lru_cache(maxsize=16)

@@ -6,18 +6,21 @@ import json
 
 from adyton.curator.population import Population
 from adyton.ledger import Ledger, Receipt
-from adyton.query.nodes import Count, Question
+from adyton.query.nodes import Count, CountPersons, Question
 from adyton.query.text import question_text
 from adyton.study import Study
 from adyton.wire import released_from_text
 
 
 class StandIn:
-    """Looks for the newest answer to COUNT(*) of the whole table, which anyone may have asked."""
+    """Looks for the newest count of all units, rows or persons, which anyone may have asked."""
 
     def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
         self._study, self._ledger, self._population = study, ledger, population
-        self._text = question_text(Question(study.table, (("count", Count()),)))
+        counted = Count() if study.unit.rows == 1 else CountPersons()
+        # The name of the value stands between these two, and a question of one value has nothing else there.
+        before, _, after = question_text(Question(study.table, (("x", counted),))).partition(" AS x ")
+        self._before, self._after = before + " AS ", " " + after
         self._looked_at = 0
         self._found: int | None = None
 
@@ -26,8 +29,6 @@ class StandIn:
             return None
         if self._study.unit.neighbours == "replace":
             return self._study.table.rows
-        if self._study.unit.rows > 1:
-            return None  # a count of rows is no count of persons
         self._look()
         return self._found
 
@@ -36,14 +37,17 @@ class StandIn:
         if self._ledger.count() == self._looked_at:
             return
         for receipt in self._ledger.receipts():
-            if receipt.number > self._looked_at and receipt.order.question == self._text:
+            if receipt.number > self._looked_at and self._counts_units(receipt.order.question):
                 self._take(receipt)
         self._looked_at = self._ledger.count()
 
+    def _counts_units(self, text: str) -> bool:
+        return text.startswith(self._before) and text.endswith(self._after)
+
     def _take(self, receipt: Receipt) -> None:
-        stored = self._ledger.recall(receipt.number)
-        if stored is None:
+        stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)
+        if stored is None or len(mechanisms) != 1:
             return
-        ((_, noise, scale),) = json.loads(receipt.order.detail)
+        ((_, noise, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
         self._found = self._population.units_at_most(float(scale), noise, released, receipt.number)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from adyton.certify import Amount, Interval, Proof
-from adyton.curator.plan import LEVEL
+from adyton.curator.noised import LEVEL
 from adyton.curator.stream_answer import StreamAnswer, StreamStatement
 from adyton.curator.stream_notes import Fed, fed_from, fed_text, start_from, start_text
 from adyton.curator.stream_plan import certificate_of, machine_of

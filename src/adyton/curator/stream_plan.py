@@ -9,8 +9,10 @@ from fractions import Fraction
 
 from adyton.accounting import Filter
 from adyton.certify import Certificate
-from adyton.curator.plan import _assumptions, _units, stability_units
+from adyton.curator.noised import stability_units
+from adyton.curator.plan import assumptions_of
 from adyton.curator.price import Price
+from adyton.curator.pricing import units_of
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Order, Receipt
@@ -44,7 +46,7 @@ def plan_stream(
         raise InvalidRequest("the price of a stream is named as epsilon or as share")
     if type(numeric) is not bool or type(refresh) is not bool:
         raise InvalidRequest("numeric and refresh are True or False")
-    units = _units(study, price, left)
+    units = units_of(study, price, left)
     epsilon = largest_epsilon(study.filter, units)
     if type(positives) is int and epsilon < positives * _LEAST_SHARE:
         raise InvalidRequest(f"this price is too small for {positives} positives")
@@ -99,7 +101,7 @@ def certificate_of(study: Study, machine: Machine) -> Certificate:
     theorems = [*machine.theorems, "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
     theorems += [*study.filter.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
-    return Certificate(tuple(dict.fromkeys(theorems)), _assumptions(study))
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study))
 
 
 def text_of(machine: Machine) -> str:

@@ -1,0 +1,145 @@
+"""Counts, sums, means and proportions: integers with noise, or the ratio of two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.certify import Absent, Bound, Interval, Value
+from adyton.curator.noised import LEVEL, Noised, step_of
+from adyton.curator.part import Columns, Read
+from adyton.curator.population import Standing
+from adyton.exact import float_up, ratio_down, ratio_up
+from adyton.mechanisms import Mechanism, largest_ratio, ratio_interval, worst_error
+from adyton.noise import Bits
+from adyton.noise.refine import Floats
+from adyton.sensitivity import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Additive:
+    """One reading with noise on every integer."""
+
+    only: Noised
+
+    @property
+    def name(self) -> str:
+        return self.reading.name
+
+    @property
+    def reading(self) -> Reading:
+        return self.only.reading
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.only.mechanism
+
+    @property
+    def noised(self) -> tuple[Noised, ...]:
+        return (self.only,)
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("RATIO-INTERVAL",) if len(self.reading.coordinates) > 1 else ()
+
+    @property
+    def noises(self) -> int:
+        return 1
+
+    @property
+    def keys(self) -> None:
+        return None
+
+    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
+        return self.mechanism.release(exact[0], bits)
+
+    def values(self, released: Columns, standing: Standing) -> list[Value]:
+        if len(released) == 2:
+            return _ratios(self.only, released, standing)
+        return _single(self.only, released[0], standing)
+
+    def bound(self, matching: int | None) -> Bound:
+        error = worst_error(self.mechanism, self.reading.sensitivity, LEVEL)
+        steps = Fraction(error) * step_of(self.reading)
+        if self.reading.public_rows is not None:
+            return Bound(LEVEL, float_up(steps / self.reading.public_rows))
+        if len(self.reading.coordinates) == 1:
+            return Bound(LEVEL, float_up(steps))
+        return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
+
+    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
+        absent = standing.missing
+        if absent is not None:
+            return absent
+        width = standing.population.half_width(self.only, standing.at, standing.units, matching)
+        several = len(self.reading.coordinates) > 1
+        return Bound(standing.population.level, width, matching if several else None)
+
+
+def _single(part: Noised, released: list[int], standing: Standing) -> list[Value]:
+    top, bottom = (step_of(part.reading) / (part.reading.public_rows or 1)).as_integer_ratio()
+    error = part.mechanism.error(LEVEL)
+    population = standing.population.singles(part, released, standing.at, standing.units)
+    return [
+        Value(
+            z * top / bottom,
+            Interval(LEVEL, ratio_down((z - error) * top, bottom), ratio_up((z + error) * top, bottom)),
+            interval,
+        )
+        for z, interval in zip(released, population, strict=True)
+    ]
+
+
+def _ratios(part: Noised, released: Columns, standing: Standing) -> list[Value]:
+    """A mean from its centred sum and its count, clipped to the bounds that it must have."""
+    low, high = ratio_ends(part, released, LEVEL)
+    guess, back = ratio_guess(released, low, high), uncentred(part)
+    population = population_ratio_ends(part, released, standing)
+    if isinstance(population, Absent):
+        intervals: list[Interval | Absent] = [population] * len(guess)
+    else:
+        level = standing.population.level
+        ends = zip(population[0].tolist(), population[1].tolist(), strict=True)
+        intervals = [Interval(level, back(a), back(b)) for a, b in ends]
+    return [
+        Value(back(g), Interval(LEVEL, back(a), back(b)), interval)
+        for g, a, b, interval in zip(guess.tolist(), low.tolist(), high.tolist(), intervals, strict=True)
+    ]
+
+
+def ratio_ends(part: Noised, released: Columns, level: float) -> tuple[Floats, Floats]:
+    """The noise interval of the ratio, in the units of the two integers."""
+    top, bottom = _floats(released)
+    reach = largest_ratio(part.reading.sensitivity)
+    return ratio_interval(top, bottom, reach, lambda t: part.mechanism.ratio_error(t, level))
+
+
+def ratio_guess(released: Columns, low: Floats, high: Floats) -> Floats:
+    top, bottom = _floats(released)
+    guess: Floats = np.clip(top / np.maximum(bottom, 1.0), low, high)
+    return guess
+
+
+def population_ratio_ends(
+    part: Noised, released: Columns, standing: Standing
+) -> tuple[Floats, Floats] | Absent:
+    top, bottom = _floats(released)
+    return standing.population.ratios(part, top, bottom, standing.at, standing.units)
+
+
+def uncentred(part: Noised) -> Callable[[float], float]:
+    """From the ratio of the two integers to the mean that it stands for."""
+    centred, counted = part.reading.coordinates
+    assert centred.value is not None
+    lattice = centred.value.lattice
+    return lambda ratio: float(
+        (Fraction(ratio) * counted.times + lattice.low + lattice.high) * lattice.grain / 2
+    )
+
+
+def _floats(released: Columns) -> tuple[Floats, Floats]:
+    top, bottom = (np.array([float(z) for z in column]) for column in released)
+    return top, bottom

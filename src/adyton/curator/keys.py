@@ -1,0 +1,121 @@
+"""Groups that nobody declared: their keys are found in the data, and shown only where many units have them.
+
+First every key gets a noisy count of its units, and those below a threshold are dropped; then the values of
+the keys that are left get noise of their own, so that being chosen does not bias them.  How many were dropped
+is said with noise as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.certify import Interval, KeysFound
+from adyton.curator.noised import LEVEL, Noised
+from adyton.curator.part import Columns
+from adyton.curator.pricing import Pricing
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up
+from adyton.mechanisms.key_selection import KeySelection
+from adyton.noise import Bits
+from adyton.privacy import PrivacyUnit
+from adyton.query.nodes import EVERY_ROW, Cdf, Count, CountPersons, Extreme, Quantile, Question
+from adyton.schema import TextColumn
+from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
+from adyton.study import Study
+from adyton.validity.noise_part import question_share
+
+PART = Fraction(1, 4)  # of the price of a question, for finding its keys
+_OF_COUNTS = Fraction(4, 5)  # of that, for the counts; the rest is for how many keys were dropped
+
+Keys = list[list[str | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The keys that are shown, their places among all that were found, and a noisy number of all."""
+
+    keys: Keys
+    places: list[int]
+    noisy_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFinding:
+    """How the keys of one question are found."""
+
+    counted: Noised
+    number: Noised
+    failure: Fraction
+
+    @property
+    def noised(self) -> tuple[Noised, ...]:
+        return (self.counted, self.number)
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("KEY-SELECTION",)
+
+    def selection(self, receipt: int) -> KeySelection:
+        """Later questions get a smaller part of the failure probability, so that all stay within it."""
+        touched = self.counted.reading.sensitivity.touched
+        return KeySelection(self.counted.mechanism, touched, self.failure * question_share(receipt))
+
+    def release(self, keys: Keys, exact: Columns, receipt: int, bits: Bits) -> Kept:
+        """``exact`` are the counts of the units that have each key."""
+        occurring = [place for place, units in enumerate(exact[0]) if units > 0]
+        shown = self.selection(receipt).release([exact[0][place] for place in occurring], bits)
+        places = [place for place, passed in zip(occurring, shown, strict=True) if passed]
+        ((number,),) = self.number.mechanism.release([[len(occurring)]], bits)
+        return Kept([keys[place] for place in places], places, number)
+
+    def found(self, shown: int, noisy_number: int, receipt: int) -> KeysFound:
+        """What an answer says about the keys that it does not show."""
+        error = self.number.mechanism.error(LEVEL)
+        low, high = (float(max(0, noisy_number + sign * error - shown)) for sign in (-1, 1))
+        selection = self.selection(receipt)
+        return KeysFound(
+            shown=shown,
+            suppressed=float(max(0, noisy_number - shown)),
+            interval=Interval(LEVEL, low, high),
+            threshold=selection.threshold,
+            surely_shown=selection.surely_shown(LEVEL),
+        )
+
+
+def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> KeyFinding | None:
+    """None where all keys are declared."""
+    if not question.finds_keys:
+        return None
+    study = pricing.study
+    if not study.keys_delta:
+        undeclared = next(group.name for group in question.by if isinstance(group, TextColumn))
+        raise InvalidRequest(
+            f"the values of {undeclared!r} are not declared: finding them needs privacy.keys_delta in the "
+            "study file, a part of delta; or declare the column as a category"
+        )
+    if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):
+        raise InvalidRequest("quantiles and distributions are answered for declared groups only")
+    units = int(pricing.units * PART) if pricing.is_total else paid_for_values // 3
+    counted, number = _readings(question, study.unit)
+    for_counts = int(units * _OF_COUNTS)
+    return KeyFinding(
+        Noised(counted, pricing.noise_for_units(counted, for_counts)),
+        Noised(number, pricing.noise_for_units(number, units - for_counts)),
+        _failure(study),
+    )
+
+
+def _readings(question: Question, unit: PrivacyUnit) -> tuple[Reading, Reading]:
+    """The units of each key, and the number of keys, which a unit can change by as many as it has."""
+    measure = Count() if unit.rows == 1 else CountPersons()
+    (counted,) = readings_for("units of a key", measure, question, unit)
+    one = Sensitivity(((0, counted.sensitivity.touched),), 1, unit.neighbours)
+    return counted, Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), one)
+
+
+def _failure(study: Study) -> Fraction:
+    """What may go wrong with any of the keys of a study; a failure counts for both of two neighbours."""
+    either = 1 + Fraction(math.exp(float_up(study.limit.epsilon))) * (1 + Fraction(1, 2**40))
+    return study.keys_delta / either

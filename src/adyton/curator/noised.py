@@ -1,0 +1,55 @@
+"""Integers that are read, and the noise that they get: the smallest thing that is paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from adyton.accounting import Filter
+from adyton.errors import InvalidRequest
+from adyton.exact import units_up
+from adyton.mechanisms import Mechanism
+from adyton.privacy import Cost
+from adyton.sensitivity import Reading, Sensitivity
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Noised:
+    """A reading and its noise, drawn ``times`` times.  What privacy and validity pay is in whole units."""
+
+    reading: Reading
+    mechanism: Mechanism
+    times: int = 1
+
+    def amount(self, rule: Filter) -> int:
+        return self.times * rule.amount(self.mechanism.cost(self.reading.sensitivity))
+
+    def amount_of_one_more(self, rule: Filter) -> int:
+        """What it would be if neighbours differed by one unit added or removed."""
+        return self.times * rule.amount(self.mechanism.cost(self._one_more))
+
+    def radius(self) -> int:
+        return self.times * stability_units(self.mechanism.radius(self.reading.sensitivity))
+
+    def radius_from_nothing(self) -> int:
+        """The radius around a unit that contributes nothing."""
+        return self.times * stability_units(self.mechanism.cost(self._one_more))
+
+    @property
+    def _one_more(self) -> Sensitivity:
+        return replace(self.reading.sensitivity, neighbours="add-or-remove")
+
+
+def stability_units(radius: Cost) -> int:
+    """What validity pays, in units of mu**2 whatever the study's currency; rounded up."""
+    if radius.gdp is None:
+        raise InvalidRequest("no radius is proved for this mechanism")
+    return max(1, units_up(radius.gdp))
+
+
+def step_of(reading: Reading) -> Fraction:
+    """What one step of the first integer means in the units of the answer."""
+    first = reading.coordinates[0]
+    return Fraction(1) if first.value is None else first.value.lattice.grain / first.times

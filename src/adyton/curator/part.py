@@ -1,0 +1,55 @@
+"""What every measure of a planned question can do, whatever it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from adyton.certify import Absent, Bound, Value
+from adyton.curator.noised import Noised
+from adyton.curator.population import Standing
+from adyton.noise import Bits
+from adyton.sensitivity import Reading
+
+Columns = list[list[int]]  # for each coordinate, one integer for each cell
+Read = Callable[[Reading], Columns]
+
+
+class Part(Protocol):
+    """One measure: what is read, the noise, and the way back from noisy integers to values.
+
+    ``values`` and the bounds see released integers and public facts only; ``release`` sees the exact ones.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def noised(self) -> tuple[Noised, ...]:
+        """All that is paid for."""
+        ...
+
+    @property
+    def theorems(self) -> tuple[str, ...]: ...
+
+    @property
+    def noises(self) -> int:
+        """How many noisy values of one cell must be right at the same time."""
+        ...
+
+    @property
+    def keys(self) -> tuple[str, tuple[float | int, ...]] | None:
+        """The name and the values of a key that the measure itself adds to the groups."""
+        ...
+
+    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
+        """From the integers of each reading; ``read`` reads more, which is already paid for."""
+        ...
+
+    def values(self, released: Columns, standing: Standing) -> list[Value]: ...
+
+    def bound(self, matching: int | None) -> Bound:
+        """How wide the noise interval will be, before anything is read."""
+        ...
+
+    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent: ...

@@ -1,0 +1,97 @@
+"""How the noise of a reading follows from the price that the asker named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.curator.noised import LEVEL, step_of
+from adyton.curator.price import Price
+from adyton.errors import InvalidRequest
+from adyton.exact import UNITS_PER_ONE
+from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.query.nodes import Question
+from adyton.sensitivity import Reading
+from adyton.study import Study
+
+TOO_SMALL = "this price is below the smallest unit that can be charged"
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """The price of a question in a study that has ``left`` units left."""
+
+    study: Study
+    price: Price
+    left: int
+    matching: int | None
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the price names what the whole question may cost, not how wide its values may be."""
+        return self.price.by in ("epsilon", "share")
+
+    @property
+    def units(self) -> int:
+        return units_of(self.study, self.price, self.left)
+
+    def noise(self, reading: Reading, part: Fraction) -> Mechanism:
+        """For a reading that may use this part of the price."""
+        if self.is_total:
+            return self.noise_for_units(reading, int(self.units * part))
+        steps = float(self._in_steps(reading))
+        if self.price.by == "within":
+            return self._kind.for_error(reading.sensitivity, steps, LEVEL)
+        return self._kind.for_scale(reading.sensitivity, steps)
+
+    def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
+        return self._kind.for_cost(reading.sensitivity, _cost_of_units(self.study.filter_name, units))
+
+    def check_total(self, what: str) -> None:
+        """For values whose width nobody can promise before the rows are read."""
+        if not self.is_total:
+            raise InvalidRequest(
+                f"how wide the interval of {what} is depends on the rows: name the price as epsilon or share"
+            )
+
+    @property
+    def _kind(self) -> type[GaussianNoise] | type[GeometricNoise]:
+        return GeometricNoise if self.study.filter_name == "pure" else GaussianNoise
+
+    def _in_steps(self, reading: Reading) -> Fraction:
+        """The price, given in the units of the answer, in steps of the integers that are read."""
+        step = step_of(reading)
+        if reading.public_rows is not None:
+            return self.price.amount * reading.public_rows / step
+        if len(reading.coordinates) == 1:
+            return self.price.amount / step
+        if self.matching is None:
+            raise InvalidRequest(
+                f"how wide the interval of {reading.name!r} is depends on how many rows match, which is "
+                "private: say how many you expect (matching), declare table.rows, or name the price as "
+                "epsilon or share"
+            )
+        return self.price.amount * self.matching / step
+
+
+def matching_rows(price: Price, question: Question, study: Study) -> int | None:
+    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
+    rows = study.table.rows
+    if price.matching is not None or rows is None or question.finds_keys:
+        return price.matching
+    return max(1, rows // question.cells)
+
+
+def units_of(study: Study, price: Price, left: int) -> int:
+    units = int(price.amount * left) if price.by == "share" else study.units_for(price.amount)
+    if units < 1:
+        raise InvalidRequest(TOO_SMALL)
+    return units
+
+
+def _cost_of_units(filter_name: str, units: int) -> Fraction:
+    """mu**2 for Gaussian noise, epsilon for geometric noise."""
+    if units < 1:
+        raise InvalidRequest(TOO_SMALL)
+    amount = Fraction(units, UNITS_PER_ONE)
+    return 2 * amount if filter_name == "zcdp" else amount

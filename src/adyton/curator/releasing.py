@@ -1,0 +1,68 @@
+"""The only place where exact integers and noise meet: nothing exact leaves it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from adyton.curator.keys import KeyFinding
+from adyton.curator.part import Columns
+from adyton.curator.plan import Plan
+from adyton.engines.base import Engine
+from adyton.errors import EngineFailed
+from adyton.noise import Bits
+from adyton.sensitivity import Reading
+from adyton.wire import Stored
+
+_operator_log = logging.getLogger("adyton.operator")
+_Found = TypeVar("_Found")
+
+
+class Releasing:
+    """Reads what a plan needs, after it was paid for, and adds its noise at once."""
+
+    def __init__(self, engine: Engine, bits: Bits) -> None:
+        self._engine, self._bits = engine, bits
+
+    def release(self, plan: Plan, receipt: int) -> Stored:
+        if plan.finding is not None:
+            return self._release_found(plan, plan.finding, receipt)
+        exact = self._read(lambda: self._engine.exact(plan.readings))
+        return Stored(self._with_noise(plan, iter(exact)))
+
+    def release_many(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
+        """Several plans from one scan, except for keys that must be found."""
+        declared = [plan for plan in plans if plan.finding is None]
+        readings = [reading for plan in declared for reading in plan.readings]
+        exact = iter(self._read(lambda: self._engine.exact(readings)) if readings else ())
+        return [
+            self.release(plan, receipt) if plan.finding is not None else Stored(self._with_noise(plan, exact))
+            for plan in plans
+        ]
+
+    def once(self, reading: Reading) -> Columns:
+        """The integers of one reading that was paid for before."""
+        return self._read(lambda: self._engine.exact([reading]))[0]
+
+    def _release_found(self, plan: Plan, finding: KeyFinding, receipt: int) -> Stored:
+        readings = [finding.counted.reading, *plan.readings]
+        keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
+        kept = finding.release([list(key) for key in keys], counted, receipt, self._bits)
+        exact = iter([[[column[i] for i in kept.places] for column in columns] for columns in rest])
+        return Stored(self._with_noise(plan, exact), kept.keys, kept.noisy_number)
+
+    def _with_noise(self, plan: Plan, exact: Iterator[Columns]) -> list[Columns]:
+        return [
+            part.release([next(exact) for _ in part.noised], self.once, self._bits) for part in plan.parts
+        ]
+
+    def _read(self, read: Callable[[], _Found]) -> _Found:
+        try:
+            return read()
+        except Exception as error:
+            # The engine's own words may quote a row, so neither the log nor the analyst gets them.
+            reference = secrets.token_hex(6)
+            _operator_log.error("the engine failed with %s (reference %s)", type(error).__name__, reference)
+        raise EngineFailed(reference)

@@ -1,0 +1,59 @@
+"""Which keys may be shown, if nobody declared them: those that clearly more than one unit has."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.base import Mechanism
+from adyton.mechanisms.gaussian import GaussianNoise
+from adyton.noise import Bits
+from adyton.special import special
+
+LEAST_PROBABILITY = Fraction(1, 10**250)
+_OUTWARD = 1 + 1e-9  # far more than the error of ndtri and log
+
+
+@dataclass(frozen=True, slots=True)
+class KeySelection:
+    """Every key that occurs gets a noisy count of its units; it is shown if that is at least ``threshold``.
+
+    Claim:    with probability at least 1 - ``probability`` no key is shown that only one unit has; given
+              that, the keys shown are as private as the noisy counts of keys that were known before.
+    Assumes:  a unit adds 1 to the counts of at most ``touched`` keys, and nothing to others; ``noise`` fits.
+    Source:   Korolova, Kenthapadi, Mishra, Ntoulas 2009; here with the two promises kept apart.
+    Theorem: KEY-SELECTION.
+    """
+
+    noise: Mechanism
+    touched: int
+    probability: Fraction
+    name: ClassVar[str] = "key selection"
+
+    def __post_init__(self) -> None:
+        if not LEAST_PROBABILITY <= self.probability / self.touched < Fraction(1, 2):
+            raise InvalidRequest(
+                "no threshold can be worked out for this keys_delta: it is too small, or epsilon too large"
+            )
+
+    @property
+    def threshold(self) -> int:
+        """The least t with P(1 + noise >= t) * touched <= probability, rounded up."""
+        each, scale = float(self.probability / self.touched) / _OUTWARD, float(self.noise.scales[0])
+        if isinstance(self.noise, GaussianNoise):  # rounded: half a step more
+            return math.ceil(1.5 - float(special().ndtri(each)) * _OUTWARD * scale)
+        return 1 + math.ceil(-math.log(each) * _OUTWARD * scale)
+
+    def release(self, counts: list[int], bits: Bits) -> list[bool]:
+        """For each key that occurs, whether it is shown."""
+        if not counts:
+            return []
+        (noisy,) = self.noise.release([counts], bits)
+        return [z >= self.threshold for z in noisy]
+
+    def surely_shown(self, confidence: float) -> int:
+        """How many units a key needs to be shown with this probability."""
+        return self.threshold + self.noise.error(1 - 2 * (1 - confidence))
