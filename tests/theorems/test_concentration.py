@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from adyton.validity.concentration import (
     chebyshev_rows,
     chebyshev_tail,
     chernoff_tail,
+    exp_up,
     hoeffding_rows,
     hoeffding_tail,
     hoeffding_width,
@@ -76,7 +78,17 @@ def test_theorem_HOEFFDING_rows_of_the_seed() -> None:
     assert hoeffding_rows("0.01", "0.01") == 26_492
     assert hoeffding_tail(26_492, "0.01") <= 0.01 < hoeffding_tail(26_491, "0.01")
     assert hoeffding_width(26_492, "0.01") <= 0.01 < hoeffding_width(26_491, "0.01")
-    assert hoeffding_tail(10**7, "0.9") >= 0
+
+
+def test_theorem_HOEFFDING_a_tail_too_small_for_a_float_is_not_called_impossible() -> None:
+    """exp(-2 n t**2) with an exponent of 16 million: rounded up it is a small number, and never 0."""
+    assert 0 < hoeffding_tail(10**7, "0.9") < 1e-300
+    assert 0 < chernoff_tail(10**6, "0.1", "0.9") < 1e-300
+    assert 0 < mcdiarmid_tail([Fraction(1, 10**6)] * 4, 1) < 1e-300
+    with mpmath.workdps(40):
+        for exponent in (1, 30, 300, 699, 700):
+            assert exp_up(Fraction(exponent)) >= mpmath.exp(-exponent)
+    assert chernoff_tail(5, "0.1", 2) == 0  # an average above 1 is impossible
 
 
 @settings(max_examples=60)

@@ -13,6 +13,9 @@ from typing import Any
 from adyton.exact import Number, positive, rational
 from adyton.validity.outward import SAFE, digits, float_down, float_up, probability, whole
 
+_FARTHEST = Fraction(700)
+"""exp(-700) is still a float with all its digits: no tail is called smaller than that."""
+
 
 def markov_tail(mean: Number, threshold: Number) -> Fraction:
     """Pr[X >= threshold] <= mean / threshold, for X >= 0.  Theorem: MARKOV."""
@@ -39,7 +42,7 @@ def hoeffding_tail(rows: int, deviation: Number, *, sides: int = 2) -> float:
     Source:   Hoeffding 1963.  Theorem: HOEFFDING.
     """
     exponent = 2 * whole(rows, "the number of rows") * positive(deviation, "the deviation") ** 2
-    return min(1.0, sides * math.exp(-float_down(exponent)) * (1 + float(exponent) * 1e-15) * SAFE)
+    return min(1.0, sides * exp_up(exponent))
 
 
 def hoeffding_width(rows: int, failure: Number, *, sides: int = 2) -> float:
@@ -68,7 +71,8 @@ def chernoff_tail(rows: int, mean: Number, observed: Number) -> float:
         return 0.0
     mp = digits(60)
     heads, tails = _term(mp, x, p), _term(mp, 1 - x, 1 - p)
-    return min(1.0, float(mp.exp(-whole(rows, "the number of rows") * (heads + tails))) * SAFE)
+    exponent = whole(rows, "the number of rows") * (heads + tails)
+    return min(1.0, float(mp.exp(-min(exponent, int(_FARTHEST)))) * SAFE)
 
 
 def mcdiarmid_tail(sensitivities: Sequence[Number], deviation: Number) -> float:
@@ -81,7 +85,13 @@ def mcdiarmid_tail(sensitivities: Sequence[Number], deviation: Number) -> float:
     if squares == 0:
         return 0.0
     exponent = 2 * positive(deviation, "the deviation") ** 2 / squares
-    return min(1.0, 2 * math.exp(-float_down(exponent)) * (1 + float(exponent) * 1e-15) * SAFE)
+    return min(1.0, 2 * exp_up(exponent))
+
+
+def exp_up(exponent: Fraction) -> float:
+    """exp(-exponent), rounded up; at least exp(-700), because 0 would be rounded down."""
+    near = float_down(min(exponent, _FARTHEST))
+    return math.exp(-near) * (1 + near * 1e-15) * SAFE
 
 
 def log_up(value: Fraction) -> float:

@@ -9,11 +9,13 @@ import math
 from fractions import Fraction
 
 from adyton.exact import Number, positive
+from adyton.validity.concentration import exp_up
 from adyton.validity.max_information import event_bound, independent_rows_nats
 from adyton.validity.outward import SAFE, digits, down, float_down, float_up, probability, whole
 
 LEAST_SECOND_TAKE = 5.958
 """From r = 5.9577 on, exp(-r (3/2 - 1/sqrt 2)) + exp(-r) <= exp(-3r/4): see ``second_take``."""
+_SECOND = Fraction(7928932188134524, 10**16)  # just below 3/2 - 1/sqrt 2
 
 
 def epsilon_for_event(rows: int, fixed: Number) -> float:
@@ -50,7 +52,7 @@ def question_tail(rows: int, tolerance: Number) -> float:
     Source:   000-28, from 000-26 and Hoeffding's inequality.  Theorem: DP-GENERALIZES.
     """
     exponent = whole(rows, "the number of rows") * positive(tolerance, "the tolerance") ** 2
-    return min(1.0, 3 * math.sqrt(2) * math.exp(-float_down(exponent)) * (1 + float(exponent) * 1e-15) * SAFE)
+    return min(1.0, 3 * math.sqrt(2) * SAFE * exp_up(exponent))
 
 
 def first_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[float, float]:
@@ -63,9 +65,7 @@ def first_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[float
     Theorem: MAX-INFORMATION-GENERALIZES.
     """
     ratio = _ratio(rows, sensitivity, tolerance)
-    return float_down(ratio / rows), min(
-        1.0, 2 * math.exp(-float_down(ratio)) * (1 + float(ratio) * 1e-15) * SAFE
-    )
+    return float_down(ratio / rows), min(1.0, 2 * exp_up(ratio))
 
 
 def second_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[float, float]:
@@ -78,15 +78,14 @@ def second_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[floa
     Assumes:  independent rows.   Source:   000-38.  Theorem: MAX-INFORMATION-GENERALIZES.
     """
     ratio = _ratio(rows, sensitivity, tolerance)
-    r = float_down(ratio)
-    if r >= LEAST_SECOND_TAKE:
-        tail = 2 * math.exp(-0.75 * r)
+    if ratio >= LEAST_SECOND_TAKE:
+        tail = 2 * exp_up(ratio * 3 / 4)
     else:
-        tail = 2 * math.exp(-r * (1.5 - math.sqrt(0.5))) + 2 * math.exp(-r)
+        tail = 2 * exp_up(ratio * _SECOND) + 2 * exp_up(ratio)
     epsilon = Fraction(positive(tolerance, "the tolerance")) / (
         rows * positive(sensitivity, "the sensitivity")
     )
-    return float_down(epsilon), min(1.0, tail * (1 + r * 1e-15) * SAFE)
+    return float_down(epsilon), min(1.0, tail * SAFE)
 
 
 def sharper_tail(rows: int, epsilon: Number, fixed: Number) -> float:

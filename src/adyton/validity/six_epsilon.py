@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
-from adyton.validity.concentration import log_up
+from adyton.validity.concentration import exp_up, log_up
 from adyton.validity.outward import SAFE, float_down, float_up, probability, whole
 from adyton.validity.search import least
 
@@ -32,9 +32,7 @@ def six_epsilon_tail(rows: int, epsilon: Number, delta: Number) -> float:
     d = rational(delta, "delta")
     if not (e * e * n >= 12 and e <= LARGEST_EPSILON and 0 <= d <= e / 16):
         raise InvalidRequest("the theorem needs sqrt(12/rows) <= epsilon <= 1/5 and delta <= epsilon/16")
-    exponent = e * e * n / 8
-    rare = math.exp(-float_down(exponent)) * (1 + float(exponent) * 1e-15) * SAFE
-    return min(1.0, max(float_up(4 * d / e), rare))
+    return min(1.0, max(float_up(4 * d / e), exp_up(e * e * n / 8)))
 
 
 def strong_composition(epsilon: float, questions: int, delta: float) -> float:
