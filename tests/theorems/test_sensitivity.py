@@ -103,6 +103,20 @@ def _scaled_points(sensitivity: Sensitivity, scales: tuple[Fraction, ...]) -> np
     return np.array([(p / divisor).ravel() for p in _points(sensitivity)])
 
 
+def _no_ball_is_smaller_squared(points: np.ndarray) -> float:
+    """For any weights that sum to 1 a ball that holds the points has a squared radius of at least the weighted
+    mean of |p|^2 less |weighted mean of p|^2; the steps towards the farthest point make good weights.
+    """
+    weights, squares = np.full(len(points), 1 / len(points)), (points**2).sum(axis=1)
+    best = 0.0
+    for step in range(1, 200):
+        centre = weights @ points
+        best = max(best, float(weights @ squares - centre @ centre))
+        weights *= step / (step + 1)
+        weights[((points - centre) ** 2).sum(axis=1).argmax()] += 1 / (step + 1)
+    return best
+
+
 @given(sensitivity=sensitivities, pair=scale_pairs)
 def test_theorem_L2_RADIUS_some_ball_of_this_radius_holds_every_unit(
     sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
@@ -110,9 +124,8 @@ def test_theorem_L2_RADIUS_some_ball_of_this_radius_holds_every_unit(
     """A radius below that of the smallest ball would make every population interval too narrow."""
     scales = pair[: len(sensitivity.boxes)]
     points = _scaled_points(sensitivity, scales)
-    half_diameter_squared = max(float(((points - p) ** 2).sum(axis=1).max()) / 4 for p in points)
     radius_squared = float(sensitivity.l2_radius_squared(scales))
-    assert radius_squared >= half_diameter_squared * (1 - 1e-12)
+    assert radius_squared >= _no_ball_is_smaller_squared(points) * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +181,53 @@ def test_law_more_noise_never_costs_more(
     louder = tuple(s * factor for s in scales)
     for distance in ("l1_diameter", "l2_diameter_squared", "l1_radius", "l2_radius_squared"):
         assert getattr(sensitivity, distance)(louder) <= getattr(sensitivity, distance)(scales)
+
+
+# A unit whose share of each cell is bounded, not its rows --------------------------------------------------
+
+shares = st.builds(
+    Sensitivity,
+    boxes=st.lists(st.sampled_from([(1, 1), (-1, 1), (0, 2), (-2, -1)]), min_size=1, max_size=2).map(tuple),
+    cells=st.integers(2, 4),
+    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    touched=st.integers(1, 2),
+)
+
+
+def _shares(sensitivity: Sensitivity) -> np.ndarray:
+    """Everything one unit can add: nothing, or a corner of the box, in each of at most ``touched`` cells."""
+    nothing = (0,) * len(sensitivity.boxes)
+    corners = [nothing, *itertools.product(*sensitivity.boxes)]
+    wholes = itertools.product(dict.fromkeys(corners), repeat=sensitivity.cells)
+    return np.array([w for w in wholes if sum(cell != nothing for cell in w) <= sensitivity.touched])
+
+
+@given(sensitivity=shares, pair=scale_pairs)
+def test_theorem_L1_SENSITIVITY_of_shares_of_several_cells(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
+) -> None:
+    """Never less than the farthest pair, in L1 and in L2; as much, where two units can keep apart."""
+    scales = pair[: len(sensitivity.boxes)]
+    points = _shares(sensitivity)
+    others = points if sensitivity.neighbours == "replace" else np.zeros_like(points[:1])
+    moves = (points[:, None] - others[None, :]).reshape(-1, *points.shape[1:]) * _weights(scales)
+    l1, l2 = int(np.abs(moves).sum(axis=(1, 2)).max()), int((moves**2).sum(axis=(1, 2)).max())
+    assert sensitivity.l1_diameter(scales) >= l1
+    assert sensitivity.l2_diameter_squared(scales) >= l2
+    if sensitivity.cells >= 2 * sensitivity.touched:
+        assert sensitivity.l1_diameter(scales) == l1
+        assert sensitivity.l2_diameter_squared(scales) == l2
+
+
+@given(sensitivity=shares, pair=scale_pairs)
+def test_theorem_L2_RADIUS_of_shares_of_several_cells(
+    sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
+) -> None:
+    scales = pair[: len(sensitivity.boxes)]
+    points = _shares(sensitivity) * _weights(scales)
+    flat = points.reshape(len(points), -1).astype(float)
+    assert float(sensitivity.l2_radius_squared(scales)) >= _no_ball_is_smaller_squared(flat) * (1 - 1e-12)
+    assert sensitivity.l1_radius(scales) >= int(np.abs(points).sum(axis=(1, 2)).max())
 
 
 # The same, from the question to whole tables ---------------------------------------------------------------
