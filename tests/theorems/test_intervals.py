@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_down, float_up
 from adyton.validity.intervals import cdf_band, linear_width, quantile_interval, ratio_interval
 
 unit = st.floats(0, 1)
@@ -84,6 +86,18 @@ def test_theorem_QUANTILE_FROM_SHARES_narrows_with_the_width() -> None:
             quantile_interval([0.1], [0.2], bad, 0.1)
     with pytest.raises(InvalidRequest):
         quantile_interval([0.1], [], 0.5, 0.1)
+
+
+@settings(max_examples=300)
+@given(st.fractions(0, 1, max_denominator=10**6), st.sampled_from([-1, 1]), st.floats(0, 1e-9))
+def test_theorem_QUANTILE_FROM_SHARES_is_exact_to_the_last_digit(
+    share: Fraction, side: int, width: float
+) -> None:
+    """An answer as far away as the width allows, in rationals: neither end of the band may pass the share."""
+    answer = float_down(share + Fraction(width)) if side > 0 else float_up(share - Fraction(width))
+    if abs(Fraction(answer) - share) <= Fraction(width):
+        ((_, (low, high)),) = cdf_band([0.0], [answer], width)
+        assert Fraction(low) <= share <= Fraction(high)
 
 
 @settings(max_examples=200)

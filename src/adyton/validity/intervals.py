@@ -54,8 +54,8 @@ def quantile_interval(
         raise InvalidRequest(f"the level of a quantile must be above 0 and below 1, not {level}")
     reach = _width(width) * SAFE
     asked = list(zip(thresholds, answers, strict=True))
-    low = max((v for v, a in asked if a + reach < level), default=-math.inf)
-    high = min((v for v, a in asked if a - reach >= level), default=math.inf)
+    low = max((v for v, a in asked if _up(a + reach) < level), default=-math.inf)
+    high = min((v for v, a in asked if _down(a - reach) >= level), default=math.inf)
     return Ends(low, high) if low <= high else Ends(-math.inf, math.inf)
 
 
@@ -70,10 +70,10 @@ def cdf_band(thresholds: Sequence[float], answers: Sequence[float], width: float
     asked = sorted(zip(thresholds, answers, strict=True))
     lows, highs, low, high = [], [], 0.0, 1.0
     for _, a in asked:
-        low = max(low, min(1.0, a - reach))
+        low = max(low, min(1.0, _down(a - reach)))
         lows.append(low)
     for _, a in reversed(asked):
-        high = min(high, max(0.0, a + reach))
+        high = min(high, max(0.0, _up(a + reach)))
         highs.append(high)
     return [(v, Ends(lo, hi)) for (v, _), lo, hi in zip(asked, lows, reversed(highs), strict=True)]
 
@@ -91,6 +91,15 @@ def linear_width(
         raise InvalidRequest("every weight needs its noise, and the reach of the sum a low and a high end")
     noise = math.fsum(abs(w) * _width(t) for w, t in zip(weights, noises, strict=True))
     return (noise + (reach[1] - reach[0]) * _width(stability)) * SAFE
+
+
+def _down(value: float) -> float:
+    """Below what was rounded to ``value``."""
+    return math.nextafter(value, -math.inf)
+
+
+def _up(value: float) -> float:
+    return math.nextafter(value, math.inf)
 
 
 def _width(value: float) -> float:
