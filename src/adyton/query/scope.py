@@ -7,7 +7,7 @@ joined alone, so the same tables joined again have the same columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adyton.errors import InvalidRequest
@@ -77,14 +77,37 @@ def entry_of(table: Table, name: str, source: str | None = None) -> Entry:
     return found[0]
 
 
-def source_named(known_as: Mapping[str, str], name: str) -> str:
-    """The table that a question calls ``name``: by its alias, or by its own name where it has none."""
-    found = known_as.get(name.casefold())
-    if found is None:
-        tables = ", ".join(repr(one) for one in known_as)
-        only = f"the only table here is {tables}" if len(known_as) == 1 else f"the tables here are {tables}"
-        raise InvalidRequest(only)
-    return found
+def has_entry(table: Table, name: str, source: str | None = None) -> bool:
+    """Whether any table, or the one called ``source``, has a column of this name."""
+    said = name.casefold()
+    return any(
+        entry.own.name.casefold() == said and source in (None, entry.source)
+        for entry in entries(table.join or Join((table,)))
+    )
+
+
+def is_person(table: Table, name: str, source: str | None = None) -> bool:
+    """Whether ``name`` is the column that says whose row it is."""
+    members = table.join.tables if table.join is not None else (table,)
+    return any(
+        member.person is not None
+        and member.person.casefold() == name.casefold()
+        and source in (None, member.name)
+        for member in members
+    )
+
+
+def names_in(table: Table) -> Iterator[str]:
+    """All names that a question about the table may use."""
+    yield table.name
+    if table.person is not None:
+        yield table.person
+    for entry in entries(table.join or Join((table,))):
+        yield entry.own.name
+        yield entry.shown.name
+    for dimension in table.dimensions:
+        yield from (dimension.name, dimension.key)
+        yield from (attribute.column.name for attribute in dimension.attributes)
 
 
 def _public(link: Link, attribute: Attribute) -> Entry:
