@@ -40,7 +40,7 @@ def persons_scan(readings: Sequence[Reading], units: Units, *, counted: bool = F
     if chosen:
         assert readings[0].persons is not None
         source = _chosen(source, by, names, units, readings[0].persons.groups)
-    text = f"SELECT {', '.join([*selected(by, names), *wanted])} FROM ({source}) AS persons"
+    text = f"SELECT {', '.join([*names, *wanted])} FROM ({source}) AS persons"
     return Scan(
         text + (f" GROUP BY {', '.join(names)}" if names else ""), len(by), recipes, counts if counted else []
     )
@@ -85,8 +85,9 @@ class _Inner:
         return Recipe(1, outer.place(self._units.spelling.exact_sum(number, max(map(abs, kept))))), count
 
     def sql(self, names: Sequence[str]) -> str:
-        keys = keys_of(self._readings[0].by, self._units)
-        listed = [f"{key} AS {name}" for key, name in zip(keys, names, strict=True)]
+        by = self._readings[0].by
+        keys = keys_of(by, self._units)
+        listed = [f"{key} AS {name}" for key, name in zip(selected(by, keys), names, strict=True)]
         listed += [f"{aggregate} AS n{i}" for i, aggregate in enumerate(self._numbers)]
         where = [f"{key} IS NOT NULL" for key in keys]
         if self._shared != EVERY_ROW:

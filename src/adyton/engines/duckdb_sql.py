@@ -72,6 +72,9 @@ class DuckDBDialect:
     def byte_order(self, text: str) -> str:
         return text
 
+    def key(self, text: str) -> str:
+        return text
+
     def exact_sum(self, value: str, largest: int) -> str:
         return f"sum({value})"  # of bigints it has 128 bits
 

@@ -78,6 +78,9 @@ class Dialect(Protocol):
     def byte_order(self, text: str) -> str:
         """An ASCII text, to be put in the order of its bytes."""
 
+    def key(self, text: str) -> str:
+        """A text that equals another only if their bytes do; NULL where they are no valid Unicode."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -195,7 +198,7 @@ def loaded_value(column: Column, source: str, kind: Kind, dialect: Dialect) -> s
         case BooleanColumn():
             return _truth(source, kind, dialect)
         case TextColumn():
-            return _text(source, dialect)
+            return dialect.key(_text(source, dialect))
         case _:
             assert_never(column)
 

@@ -111,6 +111,9 @@ class PostgresDialect:
     def byte_order(self, text: str) -> str:
         return f'{text} COLLATE "C"'
 
+    def key(self, text: str) -> str:
+        return f'({text} COLLATE "C")'
+
     def exact_sum(self, value: str, largest: int) -> str:
         return f"sum({value})"  # of bigints it is a numeric
 

@@ -71,6 +71,10 @@ class SparkDialect:
     def byte_order(self, text: str) -> str:
         return text
 
+    def key(self, text: str) -> str:
+        """Spark keeps any bytes in a text, and shows all that are not valid alike."""
+        return f"CASE WHEN is_valid_utf8({text}) THEN {text} END"
+
     def exact_sum(self, value: str, largest: int) -> str:
         """Spark's sum of bigints is a bigint; 38 decimal digits hold the sum of 2**64 values below 2**61."""
         return f"sum({value})" if largest <= _SMALL else f"sum(CAST({value} AS DECIMAL(38, 0)))"

@@ -152,6 +152,11 @@ LISTED = (
 NEAR_MISSES: list[str | None] = [
     "it''s", "padded", "e\u0301", "true", "a", "new\\nline", "back\\\\slash", " ", None, "\\", "\u00c9",
 ]
+ODD_KEYS: list[str | None] = [
+    "Paris", "paris", "PARIS", "Paris ", " Paris", "\u00e9", "e\u0301", "", " ", "\t", "stra\u00dfe",
+    "strasse", "a", "B", "\u0131", "I", "i", "\U0001f70d", "\uffff", "\ufffd", "中", "NULL", "-", "it's", '"',
+    "\\", "'); DROP TABLE units; --", "new\nline", "\u200b", "x" * 5000, "x" * 5001, None,
+]
 ODD_NAMES = (
     'na"me; DROP TABLE units --', "Straße", "a.b", "back`tick", "100%", "select", "who", "place", "c0",
 )
