@@ -1,0 +1,30 @@
+"""All that one text says: the question, how its answer is shown, and a price if it names one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.query.draft import Draft, question_of
+from adyton.query.nodes import Question
+from adyton.query.shape import AS_ASKED, Shape
+from adyton.schema import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price."""
+
+    question: Question
+    shape: Shape = AS_ASKED
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+
+def asking_of(asked: str | Draft | Question, table: Table) -> Asking:
+    """What is asked about ``table``, however it was asked: as SQL, as a draft, or ready."""
+    if isinstance(asked, str):
+        from adyton.query.sql import parse_asking
+
+        return parse_asking(asked, table)
+    return Asking(question_of(asked, table))

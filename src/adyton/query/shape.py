@@ -1,0 +1,127 @@
+"""How an answer is shown: which of its rows, and in which order.
+
+A shape works on released values and public keys alone, so it costs nothing and is no part of the question:
+the same question in another order is the same question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isnan
+from operator import eq, ge, gt, le, lt, ne
+from typing import Literal, assert_never
+
+from adyton.errors import InvalidRequest
+
+Key = str | int | float | bool
+Row = tuple[Mapping[str, Key], Mapping[str, float]]
+Sign = Literal["<", "<=", "=", "<>", ">=", ">"]
+_SIGNS = {"<": lt, "<=": le, "=": eq, "<>": ne, ">=": ge, ">": gt}
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A value or a key of the answer, by its name."""
+
+    name: str
+
+
+Side = Released | Fraction | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    left: Side
+    sign: Sign
+    right: Side
+
+    def __post_init__(self) -> None:
+        if self.sign not in _SIGNS:
+            raise InvalidRequest(f"unknown comparison {self.sign!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    parts: tuple[Having, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    parts: tuple[Having, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    inner: Having
+
+
+Having = Relation | Every | Some | Opposite
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What rows are ordered by; the greatest first if ``descending``."""
+
+    name: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Rows for which ``having`` holds, in the order of ``order``, from ``offset`` on, at most ``limit``.
+
+    Rows that are equal in the order stay as the answer has them: in the order of declared values.
+    """
+
+    order: tuple[Term, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    having: Having | None = None
+
+    def __post_init__(self) -> None:
+        for name, number in (("LIMIT", self.limit or 0), ("OFFSET", self.offset)):
+            if type(number) is not int or number < 0:
+                raise InvalidRequest(f"{name} is a whole number, not below 0")
+
+    def applied(self, rows: Sequence[Row]) -> tuple[int, ...]:
+        """The places of the rows to show, in the order in which they are shown."""
+        shown = [i for i, row in enumerate(rows) if self.having is None or _holds(self.having, row)]
+        for term in reversed(self.order):
+            ranks = {i: _rank(_value(term.name, rows[i])) for i in shown}
+            shown.sort(key=ranks.__getitem__, reverse=term.descending)
+        end = None if self.limit is None else self.offset + self.limit
+        return tuple(shown[self.offset : end])
+
+
+AS_ASKED = Shape()
+
+
+def _holds(having: Having, row: Row) -> bool:
+    match having:
+        case Relation(left, sign, right):
+            return bool(_SIGNS[sign](_side(left, row), _side(right, row)))
+        case Every(parts):
+            return all(_holds(part, row) for part in parts)
+        case Some(parts):
+            return any(_holds(part, row) for part in parts)
+        case Opposite(inner):
+            return not _holds(inner, row)
+        case _:
+            assert_never(having)
+
+
+def _side(side: Side, row: Row) -> Key | Fraction:
+    return _value(side.name, row) if isinstance(side, Released) else side
+
+
+def _value(name: str, row: Row) -> Key:
+    keys, values = row
+    return values[name] if name in values else keys[name]
+
+
+def _rank(value: Key) -> tuple[bool, Key]:
+    """Numbers that are no numbers come last in a rising order, so that every order is one."""
+    missing = isinstance(value, float) and isnan(value)
+    return missing, 0.0 if missing else value
