@@ -50,6 +50,7 @@ from adyton.schema import (
     IntegerColumn,
     RealColumn,
     Table,
+    TextColumn,
     common_grain,
     day_number,
 )
@@ -61,6 +62,8 @@ YEAR = CategoryColumn("year", (2020, 2021, 2022))
 SMOKER = BooleanColumn("smoker")
 BORN = DateColumn("born", datetime.date(1900, 1, 1), datetime.date(2024, 12, 31))
 PEOPLE = Table("people", (AGE, INCOME, REGION, YEAR, SMOKER, BORN), rows=1000)
+CITY = TextColumn("city")
+PERSONS = Table("people", (*PEOPLE.columns, CITY), rows=1000, person="pid")
 
 Value = int | str | bool | None
 Row = Mapping[str, Value]

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql import parse, parse_condition, parse_number
-from hostile_sql import CLAUSES, SELECTS, STATEMENTS
-from strategies import PEOPLE
+from adyton.query.sql import parse, parse_asking, parse_condition, parse_number
+from hostile_sql import CLAUSES, HEADS, SELECTS, SHAPES, STATEMENTS
+from strategies import PEOPLE, PERSONS
 
 CONDITIONS = [
     "",
@@ -311,12 +311,13 @@ def _refused(attempt: object, text: str, table: object = PEOPLE) -> str:
     return refused.value.message
 
 
-@pytest.mark.parametrize("sql", STATEMENTS + SELECTS + CLAUSES)
+@pytest.mark.parametrize("sql", STATEMENTS + SELECTS + CLAUSES + SHAPES + HEADS)
 def test_a_statement_outside_the_language_is_refused(
     sql: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        _refused(parse, sql)
+        for table in (PEOPLE, PERSONS):
+            _refused(parse_asking, sql, table)
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
 
@@ -337,6 +338,16 @@ def test_a_number_outside_the_language_is_refused(text: str) -> None:
 def test_only_text_is_read(text: str) -> None:
     for attempt in (parse, parse_condition, parse_number):
         _refused(attempt, text)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["ORDER BY n", "LIMIT 3", "OFFSET 1", "HAVING n > 3", "ORDER BY 1 DESC LIMIT 0"],
+)
+def test_where_a_question_alone_is_needed_nothing_is_said_about_its_answer(said: str) -> None:
+    asked = f"SELECT region, COUNT(*) AS n FROM people GROUP BY region {said}"
+    assert parse_asking(asked, PEOPLE).question == parse(asked.removesuffix(said), PEOPLE)
+    assert "a question alone is needed" in _refused(parse, asked)
 
 
 WHERE = "SELECT COUNT(*) FROM people WHERE "
@@ -393,8 +404,14 @@ def test_a_large_question_is_read_in_time(case: str) -> None:
 
 
 MESSAGES = {
-    "SELECT COUNT(*)\nFROM people\nORDER BY age": ["ORDER BY", "line 3, column 1"],
+    "SELECT COUNT(*)\nFROM people\nORDER BY age": ["ORDER BY", "count", "line 3, column 10"],
+    "SELECT COUNT(*)\nFROM people\nFETCH FIRST 3": ["FETCH", "LIMIT", "line 3, column 1"],
+    "SELECT WITH OPTIONS(max_rows_contributed = 3) COUNT(*) FROM people": ["in the study", "column 21"],
+    "SELECT AVG(MAX(age)) FROM people": ["MAX", "aggregate", "column 12"],
+    "SELECT COUNT(*) FROM people GROUP BY EXTRACT(DOW FROM born)": ["ISODOW", "Monday", "column 55"],
+    "SELECT COUNT(*) FROM people GROUP BY income": ["20000001", "FLOOR"],
     "SELECT COUNT(DISTINCT age) FROM people": ["unit of this study is a row", "column 23"],
+    "SELECT MAX(age) - MIN(age) FROM people": ["MAX is an aggregate", "column 8"],
     "SELECT age FROM people": ["'age'", "GROUP BY age"],
     "SELECT AVG(age > 3) FROM people": ["PROPORTION", "CASE WHEN", "age > 3", "column 12"],
     "SELECT COUNT(*) FROM people WHERE agee = 1": ["'agee'", "did you mean 'age'"],

@@ -1,4 +1,4 @@
-"""The SQL that is answered: one SELECT of aggregates over one table, read into a question.
+"""The SQL that is answered: one SELECT of aggregates over a table, read into a question.
 
 The grammar and the meaning of each construct are in docs/reference/sql.md.  What is not in it is refused with
 its place and a reason, before anything is charged.  Text is only ever read here; no engine sees it.
@@ -12,72 +12,85 @@ from dataclasses import replace
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.asking import Asking
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Condition, Count, Group, Measure, Number, Question
+from adyton.query.scope import is_person, names_in
 from adyton.query.sql_aggregates import read_measure, read_value, read_where
 from adyton.query.sql_expressions import Source
+from adyton.query.sql_from import read_from
 from adyton.query.sql_groups import Item, read_groups, read_histogram, read_items
-from adyton.query.sql_words import syntax_tree
+from adyton.query.sql_options import Options
+from adyton.query.sql_shape import Answered
+from adyton.query.sql_words import question_tree, syntax_tree
 from adyton.schema import Table
 
 MOST_ITEMS = 100
+_SHAPE = ("having", "order", "limit", "offset")
 
 
-def parse(sql: str, table: Table) -> Question:
-    """The question that ``sql`` asks about ``table``."""
-    tree = syntax_tree(sql, exp.Select, _names(table))
+def parse(sql: str, table: Table, *further: Table) -> Question:
+    """The question that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
+    asking = parse_asking(sql, table, *further)
+    if asking != Asking(asking.question):
+        raise InvalidRequest(
+            "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta"
+        )
+    return asking.question
+
+
+def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
+    """All that ``sql`` says: the question about ``table``, or ``further`` tables of the same persons, how to
+    show the answer, and perhaps a price.
+    """
+    options, tree = question_tree(sql, _names(table, *further))
     source = Source(sql, table, table.name)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
-    source.check_parts(tree, "expressions", "from_", "where", "group")
-    source = replace(source, known_as=_known_as(source, tree))
+    source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *_SHAPE)
+    table, aliases = read_from(source, tree, (table, *further))
+    source = replace(source, table=table, aliases=aliases)
     items = read_items(source, tree)
     if len(items) > MOST_ITEMS:
         raise InvalidRequest(f"SELECT lists {len(items)} values; at most {MOST_ITEMS} are answered at once")
     by = read_groups(source, items, tree.args.get("group"))
     measures, by = _measures(source, items, by)
-    return Question(table, measures, read_where(source, tree.args.get("where")), by)
+    where = read_where(source, tree.args.get("where"))
+    question = Question(table, measures, where, by, _most_groups(options, table))
+    return Asking(question, Answered(source, question, items).shape(tree), options.epsilon, options.delta)
 
 
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.condition(syntax_tree(text, exp.Condition, _names(table)))
+    return source.condition(syntax_tree(text, _names(table)))
 
 
 def parse_number(text: str, table: Table) -> Number:
     """The number in a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.number(syntax_tree(text, exp.Condition, _names(table)))
+    return source.number(syntax_tree(text, _names(table)))
 
 
 def parse_value(text: str, table: Table) -> tuple[Number, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return read_value(Source(text, table, table.name), syntax_tree(text, exp.Condition, _names(table)))
+    return read_value(Source(text, table, table.name), syntax_tree(text, _names(table)))
 
 
-def _names(table: Table) -> frozenset[str]:
-    names = [table.name, *(column.name for column in table.columns), table.person or table.name]
-    return frozenset(name.casefold() for name in names)
+def _names(*tables: Table) -> frozenset[str]:
+    """All names that a question may use, in small letters."""
+    return frozenset(name.casefold() for table in tables for name in names_in(table))
 
 
-def _known_as(source: Source, tree: exp.Expr) -> str:
-    """The name under which the question knows the table: its alias, or its own."""
-    clause = tree.args.get("from_")
-    if clause is None:
-        raise InvalidRequest(f"say which table is asked: SELECT ... FROM {source.table.name}")
-    source.check_parts(clause, "this")
-    named = clause.this
-    if type(named) is not exp.Table:
-        raise source.refusal(named, "FROM needs the name of the table")
-    source.check_parts(named, "this", "alias")
-    if source.name(named.this).casefold() != source.table.name.casefold():
-        raise source.refusal(named, f"the table here is called {source.table.name!r}")
-    alias = named.args.get("alias")
-    if alias is None:
-        return source.table.name
-    source.check_parts(alias, "this")
-    return source.name(alias.this)
+def _most_groups(options: Options, table: Table) -> int | None:
+    """The groups of a person that count; who a person is must be what the study says."""
+    named = options.privacy_unit_column
+    if named is not None and not is_person(table, named):
+        known = f"it is {table.person!r}" if table.person else "the unit is a row"
+        raise InvalidRequest(f"privacy_unit_column cannot be chosen: in this study {known}")
+    if options.max_groups_contributed is not None and table.person is None:
+        raise InvalidRequest("max_groups_contributed is about persons; the unit of this study is a row")
+    return options.max_groups_contributed
 
 
 def _measures(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sqlglot import exp
@@ -33,8 +33,9 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
+from adyton.query.scope import entry_of, has_entry, is_person
 from adyton.query.sql_functions import read_call, read_case, read_extract
-from adyton.query.sql_words import place
+from adyton.query.sql_place import place
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, day_number
 
 MOST_VALUES = 10_000
@@ -42,7 +43,7 @@ LONGEST_COLUMN_NAME = 200
 
 _NUMBER = re.compile(r"(?a:\d+\.?\d*|\.\d+)([eE][+-]?(?a:\d+))?")
 _DAY = re.compile(r"(?a:\d{4}-\d{2}-\d{2})")
-_OPERATORS: dict[type[exp.Expr], Operator] = {
+OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -56,11 +57,12 @@ Operand = Number | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text that is read, the table it asks about, and the name under which it knows the table."""
+    """The text that is read, the table it asks about, and what the names of tables in it stand for."""
 
     text: str
     table: Table
     known_as: str
+    aliases: Mapping[str, str] = field(default_factory=dict)  # in small letters -> the table's own name
 
     def refusal(self, node: exp.Expr, reason: str) -> InvalidRequest:
         """The error that names the place of ``node`` and why it is refused."""
@@ -85,17 +87,18 @@ class Source:
         name = self._own_name(node)
         if len(name) > LONGEST_COLUMN_NAME:
             raise self.refusal(node, "no column has so long a name")
-        if self.is_person(node) and not self.has_column(name):
+        source = self._source_of(node)
+        if self.is_person(node) and not has_entry(self.table, name, source):
             raise self.refusal(
                 node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
             )
-        return self.table.column(name)
+        return entry_of(self.table, name, source).shown
 
     def is_person(self, node: exp.Expr) -> bool:
         """Whether ``node`` names the column that says whose row it is."""
         if type(node) is not exp.Column or type(node.this) is not exp.Identifier or self.table.person is None:
             return False
-        return self._own_name(node).casefold() == self.table.person.casefold()
+        return is_person(self.table, self._own_name(node), self._source_of(node))
 
     def has_column(self, name: str) -> bool:
         return any(column.name.casefold() == name.casefold() for column in self.table.columns)
@@ -109,10 +112,21 @@ class Source:
     def _own_name(self, node: exp.Expr) -> str:
         """The name of a column, which may be said to belong to the table."""
         self.check_parts(node, "this", "table")
-        qualifier = node.args.get("table")
-        if qualifier is not None and self.name(qualifier).casefold() != self.known_as.casefold():
-            raise self.refusal(node, f"the only table here is {self.known_as!r}")
         return self.name(node.this)
+
+    def _source_of(self, node: exp.Expr) -> str | None:
+        """The table that a column is said to belong to."""
+        qualifier = node.args.get("table")
+        if qualifier is None:
+            return None
+        known = self.aliases or {self.known_as.casefold(): self.table.name}
+        found = known.get(self.name(qualifier).casefold())
+        if found is None:
+            names = ", ".join(map(repr, known))
+            raise self.refusal(
+                node, f"the {'only table here is' if len(known) == 1 else 'tables here are'} {names}"
+            )
+        return found
 
     def name(self, node: exp.Expr) -> str:
         if type(node) is not exp.Identifier:
@@ -152,7 +166,7 @@ class Source:
         return Constant(rational(node.this, "a number"))
 
     def _sum(self, node: exp.Expr) -> Number:
-        first, rest = self._chain(node, (exp.Add, exp.Sub))
+        first, rest = self.chain(node, (exp.Add, exp.Sub))
         terms = [self.number(first)]
         for kind, term in rest:
             value = self.number(term)
@@ -160,7 +174,7 @@ class Source:
         return _balanced(Plus, terms)
 
     def _product(self, node: exp.Expr) -> Number:
-        first, rest = self._chain(node, (exp.Mul, exp.Div))
+        first, rest = self.chain(node, (exp.Mul, exp.Div))
         factors = [self.number(first)]
         for kind, factor in rest:
             value = self.number(factor)
@@ -174,7 +188,7 @@ class Source:
                 factors.append(Constant(1 / value.value))
         return _balanced(Times, factors)
 
-    def _chain(
+    def chain(
         self, node: exp.Expr, kinds: Collection[type[exp.Expr]]
     ) -> tuple[exp.Expr, list[tuple[type[exp.Expr], exp.Expr]]]:
         """The first operand of a chain like a - b + c, and the others with their signs, from the left."""
@@ -205,7 +219,7 @@ class Source:
         return Not(self.condition(node.this))
 
     def _joined(self, node: exp.Expr) -> Condition:
-        first, rest = self._chain(node, (type(node),))
+        first, rest = self.chain(node, (type(node),))
         parts = tuple(self.condition(part) for part in (first, *(part for _, part in rest)))
         return And(parts) if type(node) is exp.And else Or(parts)
 
@@ -285,7 +299,7 @@ class Source:
     def _comparison(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "expression")
         left, right = self.operand(node.this), self.operand(node.args["expression"])
-        return self._compared(node, left, _OPERATORS[type(node)], right)
+        return self._compared(node, left, OPERATORS[type(node)], right)
 
     def _compared(self, node: exp.Expr, left: Operand, operator: Operator, right: Operand) -> Condition:
         columns = CategoryColumn | BooleanColumn | DayOf
@@ -348,7 +362,7 @@ _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Condition]] = {
     exp.Is: Source._is,
     exp.In: Source._in,
     exp.Between: Source._between,
-    **dict.fromkeys(_OPERATORS, Source._comparison),
+    **dict.fromkeys(OPERATORS, Source._comparison),
 }
 _OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
     exp.Boolean: Source._truth,

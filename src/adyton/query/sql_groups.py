@@ -18,7 +18,7 @@ from adyton.query.nodes import Bucket, Condition, Constant, Floor, Group, Number
 from adyton.query.sql_aggregates import filtered, is_aggregate
 from adyton.query.sql_expressions import Source
 from adyton.query.sql_functions import called
-from adyton.query.sql_words import shortened
+from adyton.query.sql_place import shortened
 from adyton.query.text import grouped_text, name_text
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 

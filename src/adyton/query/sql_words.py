@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import ClassVar, NoReturn, TypeVar
+from typing import ClassVar, NoReturn
 
 from sqlglot import Dialect, Parser, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
+from adyton.query.sql_options import Options, taken_options
+from adyton.query.sql_place import place, refuse, shortened
 
 LONGEST_TEXT = 10_000  # characters
 DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
@@ -38,25 +40,44 @@ _SYMBOLS = {
 _KEYWORDS = {
     *(_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.ALIAS, _T.AND, _T.OR, _T.NOT, _T.BETWEEN, _T.IN, _T.IS),
     *(_T.NULL, _T.TRUE, _T.FALSE, _T.CASE, _T.WHEN, _T.THEN, _T.ELSE, _T.END, _T.FILTER, _T.DATE),
-    _T.DISTINCT,
+    *(_T.DISTINCT, _T.HAVING, _T.ORDER_BY, _T.ASC, _T.DESC, _T.LIMIT, _T.OFFSET),
+    *(_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER, _T.ON, _T.USING),
 }
-_CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY)
-_ORDER = "SELECT, FROM, WHERE, GROUP BY"
+_CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.ORDER_BY, _T.LIMIT, _T.OFFSET)
+_ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET"
+_DIRECTIONS = {_T.ASC, _T.DESC}
 _PREFIXES = {_T.NOT, _T.DASH}
 _ENDS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.R_PAREN, _T.END, _T.NULL, _T.TRUE, _T.FALSE),
+    *(_T.ASC, _T.DESC),
 }
 _BEGINS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.L_PAREN, _T.CASE, _T.NULL, _T.TRUE, _T.FALSE, _T.DATE, _T.VAR),
 }
-_IN_FROM = {_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT}
+_BEFORE_JOIN = {_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER}
+# What may stand in each part of FROM.
+_IN_FROM: dict[TokenType, set[TokenType]] = {
+    _T.FROM: {_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT, *_BEFORE_JOIN},
+    _T.JOIN: {_T.IDENTIFIER, _T.ALIAS, _T.DOT, *_BEFORE_JOIN},
+    _T.ON: {_T.ON, _T.IDENTIFIER, _T.DOT, _T.EQ, _T.R_PAREN, *_BEFORE_JOIN},
+    _T.USING: {_T.USING, _T.R_PAREN, *_BEFORE_JOIN},
+}
+_JOIN_WORDS = {*_BEFORE_JOIN, _T.ON, _T.USING}
 # What must follow a word, where the parser would also take something else or nothing.
 _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.ALIAS: ({_T.IDENTIFIER}, "a name follows AS; it may be quoted with double quotes"),
     _T.FROM: ({_T.IDENTIFIER}, "the name of the table follows FROM"),
+    _T.JOIN: ({_T.IDENTIFIER}, "the name of a table follows JOIN"),
+    _T.LEFT: ({_T.JOIN, _T.OUTER}, "JOIN follows LEFT"),
+    _T.INNER: ({_T.JOIN}, "JOIN follows INNER"),
+    _T.OUTER: ({_T.JOIN}, "JOIN follows OUTER"),
+    _T.ON: ({_T.IDENTIFIER, _T.L_PAREN}, "write ON a.key = b.key"),
+    _T.USING: ({_T.L_PAREN}, "write USING (key)"),
     _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
     _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
     _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the point"),
+    _T.LIMIT: ({_T.NUMBER}, "a whole number follows LIMIT"),
+    _T.OFFSET: ({_T.NUMBER}, "a whole number follows OFFSET"),
     _T.FARROW: ({_T.L_PAREN}, "bounds are written as (low, high)"),
     _T.COMMA: (_BEGINS_VALUE | _PREFIXES | {_T.STAR, _T.DOT}, "nothing follows this comma"),
 }
@@ -66,19 +87,14 @@ _REASONS = {
     "CAST": "columns have declared kinds and are never converted",
     "CROSS JOIN": "one table is asked about at a time",
     "EXCEPT": "ask one SELECT at a time",
-    "HAVING": "groups cannot be selected by their answers; select them when the answers are there",
+    "FETCH": "write LIMIT and a number",
     "INTERSECT": "ask one SELECT at a time",
     "INTO": "questions change nothing",
-    "JOIN": "one table is asked about at a time",
-    "LIMIT": "an answer has one row for every declared group",
-    "OFFSET": "an answer has one row for every declared group",
-    "ORDER BY": "groups are answered in the order in which their values are declared",
     "OVER": "windows look at single rows; only aggregates are answered",
     "UNION": "ask one SELECT at a time",
     "WITH": "ask one SELECT over the table itself",
 }
 _PLAIN_WORD = re.compile(r"\w+")
-_Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
 class _PlainParser(Parser):
@@ -90,18 +106,32 @@ class _PlainParser(Parser):
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
 
-def syntax_tree(text: str, kind: type[_Tree], names: frozenset[str]) -> _Tree:
-    """The tree of one text of the given kind; ``names`` are the known names, folded to lower case."""
+def syntax_tree(text: str, names: frozenset[str]) -> exp.Expr:
+    """The tree of a number or a condition; ``names`` are the known names, folded to lower case."""
+    return _tree(_words(text), text, exp.Condition, names)
+
+
+def question_tree(text: str, names: frozenset[str]) -> tuple[Options, exp.Expr]:
+    """The tree of a question without its head, and what the head says."""
+    options, words = taken_options(_words(text), text)
+    return options, _tree(words, text, exp.Select, names)
+
+
+def _words(text: str) -> list[Token]:
     _check_text(text)
-    dialect = Dialect()
     try:
-        words = dialect.tokenize(text)
+        return Dialect().tokenize(text)
     except (SqlglotError, ValueError):
         raise InvalidRequest("a text, a quoted name or a comment does not end; close its quotes") from None
+
+
+def _tree(words: list[Token], text: str, kind: type[exp.Expr], names: frozenset[str]) -> exp.Expr:
     words = _checked(words, text, names)
     _check_clauses(words, text, whole=kind is exp.Select)
     try:
-        parser = _PlainParser(dialect=dialect, max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
+        parser = _PlainParser(
+            dialect=Dialect(), max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT
+        )
         trees = parser.parse_into(kind, words, text)
     except RecursionError:
         raise InvalidRequest(f"the text nests deeper than {DEEPEST_NESTING} levels") from None
@@ -111,22 +141,7 @@ def syntax_tree(text: str, kind: type[_Tree], names: frozenset[str]) -> _Tree:
         raise InvalidRequest("this is not SQL that can be read here") from None
     if len(trees) != 1 or trees[0] is None:
         raise InvalidRequest("the text asks nothing")
-    return trees[0]  # type: ignore[return-value]  # its callers check the class of every node
-
-
-def place(text: str, start: int | None, fragment: str) -> str:
-    """Where something stands, for a message."""
-    if start is None:
-        return f"(at: {shortened(fragment)})"
-    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-    return f"(line {line}, column {column}: {shortened(fragment)})"
-
-
-def shortened(fragment: str) -> str:
-    """The beginning of a fragment, as it can be shown on one line."""
-    visible = (mark if mark.isprintable() else ascii(mark)[1:-1] for mark in " ".join(fragment[:200].split()))
-    plain = "".join(visible)
-    return plain if len(plain) <= 60 else plain[:57] + "..."
+    return trees[0]
 
 
 def _check_text(text: str) -> None:
@@ -158,10 +173,10 @@ def _checked(words: list[Token], text: str, names: frozenset[str]) -> list[Token
 def _checked_word(before: Token, word: Token, after: Token, text: str, names: frozenset[str]) -> Token:
     kind = word.token_type
     if kind is _T.NUMBER and after.start == word.end + 1 and _PLAIN_WORD.match(after.text):
-        _refuse(word, text, f"{shortened(word.text + after.text)!r} is not a number")
+        refuse(word, text, f"{shortened(word.text + after.text)!r} is not a number")
     if kind in _SYMBOLS:
         if kind is _T.IDENTIFIER and after.token_type is _T.L_PAREN:
-            _refuse(
+            refuse(
                 word, text, f"{shortened(word.text)!r} is not a function; functions: {', '.join(FUNCTIONS)}"
             )
         return word
@@ -200,23 +215,23 @@ def _checked_keyword(word: Token, after: Token, text: str) -> Token:
 def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
     said = shortened(word.text.upper())
     if word.token_type is _T.SEMICOLON:
-        _refuse(word, text, "one question at a time: nothing may follow the semicolon")
+        refuse(word, text, "one question at a time: nothing may follow the semicolon")
     if after.token_type is _T.L_PAREN and said not in _REASONS and _PLAIN_WORD.fullmatch(said):
-        _refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
+        refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
     hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
     reason = _REASONS.get(said)
-    _refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
+    refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
 
 
 def _check_forms(words: list[Token], text: str) -> None:
     """COUNT(DISTINCT column), EXTRACT(part FROM column) and name => (...) have one form each."""
     for position, word in enumerate(words):
         if word.token_type is _T.DISTINCT and not _calls(words, position - 2, "COUNT"):
-            _refuse(word, text, "DISTINCT stands in COUNT(DISTINCT person) only")
+            refuse(word, text, "DISTINCT stands in COUNT(DISTINCT person) only")
         if word.token_type is _T.FARROW and words[position - 1].token_type is not _T.VAR:
-            _refuse(word, text, f"the arguments with names are {' and '.join(NAMED_ARGUMENTS).lower()}")
+            refuse(word, text, f"the arguments with names are {' and '.join(NAMED_ARGUMENTS).lower()}")
         if _calls(words, position, "EXTRACT") and not _extracts(words, position + 3):
-            _refuse(word, text, "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)")
+            refuse(word, text, "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)")
 
 
 def _calls(words: list[Token], position: int, name: str) -> bool:
@@ -247,7 +262,7 @@ def _check_nesting(words: list[Token], text: str) -> None:
             if word.token_type in (_T.R_PAREN, _T.END) and len(levels) > 1:
                 levels.pop()
         if levels[-1] + pending > DEEPEST_NESTING:
-            _refuse(word, text, f"the text nests deeper than {DEEPEST_NESTING} levels")
+            refuse(word, text, f"the text nests deeper than {DEEPEST_NESTING} levels")
         before = word.token_type
 
 
@@ -257,10 +272,12 @@ def _check_neighbours(words: list[Token], text: str) -> None:
     depth, clause = 0, _T.UNKNOWN
     for before, word, after in zip([end, *words[:-1]], words, [*words[1:], end], strict=True):
         depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
-        clause = word.token_type if depth == 0 and word.token_type in _CLAUSES else clause
+        if word.token_type in _JOIN_WORDS and (depth or clause not in _IN_FROM):
+            refuse(word, text, f"{word.text.upper()} stands in FROM only")
+        clause = word.token_type if depth == 0 and word.token_type in (*_CLAUSES, *_IN_FROM) else clause
         reason = _misplaced(before, word, after, clause if depth == 0 else _T.UNKNOWN)
         if reason is not None:
-            _refuse(word, text, reason)
+            refuse(word, text, reason)
 
 
 def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> str | None:
@@ -269,9 +286,17 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
     if after.token_type not in needed:
         return reason
-    if clause is _T.FROM and kind not in _IN_FROM:
-        return "FROM names one table and perhaps an alias, nothing else"
-    alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM)
+    if kind not in _IN_FROM.get(clause, {kind}):
+        if clause is _T.FROM:
+            return "FROM names one table and perhaps an alias, or tables with JOIN between them"
+        return "write JOIN table ON a.key = b.key, or JOIN table USING (key)"
+    if kind is _T.OUTER and before.token_type is not _T.LEFT:
+        return "LEFT stands before OUTER"
+    if clause in (_T.LIMIT, _T.OFFSET) and kind not in (clause, _T.NUMBER):
+        return "LIMIT and OFFSET take one number each, in this order"
+    if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not follows or before.token_type in _DIRECTIONS):
+        return f"{word.text.upper()} stands behind what ORDER BY orders by"
+    alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM, _T.JOIN)
     if follows and kind in _BEGINS_VALUE and not alias:
         return f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}"
     if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
@@ -284,29 +309,25 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
 
 
 def _check_clauses(words: list[Token], text: str, *, whole: bool) -> None:
-    """SELECT, FROM, WHERE and GROUP BY come in this order, once each; WHERE also opens a FILTER."""
+    """Clauses come in one order, once each; WHERE also opens a FILTER, and FROM stands in EXTRACT."""
     if whole and words[0].token_type is not _T.SELECT:
-        _refuse(words[0], text, "a question begins with SELECT")
+        refuse(words[0], text, "a question begins with SELECT")
     latest, before, depth = -1, (words[0], words[0]), 0
     for position, word in enumerate(words):
         depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
         filtering = before[0].token_type is _T.FILTER
         if filtering and word.token_type is not _T.WHERE:
-            _refuse(word, text, "write FILTER (WHERE condition)")
+            refuse(word, text, "write FILTER (WHERE condition)")
         if word.token_type in _CLAUSES and not filtering and not _extracts(words, position):
             place_in_order = _CLAUSES.index(word.token_type)
             if place_in_order == 0 <= latest:
-                _refuse(word, text, "SELECT inside a question is not answered: ask one SELECT at a time")
+                refuse(word, text, "SELECT inside a question is not answered: ask one SELECT at a time")
             if not whole or depth:
-                _refuse(word, text, f"{word.text.upper()} cannot stand here")
+                refuse(word, text, f"{word.text.upper()} cannot stand here")
             if place_in_order <= latest:
-                _refuse(word, text, f"the order is {_ORDER}, each at most once")
+                refuse(word, text, f"the order is {_ORDER}, each at most once")
             latest = place_in_order
         before = (before[1], word)
-
-
-def _refuse(word: Token, text: str, reason: str) -> NoReturn:
-    raise InvalidRequest(f"{reason} {place(text, word.start, text[word.start : word.end + 1])}")
 
 
 def _syntax_error(error: SqlglotError, text: str) -> InvalidRequest:

@@ -53,7 +53,7 @@ from adyton.query.nodes import (
     ValueOf,
     Variance,
 )
-from adyton.schema import day_of
+from adyton.schema import Table, day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
@@ -74,6 +74,7 @@ _RESERVED = {
         "not",
     ),
     *("null", "or", "select", "then", "true", "when", "where"),
+    *("inner", "join", "left", "on", "outer", "using"),
 }
 _PART_NAMES: dict[Part, str] = {
     "year": "YEAR",
@@ -88,25 +89,45 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
 def question_text(question: Question) -> str:
-    keys = [_group_value(group) for group in question.by]
+    keys = [group_value_text(group) for group in question.by]
     listed = [_group_text(group) for group in question.by]
     person = question.table.person or "person"
     values = [f"{measure_text(measure, person)} AS {name_text(name)}" for name, measure in question.measures]
     limited = (
         f" WITH OPTIONS(max_groups_contributed = {question.most_groups})" if question.most_groups else ""
     )
-    text = f"SELECT{limited} {', '.join(listed + values)} FROM {name_text(question.table.name)}"
+    text = f"SELECT{limited} {', '.join(listed + values)} FROM {from_text(question.table)}"
     where = condition_text(question.where)
     text += f" WHERE {where}" if where != _EVERY_ROW else ""
     return text + (f" GROUP BY {', '.join(keys)}" if keys else "")
 
 
+def from_text(table: Table) -> str:
+    """The tables that were put together, in the order of the study, and on what."""
+    if table.join is None:
+        return name_text(table.name)
+    first, *others = table.join.tables
+    text = name_text(first.name)
+    for other in others:
+        pair = f"{_column_text(first.name, first.person)} = {_column_text(other.name, other.person)}"
+        text += f" JOIN {name_text(other.name)} ON {pair}"
+    for link in table.join.links:
+        dimension = link.dimension
+        pair = f"{_column_text(link.table, dimension.joins)} = {_column_text(dimension.name, dimension.key)}"
+        text += f" {'LEFT ' if link.left else ''}JOIN {name_text(dimension.name)} ON {pair}"
+    return text
+
+
+def _column_text(table: str, column: str | None) -> str:
+    return f"{name_text(table)}.{name_text(column or 'person')}"
+
+
 def _group_text(group: Group) -> str:
-    value, name = _group_value(group), name_text(group.name)
+    value, name = group_value_text(group), name_text(group.name)
     return value if value == name else f"{value} AS {name}"
 
 
-def _group_value(group: Group) -> str:
+def group_value_text(group: Group) -> str:
     """What rows are grouped by, written out: a name could be that of a column as well."""
     if not isinstance(group, Bucket):
         return name_text(group.name)
