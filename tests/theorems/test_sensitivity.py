@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Count, IsTrue, Mean, Measure, Proportion, Question, Sum, ValueOf
+from adyton.query.nodes import Cdf, Count, IsTrue, Mean, Measure, Proportion, Question, Sum, ValueOf
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity, readings_of
 
@@ -317,3 +317,32 @@ def test_theorem_L1_SENSITIVITY_of_persons_with_two_rows(
     moves = [a - b for a in vectors for b in others]
     assert reading.sensitivity.l1_diameter(scales) == max(int(np.abs(m).sum()) for m in moves)
     assert reading.sensitivity.l2_diameter_squared(scales) == max(int((m**2).sum()) for m in moves)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("by", [(), (REGION,)])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
+    rows: int, by: tuple[CategoryColumn, ...], neighbours: str
+) -> None:
+    """A unit that is exchanged may leave one bin and enter another, with groups and without."""
+    points = (Fraction(-1), Fraction(0), Fraction(1))
+    question = Question(PEOPLE, (("value", Cdf(ValueOf(AGE), points)),), by=by)
+    unit = PrivacyUnit(neighbours, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
+    (reading,) = readings_of(question, unit)
+    bins = [
+        [int(sum(point < age for point in points) == place) for place in range(len(points) + 1)]
+        for age in (-1, 0, 1, 2)
+    ]
+    cells = 2 if by else 1
+    one = [
+        np.zeros(4 * cells, int),
+        *(np.pad(b, (4 * c, 4 * (cells - 1 - c))) for b in bins for c in range(cells)),
+    ]
+    units = [sum(chosen) for chosen in itertools.product(one, repeat=rows)]
+    others = units if neighbours == "replace" else [np.zeros(4 * cells, int)]
+    moves = [a - b for a in units for b in others]
+    assert reading.sensitivity.l1_diameter((ONE,)) == max(int(np.abs(m).sum()) for m in moves)
+    assert reading.sensitivity.l2_diameter_squared((ONE,)) == max(int((m**2).sum()) for m in moves)
+    least = _no_ball_is_smaller_squared(np.array(units, dtype=float))
+    assert float(reading.sensitivity.l2_radius_squared((ONE,))) >= least * (1 - 1e-12)

@@ -127,7 +127,10 @@ def readings_for(name: str, measure: Measure, question: Question, unit: PrivacyU
             return (_searched(name, measure, where, question, unit),)
         case Cdf(value, points):
             whole = rows(where, Coordinate())
-            return (replace(whole, by=(*question.by, upto(value, points))),)
+            bins = upto(value, points)
+            cells = whole.sensitivity.cells * (len(points) + 1)  # a unit may leave one bin and enter another
+            between = replace(whole.sensitivity, cells=cells)
+            return (replace(whole, by=(*question.by, bins), sensitivity=between),)
         case _:
             assert_never(measure)
 
