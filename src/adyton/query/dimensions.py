@@ -21,6 +21,7 @@ from adyton.query.nodes import (
     IsMissing,
     IsTrue,
     Lookup,
+    Measure,
     Number,
     OneOf,
     Or,
@@ -35,17 +36,18 @@ _Node = TypeVar("_Node")
 _ONE, _ZERO = Constant(Fraction(1)), Constant(Fraction(0))
 
 
-def without_dimensions(question: Question) -> Question:
-    """The same question about private columns only; its groups keep their names, values and order."""
+def without_dimensions(name: str, measure: Measure, question: Question) -> tuple[Measure, Question]:
+    """A measure and its question about private columns only; groups keep their names, values and order."""
     join = question.table.join
     if join is None or not join.links:
-        return question
+        return measure, question
     rewriter = _Rewriter(question.table)
     kept = [rewriter.matched(link.table, link.dimension) for link in join.links if not link.left]
-    return replace(
+    own = rewriter.node(measure)
+    return own, replace(
         question,
         table=rewriter.target,
-        measures=tuple((name, rewriter.node(measure)) for name, measure in question.measures),
+        measures=((name, own),),
         where=all_of(rewriter.node(question.where), *kept),
         by=tuple(rewriter.group(group) for group in question.by),
     )

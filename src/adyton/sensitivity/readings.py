@@ -34,6 +34,7 @@ from adyton.query.nodes import (
     all_of,
     middle_of_square,
 )
+from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto
 from adyton.sensitivity.bounds import Sensitivity
 
@@ -85,11 +86,11 @@ class Reading:
     sensitivity: Sensitivity
     public_rows: int | None = None
     persons: Persons | None = None
+    table: Table | None = None  # the private table that is read, joined or not
 
 
 def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
-    """The readings of all measures, in order.  What public tables say is part of them: no engine reads it."""
-    question = without_dimensions(question)
+    """The readings of all measures, in order."""
     return tuple(
         reading
         for name, measure in question.measures
@@ -98,7 +99,15 @@ def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
 
 
 def readings_for(name: str, measure: Measure, question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
-    """What must be read for one measure.  A variance is read as two means; a quantile as a histogram."""
+    """What must be read for one measure.  What public tables say is part of it: no engine reads it."""
+    measure, question = without_dimensions(name, measure, question)
+    return tuple(
+        replace(reading, table=question.table) for reading in _readings(name, measure, question, unit)
+    )
+
+
+def _readings(name: str, measure: Measure, question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
+    """A variance is read as two means; a quantile as a histogram."""
     where = all_of(question.where, measure.where)
 
     def rows(where: Condition, *coordinates: Coordinate, public_rows: int | None = None) -> Reading:
