@@ -12,7 +12,7 @@ from adyton.certify import Absent, Bound, Interval, Value
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, Read
 from adyton.curator.population import Standing
-from adyton.exact import float_up, ratio_down, ratio_up
+from adyton.exact import float_down, float_up, ratio_down, ratio_up
 from adyton.mechanisms import Mechanism, largest_ratio, ratio_interval, worst_error
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
@@ -97,15 +97,16 @@ def _ratios(part: Noised, released: Columns, standing: Standing) -> list[Value]:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
     low, high = ratio_ends(part, released, LEVEL)
     guess, back = ratio_guess(released, low, high), uncentred(part)
+    outward = uncentred_outward(part)
     population = population_ratio_ends(part, released, standing)
     if isinstance(population, Absent):
         intervals: list[Interval | Absent] = [population] * len(guess)
     else:
         level = standing.population.level
         ends = zip(population[0].tolist(), population[1].tolist(), strict=True)
-        intervals = [Interval(level, back(a), back(b)) for a, b in ends]
+        intervals = [Interval(level, *outward(a, b)) for a, b in ends]
     return [
-        Value(back(g), Interval(LEVEL, back(a), back(b)), interval)
+        Value(back(g), Interval(LEVEL, *outward(a, b)), interval)
         for g, a, b, interval in zip(guess.tolist(), low.tolist(), high.tolist(), intervals, strict=True)
     ]
 
@@ -132,12 +133,21 @@ def population_ratio_ends(
 
 def uncentred(part: Noised) -> Callable[[float], float]:
     """From the ratio of the two integers to the mean that it stands for."""
+    exactly = _uncentred_exactly(part)
+    return lambda ratio: float(exactly(ratio))
+
+
+def uncentred_outward(part: Noised) -> Callable[[float, float], tuple[float, float]]:
+    """From the ends of an interval of the ratio to those of the mean, rounded outwards."""
+    exactly = _uncentred_exactly(part)
+    return lambda low, high: (float_down(exactly(low)), float_up(exactly(high)))
+
+
+def _uncentred_exactly(part: Noised) -> Callable[[float], Fraction]:
     centred, counted = part.reading.coordinates
     assert centred.value is not None
     lattice = centred.value.lattice
-    return lambda ratio: float(
-        (Fraction(ratio) * counted.times + lattice.low + lattice.high) * lattice.grain / 2
-    )
+    return lambda ratio: (Fraction(ratio) * counted.times + lattice.low + lattice.high) * lattice.grain / 2
 
 
 def _floats(released: Columns) -> tuple[Floats, Floats]:
