@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
-from adyton.validity import stability_width
+from adyton.validity import WidthSchedule, stability_width
 from adyton.validity.hinge import gaussian_hinge
 from adyton.validity.hinge_search import open_at
 from adyton.validity.outward import digits
@@ -204,3 +204,46 @@ def test_theorem_CENTRED_HINGE_the_small_tables_would_see_a_wrong_radius() -> No
         c, s = open_at(mu0, 0.1)
         mean = small.probability(np.maximum(small.distance() - s, 0))
         assert mean > float(gaussian_hinge(digits(40), mu0, c, s))
+
+
+# With a delta: the row itself is shown with a small probability ----------------------------------------------
+
+
+def leaking(leak: float, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+    """One row of four equally likely values, a noisy answer about it, and with probability ``leak`` the row.
+
+    Returns the probabilities of all transcripts and X_T at each, by quadrature.
+    """
+    values = np.array([0.0, 1.0, 1.0, 0.3])
+    grid, step = np.linspace(-9 * sigma, 1 + 9 * sigma, 4001, retstep=True)
+    given_row = np.exp(-((grid[None, :] - values[:, None]) ** 2) / (2 * sigma**2))
+    given_row *= step / (sigma * math.sqrt(2 * math.pi)) / 4
+    quiet = given_row.sum(axis=0)
+    distance = np.abs(given_row / quiet - 0.25).sum(axis=0) / 2
+    return np.append((1 - leak) * quiet, leak), np.append(distance, 0.75)
+
+
+@pytest.mark.parametrize("leak", [0.001, 0.02, 0.3])
+@pytest.mark.parametrize("sigma", [0.8, 5.0, 200.0])
+def test_theorem_HINGE_WITH_DELTA_a_row_that_is_shown_at_times(leak: float, sigma: float) -> None:
+    mass, distance = leaking(leak, sigma)
+    mu0 = 1 / (2 * sigma)
+    for failure in (0.4, 0.1, 0.9 * leak, 0.01 * leak):
+        assert float(mass @ (distance > stability_width(mu0, failure, leak))) <= failure
+        c, s = open_at(mu0, failure)
+        bound = float(gaussian_hinge(digits(40), mu0, c, s)) + (2 + s) * leak
+        assert float(mass @ np.maximum(distance - s, 0)) <= bound
+    if sigma == 200.0:  # a row that is shown is not covered by what the noise alone allows
+        assert float(mass @ (distance > stability_width(mu0, 0.9 * leak))) > 0.9 * leak
+
+
+def test_theorem_HINGE_WITH_DELTA_adds_what_the_page_says() -> None:
+    assert stability_width(0.1, "0.05", "0.001") == pytest.approx(stability_width(0.1, "0.05") + 0.06)
+    assert stability_width(0.0, "0.05", "0.001") == pytest.approx(0.06)
+    assert stability_width(0.1, "0.05", 0) == stability_width(0.1, "0.05")
+    leaky = WidthSchedule.plan("0.05", "0.1", 10, delta="0.00001")
+    for level, plain in zip(leaky.levels, WidthSchedule.plan("0.05", "0.1", 10).levels, strict=True):
+        assert level.width == pytest.approx(plain.width + 3e-5 / 0.0035)
+    for delta in ("-0.1", "1"):
+        with pytest.raises(InvalidRequest):
+            stability_width(0.1, "0.05", delta)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
+from adyton.exact import Number, float_up, rational
 from adyton.validity.hinge_search import open_at
 from adyton.validity.outward import digits, float_down, probability, up
 
@@ -22,8 +22,11 @@ LARGEST_MU = 2.0
 _LEAST_MU = 1e-30
 
 
-def stability_width(mu0: float, failure: Number) -> float:
+def stability_width(mu0: float, failure: Number, delta: Number = 0) -> float:
     """t2: with probability 1 - ``failure`` no function into [0, 1] is off by more than this, rounded up.
+
+    ``delta`` is what may go wrong, for one row, with releases that noise protects only but for that: they
+    add 3 delta / failure.  Theorem: HINGE-WITH-DELTA.
 
     Claim:    Pr[sup over phi of |E[phi(row) | T] - E phi| > t2] <= failure.
     Assumes:  rows are independent draws; mu0**2 is a cap, fixed in advance, of the sum over all releases of
@@ -33,10 +36,13 @@ def stability_width(mu0: float, failure: Number) -> float:
     """
     if not mu0 >= 0:
         raise InvalidRequest(f"mu0 must be at least 0, not {mu0}")
-    if mu0 == 0:
-        return 0.0
-    share = probability(failure, "the failure probability")
-    return math.inf if mu0 > LARGEST_MU else _width(max(mu0, _LEAST_MU), share)
+    share, leak = probability(failure, "the failure probability"), rational(delta, "delta")
+    if not 0 <= leak < 1:
+        raise InvalidRequest(f"delta must be at least 0 and below 1, not {delta}")
+    if mu0 > LARGEST_MU:
+        return math.inf
+    width = 0.0 if mu0 == 0 else _width(max(mu0, _LEAST_MU), share)
+    return float_up(Fraction(width) + 3 * leak / share) if leak else width
 
 
 @lru_cache(maxsize=65536)

@@ -55,8 +55,12 @@ class WidthSchedule:
         *,
         questions: int | None = None,
         noise_share: Number = NOISE_SHARE,
+        delta: Number = 0,
     ) -> WidthSchedule:
-        """``cap`` is mu0, the most that may be spent; level i below it is cap**2 / 2**i."""
+        """``cap`` is mu0, the most that may be spent; level i below it is cap**2 / 2**i.
+
+        ``delta`` is what all releases of a study may leak of one row beside that.  Theorem: HINGE-WITH-DELTA.
+        """
         total, share = probability(failure, "the failure probability"), rational(noise_share, "noise_share")
         if not 0 < share < 1:
             raise InvalidRequest("the share of the noise must be above 0 and below 1")
@@ -67,7 +71,7 @@ class WidthSchedule:
         highest = positive(cap, "the cap") ** 2
         stable = total * (1 - share) / levels
         spent = [highest / 2**i for i in reversed(range(levels))]
-        made = tuple(Level(s, stability_width(square_root_up(s), stable)) for s in spent)
+        made = tuple(Level(s, stability_width(square_root_up(s), stable, delta)) for s in spent)
         return cls(made, total * share, questions)
 
     @property
