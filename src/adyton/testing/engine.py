@@ -41,11 +41,12 @@ from adyton.testing.engine_keys import KeysContract
 from adyton.testing.engine_loading import LoadingContract
 from adyton.testing.engine_persons import PersonsContract
 from adyton.testing.engine_questions import QuestionsContract
+from adyton.testing.engine_random import RandomContract
 from adyton.testing.engine_reference import Source, SourceColumn, expected
 from adyton.testing.engine_setup import AnyEngine, MakeEngine, Open
 
 
-class EngineContract(QuestionsContract, LoadingContract, PersonsContract, KeysContract):
+class EngineContract(QuestionsContract, LoadingContract, PersonsContract, KeysContract, RandomContract):
     """Subclass it and supply ``make_engine``."""
 
     @pytest.fixture
