@@ -20,7 +20,8 @@ from adyton.errors import (
 from adyton.late import late
 from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.draft import count, histogram, mean, proportion, sum_of
+from adyton.query import questions
+from adyton.query.questions import count, histogram, mean, proportion, sum_of
 from adyton.schema import Table
 from adyton.study import Study, read_study
 
@@ -56,6 +57,7 @@ __all__ = [
     "mean",
     "open",
     "proportion",
+    "questions",
     "read_study",
     "sum_of",
 ]

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.draft import Draft, count, histogram, mean, proportion, question_of, sum_of
+from adyton.query.draft import Draft, question_of
 from adyton.query.nodes import (
     And,
     Compare,
@@ -30,10 +30,25 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
+from adyton.query.questions import (
+    cdf,
+    count,
+    count_persons,
+    histogram,
+    maximum,
+    mean,
+    median,
+    minimum,
+    proportion,
+    quantile,
+    stddev,
+    sum_of,
+    variance,
+)
 from adyton.query.sql import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, IntegerColumn, Table
-from strategies import AGE, BORN, INCOME, PEOPLE, REGION, SMOKER, YEAR
+from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
 
 QUESTIONS = {
     "SELECT COUNT(*) FROM people": "COUNT(*) AS count FROM people",
@@ -70,6 +85,83 @@ QUESTIONS = {
         "region, smoker, COUNT(*) AS count FROM people GROUP BY region, smoker"
     ),
     "SELECT COUNT(*) FROM people WHERE TRUE": "COUNT(*) AS count FROM people",
+    "SELECT COUNT(DISTINCT pid) FROM people p": "COUNT(DISTINCT pid) AS count_persons FROM people",
+    'SELECT COUNT(DISTINCT p."PID") FILTER (WHERE smoker) AS n FROM people p': (
+        "COUNT(DISTINCT pid) FILTER (WHERE smoker) AS n FROM people"
+    ),
+    "SELECT VARIANCE(income), VAR_POP(age), VAR_SAMP(age) FROM people": (
+        "VARIANCE(income) AS variance_income, VARIANCE(age) AS variance_age, "
+        "VARIANCE(age) AS variance_age_2 FROM people"
+    ),
+    "SELECT STDDEV(income), STDDEV_POP(age), STDDEV_SAMP(age) FROM people": (
+        "STDDEV(income) AS stddev_income, STDDEV(age) AS stddev_age, STDDEV(age) AS stddev_age_2 FROM people"
+    ),
+    "SELECT MIN(age), MAX(age) FILTER (WHERE smoker) FROM people": (
+        "MIN(age) AS min_age, MAX(age) FILTER (WHERE smoker) AS max_age FROM people"
+    ),
+    "SELECT MEDIAN(age), QUANTILE(age, 0.5), PERCENTILE_CONT(age, 1 / 3) FROM people": (
+        "QUANTILE(age, 0.5) AS median_age, QUANTILE(age, 0.5) AS quantile_age, "
+        "QUANTILE(age, (1 / 3)) AS quantile_age_2 FROM people"
+    ),
+    "SELECT CDF(income / 2, 10, 2e4) FROM people": "CDF((0.5 * income), 10, 20000) AS cdf FROM people",
+    "SELECT HISTOGRAM(region) FROM people": "region, COUNT(*) AS count FROM people GROUP BY region",
+    "SELECT HISTOGRAM(age) AS n FROM people": "age, COUNT(*) AS n FROM people GROUP BY age",
+    "SELECT HISTOGRAM(age, 10) FILTER (WHERE smoker) FROM people": (
+        "(10 * FLOOR(age / 10)) AS age, COUNT(*) FILTER (WHERE smoker) AS count FROM people "
+        "GROUP BY (10 * FLOOR(age / 10))"
+    ),
+    "SELECT smoker, HISTOGRAM(age * 2, 0.5) FROM people GROUP BY smoker": (
+        "smoker, (0.5 * FLOOR((2 * age) / 0.5)) AS bin, COUNT(*) AS count FROM people "
+        "GROUP BY smoker, (0.5 * FLOOR((2 * age) / 0.5))"
+    ),
+    "SELECT SUM(income, contribution_bounds_per_group => (-0.5, 500)) FROM people": (
+        "SUM(income, contribution_bounds_per_group => (-0.5, 500)) AS sum_income FROM people"
+    ),
+    "SELECT COUNT(*, CONTRIBUTION_BOUNDS_PER_GROUP=>(0, 5)) FILTER (WHERE smoker) FROM people": (
+        "SUM(1, contribution_bounds_per_group => (0, 5)) FILTER (WHERE smoker) AS count FROM people"
+    ),
+    "SELECT SUM(age, contribution_bounds_per_row => (0, 9), contribution_bounds_per_group => (0, 20)) "
+    "FROM people": "SUM(CLAMP(age, 0, 9), contribution_bounds_per_group => (0, 20)) AS sum_age FROM people",
+    "SELECT AVG(age, contribution_bounds_per_row => (0, 9)) FROM people": (
+        "AVG(CLAMP(age, 0, 9)) AS avg_age FROM people"
+    ),
+    "SELECT age, COUNT(*) FROM people GROUP BY age": "age, COUNT(*) AS count FROM people GROUP BY age",
+    "SELECT age AS years, COUNT(*) FROM people GROUP BY age": (
+        "age AS years, COUNT(*) AS count FROM people GROUP BY age"
+    ),
+    "SELECT city, COUNT(DISTINCT pid) FROM people GROUP BY city": (
+        "city, COUNT(DISTINCT pid) AS count_persons FROM people GROUP BY city"
+    ),
+    "SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*) FROM people GROUP BY decade": (
+        "(10 * FLOOR(age / 10)) AS decade, COUNT(*) AS count FROM people GROUP BY (10 * FLOOR(age / 10))"
+    ),
+    "SELECT FLOOR(age / 10) * 10, COUNT(*), (region) FROM people GROUP BY 3, 1": (
+        "region, (10 * FLOOR(age / 10)) AS floor_age, COUNT(*) AS count FROM people "
+        "GROUP BY region, (10 * FLOOR(age / 10))"
+    ),
+    "SELECT COUNT(*) AS floor_age FROM people GROUP BY FLOOR(age / 10)": (
+        "FLOOR(age / 10) AS floor_age_2, COUNT(*) AS floor_age FROM people GROUP BY FLOOR(age / 10)"
+    ),
+    "SELECT year(born), EXTRACT(month FROM born) AS m, COUNT(*) FROM people "
+    "GROUP BY EXTRACT(YEAR FROM born), m": (
+        "EXTRACT(YEAR FROM born) AS year_born, EXTRACT(MONTH FROM born) AS m, COUNT(*) AS count FROM people "
+        "GROUP BY EXTRACT(YEAR FROM born), EXTRACT(MONTH FROM born)"
+    ),
+    "SELECT COUNT(*) FROM people GROUP BY CASE WHEN age < 18 THEN 0 WHEN age < 65 THEN 1 ELSE 2 END": (
+        "CASE WHEN (age < 18) THEN 0 WHEN (age < 65) THEN 1 ELSE 2 END AS group, COUNT(*) AS count "
+        "FROM people GROUP BY CASE WHEN (age < 18) THEN 0 WHEN (age < 65) THEN 1 ELSE 2 END"
+    ),
+    "SELECT LABEL(FLOOR(age / 100), 'young', 'old') AS g, COUNT(*) FROM people GROUP BY g": (
+        "LABEL(FLOOR(age / 100), 'young', 'old') AS g, COUNT(*) AS count FROM people "
+        "GROUP BY LABEL(FLOOR(age / 100), 'young', 'old')"
+    ),
+    "SELECT WITH OPTIONS(max_groups_contributed = 2) region, COUNT(DISTINCT pid) FROM people GROUP BY region": (
+        "WITH OPTIONS(max_groups_contributed = 2) region, COUNT(DISTINCT pid) AS count_persons FROM people "
+        "GROUP BY region"
+    ),
+    "select with differential_privacy options (privacy_unit_column = PID) COUNT(*) FROM people": (
+        "COUNT(*) AS count FROM people"
+    ),
 }
 
 CONDITIONS = {
@@ -110,6 +202,9 @@ CONDITIONS = {
     "CASE WHEN smoker THEN 1 ELSE 0 END = 1": "(CASE WHEN smoker THEN 1 ELSE 0 END = 1)",
     '"AGE" = 3': "(age = 3)",
     "people.age = 3": "(age = 3)",
+    "EXTRACT(year FROM born) = 2020": "(EXTRACT(YEAR FROM born) = 2020)",
+    "isodow(born) IN (6, 7)": "((EXTRACT(ISODOW FROM born) = 6) OR (EXTRACT(ISODOW FROM born) = 7))",
+    "CLAMP(age, 1, 9) > FLOOR(income / 1000)": "(FLOOR(income / 1000) < CLAMP(age, 1, 9))",
 }
 
 NUMBERS = {
@@ -127,12 +222,32 @@ NUMBERS = {
     "income / 12": "((1 / 12) * income)",
     "2 * (age + 1) * income": "((1 + age) * 2 * income)",
     "CASE WHEN age > 3 THEN 1 ELSE 0 END": "CASE WHEN (age > 3) THEN 1 ELSE 0 END",
+    "CASE WHEN smoker THEN 1 END": "CASE WHEN smoker THEN 1 END",
+    "CASE WHEN smoker THEN age ELSE NULL END": "CASE WHEN smoker THEN age END",
+    "CASE WHEN smoker THEN 1.5 WHEN age > 3 THEN - income ELSE 0 END": (
+        "CASE WHEN smoker THEN 1.5 WHEN (age > 3) THEN (- income) ELSE 0 END"
+    ),
+    "CLAMP(income, 10, 2e4)": "CLAMP(income, 10, 20000)",
+    "LEAST(age, 100)": "CLAMP(age, 0, 100)",
+    "GREATEST(18, age)": "CLAMP(age, 18, 120)",
+    "FLOOR(income)": "FLOOR(income / 1)",
+    "FLOOR(age / 10)": "FLOOR(age / 10)",
+    "FLOOR((age / 10))": "FLOOR(age / 10)",
+    "FLOOR(age / 10 / 2)": "FLOOR((0.1 * age) / 2)",
+    "FLOOR(age / -2)": "FLOOR((-0.5 * age) / 1)",
+    "FLOOR(age * 2 / 3)": "FLOOR((2 * age) / 3)",
+    "SQUARE(age - 60)": "SQUARE((-60 + age))",
+    "LOOKUP(region, 1, 0.5, NULL, 0)": "LOOKUP(region, 1, 0.5, NULL, 0)",
+    "Year(born) - QUARTER(born)": "((- EXTRACT(QUARTER FROM born)) + EXTRACT(YEAR FROM born))",
+    "MONTH(born) * DAY(born)": "(EXTRACT(DAY FROM born) * EXTRACT(MONTH FROM born))",
 }
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_a_question_means_its_canonical_text(sql: str) -> None:
-    assert question_text(parse(sql, PEOPLE)) == "SELECT " + QUESTIONS[sql]
+    text = question_text(parse(sql, PERSONS))
+    assert text == "SELECT " + QUESTIONS[sql]
+    assert question_text(parse(text, PERSONS)) == text
 
 
 @pytest.mark.parametrize("text", CONDITIONS)
@@ -166,17 +281,66 @@ DRAFTS = {
     "SELECT AVG(smoker) FROM people": mean("smoker"),
     "SELECT PROPORTION(smoker) FROM people WHERE age > 3": proportion("smoker", where="age > 3"),
     "SELECT COUNT(*) FROM people WHERE smoker GROUP BY year": histogram("Year", where="smoker"),
+    "SELECT COUNT(DISTINCT pid) FROM people WHERE age > 3 GROUP BY city": count_persons("age > 3", by="city"),
+    "SELECT WITH OPTIONS(max_groups_contributed = 2) COUNT(DISTINCT pid) FROM people GROUP BY region": (
+        count_persons(by="region", groups=2)
+    ),
+    "SELECT SUM(income, contribution_bounds_per_group => (0, 500.5)) FROM people": sum_of(
+        "income", per_person=(0, 500.5)
+    ),
+    "SELECT WITH OPTIONS(max_groups_contributed = 3) SUM(age, contribution_bounds_per_group => (0, 5)) "
+    "FROM people GROUP BY region": sum_of("age", by="region", per_person=(0, 5), groups=3),
+    "SELECT VARIANCE(smoker) FROM people": variance("smoker"),
+    "SELECT STDDEV(income) FROM people": stddev("income"),
+    "SELECT QUANTILE(income, 0.9) FROM people": quantile("income", 0.9),
+    "SELECT MEDIAN(income / 12) AS m FROM people": median("income / 12", name="m"),
+    "SELECT MIN(age) FROM people": minimum("age"),
+    "SELECT MAX(age) FROM people GROUP BY region": maximum(ValueOf(AGE), by="region"),
+    "SELECT CDF(age, 10, 20.5) FROM people": cdf("age", [10, "20.5"]),
+    "SELECT HISTOGRAM(age, 10) FROM people": histogram("age", width=10),
+    "SELECT HISTOGRAM(income / 12, 500) FROM people": histogram("income / 12", width=500),
+    "SELECT smoker, HISTOGRAM(age) AS n FROM people GROUP BY smoker": histogram("age", by="smoker", name="n"),
+    "SELECT COUNT(*) FROM people GROUP BY age, FLOOR(age / 10), YEAR(born)": count(
+        by=["age", "FLOOR(age / 10)", "year(born)"]
+    ),
+    "SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*) FROM people GROUP BY decade": count(
+        by={"decade": "10 * FLOOR(age / 10)"}
+    ),
 }
 
 
 @pytest.mark.parametrize("sql", DRAFTS)
 def test_a_draft_and_its_SQL_are_one_question(sql: str) -> None:
-    assert question_of(DRAFTS[sql], PEOPLE) == question_of(sql, PEOPLE)
+    drafted, asked = question_of(DRAFTS[sql], PERSONS), question_of(sql, PERSONS)
+    assert question_text(drafted) == question_text(asked)
+    assert drafted.measures == asked.measures
 
 
 BAD_DRAFTS = [
-    count(by="age"),
+    count(by="income"),
+    count(by="born"),
+    count(by="age > 3"),
+    count(by="COUNT(*)"),
+    count(by="3"),
+    count(by={"r": "region"}),
+    count(by={"n": "FLOOR(age / 10)"}, name="n"),
     count(by=("region", "region")),
+    count_persons(),
+    count(by="FLOOR(age / 10); DROP TABLE people"),
+    sum_of("age", per_person=(0, 5)),
+    quantile("age", 1),
+    quantile("age", 0),
+    median("smoker"),
+    median("born"),
+    minimum("region"),
+    cdf("age", []),
+    cdf("age", [3, 2]),
+    histogram("region", width=2),
+    histogram("age", width=0),
+    variance("3"),
+    stddev("region"),
+    Draft("quantile", "age"),
+    Draft("sum of persons", "age"),
     count(by=[3]),  # type: ignore[list-item]
     count(where="SELECT 1"),
     count(where=ValueOf(AGE)),  # type: ignore[arg-type]
@@ -200,6 +364,22 @@ BAD_DRAFTS = [
 def test_an_ill_typed_draft_is_refused(draft: Draft) -> None:
     with pytest.raises(InvalidRequest):
         draft.on(PEOPLE)
+
+
+HASTY = {
+    "a pair is needed": lambda: sum_of("age", per_person=5),
+    "and no more": lambda: sum_of("age", per_person=(1, 2, 3)),
+    "groups without persons": lambda: sum_of("age", groups=2),
+    "not a number": lambda: quantile("age", "half"),
+    "a list is needed": lambda: cdf("age", "10"),
+    "a width is a number": lambda: histogram("age", width="wide"),
+}
+
+
+@pytest.mark.parametrize("case", HASTY)
+def test_what_no_table_could_mean_is_refused_at_once(case: str) -> None:
+    with pytest.raises(InvalidRequest):
+        HASTY[case]()
 
 
 def test_a_question_about_another_table_is_refused() -> None:
@@ -261,5 +441,5 @@ def test_an_ill_typed_node_cannot_be_built(case: str) -> None:
 
 
 def test_drafts_load_no_parser_until_text_is_read() -> None:
-    code = "import adyton.query.draft, sys; sys.exit('sqlglot' in sys.modules)"
+    code = "import adyton.query.questions, sys; sys.exit('sqlglot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

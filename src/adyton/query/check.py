@@ -33,6 +33,13 @@ def check_columns(table: Table, *nodes: object) -> None:
             raise InvalidRequest(f"{column.name!r} is not a column of table {table.name!r} as declared")
 
 
+def check_persons(table: Table) -> str:
+    """The name of the column that says whose row it is, without which persons cannot be told apart."""
+    if table.person is None:
+        raise InvalidRequest("the unit of this study is a row, so persons are not known; ask about rows")
+    return table.person
+
+
 def check_names(names: list[str], groups: list[str]) -> None:
     if not all(1 <= len(name) <= LONGEST_NAME and name.isprintable() for name in names):
         raise InvalidRequest(f"a value needs a name of 1 to {LONGEST_NAME} printable characters")

@@ -1,49 +1,89 @@
 """Questions written in Python: a draft holds the words, and becomes a question on a table.
 
-mean("income / 12", where="age >= 18", by="region").on(table)
+The functions that write one are in ``questions``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
+from adyton.query.check import check_persons
+from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.names import default_name, distinct_names
 from adyton.query.nodes import (
     EVERY_ROW,
+    Cdf,
     Condition,
     Count,
-    Group,
+    CountPersons,
+    Extreme,
     Mean,
     Measure,
     Number,
     Proportion,
+    Quantile,
     Question,
     Sum,
+    SumOfPersons,
+    Variance,
 )
-from adyton.schema import BooleanColumn, CategoryColumn, Table
+from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
+
+Kind = Literal[
+    "count",
+    "persons",
+    "sum",
+    "sum of persons",
+    "mean",
+    "proportion",
+    "variance",
+    "stddev",
+    "quantile",
+    "median",
+    "least",
+    "greatest",
+    "cdf",
+]
+# A column or an expression; with a name of its own, or without.
+By = str | tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One measure, in words that a table will give a meaning to."""
+    """One measure, in words that a table will give a meaning to.
 
-    measure: Literal["count", "sum", "mean", "proportion"]
+    ``numbers`` are what else the measure needs: bounds of a person's sum, a fraction, points.
+    ``binned`` is a number and the width of its bins, which are one more group.
+    """
+
+    measure: Kind
     value: str | Number | Condition | None = None
     where: str | Condition | None = None
-    by: tuple[str, ...] = ()
+    by: tuple[By, ...] = ()
     name: str | None = None
+    numbers: tuple[Fraction, ...] = ()
+    most_groups: int | None = None
+    binned: tuple[str, Fraction] | None = None
 
     def on(self, table: Table) -> Question:
         """The question that this draft asks about ``table``."""
         default, measure = self._measure(table)
-        by = tuple(_group_column(table, name) for name in self.by)
-        names = distinct_names([self.name], [default], taken=[column.name for column in by])
-        return Question(table, ((names[0], measure),), _condition(self.where, table), by)
+        groups = [_group(table, one) for one in self.by]
+        if self.binned is not None:
+            groups.append((None, bins(_number(self.binned[0], table), self.binned[1])))
+        given = [] if self.name is None else [self.name]
+        names = distinct_names([name for name, _ in groups], [one.default for _, one in groups], taken=given)
+        by = tuple(one.named(name) for name, (_, one) in zip(names, groups, strict=True))
+        (called,) = distinct_names([self.name], [default], taken=[group.name for group in by])
+        where = _condition(self.where, table)
+        if self.most_groups is not None:
+            check_persons(table)
+        return Question(table, ((called, measure),), where, by, self.most_groups)
 
     def _measure(self, table: Table) -> tuple[str, Measure]:
         match self.measure:
@@ -51,61 +91,51 @@ class Draft:
                 if self.value is not None:
                     raise InvalidRequest("a count has no value; say which rows count with where")
                 return "count", Count()
-            case "sum":
-                value, present = _value(self.value, table)
-                return default_name("sum", value), Sum(value, present)
-            case "mean":
-                value, present = _value(self.value, table)
-                return default_name("avg", value), Mean(value, present)
+            case "persons":
+                check_persons(table)
+                return "count_persons", CountPersons()
             case "proportion":
                 if self.value is None:
                     raise InvalidRequest("a proportion needs a condition")
                 condition = _condition(self.value, table)
                 return default_name("proportion", condition), Proportion(condition)
+            case "sum" | "sum of persons" | "mean" | "variance" | "stddev":
+                return self._of_value(table)
+            case "quantile" | "median" | "least" | "greatest" | "cdf":
+                return self._of_place(table)
             case _:
                 assert_never(self.measure)
 
+    def _of_value(self, table: Table) -> tuple[str, Measure]:
+        value, present = _value(self.value, table)
+        match self.measure:
+            case "sum of persons":
+                check_persons(table)
+                low, high = self._numbers(2)
+                return default_name("sum", value), SumOfPersons(value, low, high, present)
+            case "mean":
+                return default_name("avg", value), Mean(value, present)
+            case "variance" | "stddev":
+                return default_name(self.measure, value), Variance(value, self.measure == "stddev", present)
+        return default_name("sum", value), Sum(value, present)
 
-def count(
-    where: str | Condition | None = None, by: str | Sequence[str] = (), name: str | None = None
-) -> Draft:
-    """How many rows."""
-    return Draft("count", None, where, _names(by), name)
+    def _of_place(self, table: Table) -> tuple[str, Measure]:
+        value = _number(self.value, table)
+        match self.measure:
+            case "median":
+                return default_name("median", value), Quantile(value, Fraction(1, 2))
+            case "least":
+                return default_name("min", value), Extreme(value, "least")
+            case "greatest":
+                return default_name("max", value), Extreme(value, "greatest")
+            case "cdf":
+                return default_name("cdf", value), Cdf(value, self.numbers)
+        return default_name("quantile", value), Quantile(value, self._numbers(1)[0])
 
-
-def sum_of(
-    value: str | Number,
-    where: str | Condition | None = None,
-    by: str | Sequence[str] = (),
-    name: str | None = None,
-) -> Draft:
-    """The sum of ``value`` over the rows where it is present."""
-    return Draft("sum", value, where, _names(by), name)
-
-
-def mean(
-    value: str | Number,
-    where: str | Condition | None = None,
-    by: str | Sequence[str] = (),
-    name: str | None = None,
-) -> Draft:
-    """The average of ``value`` over the rows where it is present."""
-    return Draft("mean", value, where, _names(by), name)
-
-
-def proportion(
-    condition: str | Condition,
-    where: str | Condition | None = None,
-    by: str | Sequence[str] = (),
-    name: str | None = None,
-) -> Draft:
-    """The fraction of rows for which ``condition`` is true; where it is missing it counts as not true."""
-    return Draft("proportion", condition, where, _names(by), name)
-
-
-def histogram(column: str, where: str | Condition | None = None) -> Draft:
-    """How many rows have each declared value of ``column``."""
-    return count(where, by=column)
+    def _numbers(self, needed: int) -> tuple[Fraction, ...]:
+        if len(self.numbers) != needed:
+            raise InvalidRequest(f"a {self.measure} needs {needed} numbers, not {len(self.numbers)}")
+        return self.numbers
 
 
 def question_of(asked: str | Draft | Question, table: Table) -> Question:
@@ -125,17 +155,22 @@ def question_of(asked: str | Draft | Question, table: Table) -> Question:
             raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")
 
 
-def _names(by: str | Sequence[str]) -> tuple[str, ...]:
-    return (by,) if isinstance(by, str) else tuple(by)
+def _group(table: Table, by: By) -> tuple[str | None, Grouped]:
+    """A group, and the name that it was given."""
+    if isinstance(by, tuple):
+        name, written = by
+        group = _group(table, written)[1]
+        if not group.renamed:
+            raise InvalidRequest(f"the group {group.default!r} keeps the name of its column")
+        return name, group
+    if not isinstance(by, str):
+        raise InvalidRequest(f"by needs names of columns or expressions, not a {type(by).__name__}")
+    for column in table.columns:
+        if column.name.casefold() == by.casefold():
+            return None, grouped(column)
+    from adyton.query.sql import parse_group
 
-
-def _group_column(table: Table, name: str) -> Group:
-    if not isinstance(name, str):
-        raise InvalidRequest(f"by needs names of columns, not a {type(name).__name__}")
-    column = table.column(name)
-    if not isinstance(column, CategoryColumn | BooleanColumn):
-        raise InvalidRequest(f"by needs a category or boolean column; {column.name!r} is {column.kind}")
-    return column
+    return None, parse_group(by, table)
 
 
 def _condition(written: str | Number | Condition | None, table: Table) -> Condition:
@@ -152,3 +187,11 @@ def _value(written: str | Number | Condition | None, table: Table) -> tuple[Numb
 
         return parse_value(written, table)
     return written, EVERY_ROW  # type: ignore[return-value]  # the measure checks it
+
+
+def _number(written: str | Number | Condition | None, table: Table) -> Number:
+    if isinstance(written, str):
+        from adyton.query.sql import parse_number
+
+        return parse_number(written, table)
+    return written  # type: ignore[return-value]  # the measure checks it

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adyton.query.nodes import Condition, Constant, DatePart, Floor, Indicator, IsTrue, Number, Times, ValueOf
-from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.query.nodes import Condition, Indicator, IsTrue, Number, ValueOf
 
 
 def default_name(stem: str, about: Number | Condition | None = None) -> str:
     """``stem`` and, if the value is about a single column, the name of that column."""
     subject = about.condition if isinstance(about, Indicator) else about
     return f"{stem}_{subject.column.name}" if isinstance(subject, ValueOf | IsTrue) else stem
-
-
-def group_name(group: Column | Number) -> str:
-    """What a group is called that was given no name: after its column where there is one."""
-    match group:
-        case CategoryColumn() | BooleanColumn() | TextColumn():
-            return group.name
-        case ValueOf(column):
-            return column.name
-        case DatePart(part, day):
-            return f"{part}_{day.column.name}"
-        case Times(inner, Constant()) | Times(Constant(), inner) | Floor(inner):
-            return default_name("floor", inner.inner if isinstance(inner, Floor) else inner)
-    return "group"
 
 
 def distinct_names(given: Iterable[str | None], defaults: Iterable[str], taken: Iterable[str]) -> list[str]:

@@ -13,13 +13,14 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.asking import Asking
+from adyton.query.groups import Grouped
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Condition, Count, Group, Measure, Number, Question
 from adyton.query.scope import is_person, names_in
 from adyton.query.sql_aggregates import read_measure, read_value, read_where
 from adyton.query.sql_expressions import Source
 from adyton.query.sql_from import read_from
-from adyton.query.sql_groups import Item, read_groups, read_histogram, read_items
+from adyton.query.sql_groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql_options import Options
 from adyton.query.sql_shape import Answered
 from adyton.query.sql_words import question_tree, syntax_tree
@@ -70,6 +71,11 @@ def parse_number(text: str, table: Table) -> Number:
     """The number in a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
     return source.number(syntax_tree(text, _names(table)))
+
+
+def parse_group(text: str, table: Table) -> Grouped:
+    """What rows of ``table`` are grouped by: a column, or a number with few values."""
+    return read_group(Source(text, table, table.name), syntax_tree(text, _names(table)))
 
 
 def parse_value(text: str, table: Table) -> tuple[Number, Condition]:

@@ -103,6 +103,7 @@ def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
     if _PER_ROW in bounds:
         raise source.refusal(node, f"a row counts once; {_PER_ROW} is for SUM")
     if _PER_GROUP in bounds:
+        _person(source, node)
         return name, SumOfPersons(Constant(Fraction(1)), *bounds[_PER_GROUP], where)
     return name, Count(where)
 
@@ -111,18 +112,21 @@ def _count_persons(
     source: Source, node: exp.Expr, where: Condition, bounds: dict[str, Bounds]
 ) -> tuple[str, Measure]:
     source.check_parts(node, "expressions")
-    person = source.table.person
     if bounds:
         raise source.refusal(node, "a person counts once; leave out the bounds")
-    if person is None:
-        raise source.refusal(
-            node, "the unit of this study is a row, so persons are not known; count rows with COUNT(*)"
-        )
+    person = _person(source, node)
     if len(node.expressions) != 1 or not source.is_person(node.expressions[0]):
         raise source.refusal(
             node, f"distinct values cannot be counted, only persons: COUNT(DISTINCT {person})"
         )
     return "count_persons", CountPersons(where)
+
+
+def _person(source: Source, node: exp.Expr) -> str:
+    if source.table.person is None:
+        reason = "the unit of this study is a row, so persons are not known"
+        raise source.refusal(node, f"{reason}; ask about rows, with COUNT(*) or SUM(number)")
+    return source.table.person
 
 
 def _count_if(source: Source, node: exp.Expr, where: Condition) -> Named:
@@ -149,6 +153,7 @@ def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
     if _PER_ROW in bounds:
         value = Clip(value, *bounds[_PER_ROW])
     if _PER_GROUP in bounds:
+        _person(source, node)
         return name, SumOfPersons(value, *bounds[_PER_GROUP], where)
     return name, Sum(value, where)
 

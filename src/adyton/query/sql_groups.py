@@ -13,16 +13,14 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import columns_in
-from adyton.query.names import distinct_names, group_name
-from adyton.query.nodes import Bucket, Condition, Constant, Floor, Group, Number, Times
+from adyton.query.groups import Grouped, bins, grouped
+from adyton.query.names import distinct_names
+from adyton.query.nodes import Condition, Constant, Group
 from adyton.query.sql_aggregates import filtered, is_aggregate
 from adyton.query.sql_expressions import Source
 from adyton.query.sql_functions import called
 from adyton.query.sql_place import shortened
-from adyton.query.text import grouped_text, name_text
-from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
-
-Labels = tuple[str | int | bool, ...]
+from adyton.schema import BooleanColumn, CategoryColumn, TextColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +33,6 @@ class Item:
     @property
     def aggregates(self) -> bool:
         return is_aggregate(self.node)
-
-
-@dataclass(frozen=True, slots=True)
-class Grouped:
-    """A group before it has a name: a column, or a number with labels for its values."""
-
-    value: CategoryColumn | BooleanColumn | TextColumn | Number
-    labels: Labels | None = None
-
-    @property
-    def text(self) -> str:
-        """One spelling for one meaning: two groups are the same if this is."""
-        if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
-            return name_text(self.value.name)
-        return grouped_text(self.value, self.labels)
-
-    def named(self, name: str) -> Group:
-        if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
-            return self.value
-        return Bucket(name, self.value, self.labels)
 
 
 def read_items(source: Source, tree: exp.Expr) -> list[Item]:
@@ -72,7 +50,7 @@ def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) 
             raise source.refusal(node, "GROUP BY names this group twice")
         groups[group.text] = group
     given = _given_names(source, items, groups)
-    defaults = [group_name(group.value) for group in groups.values()]
+    defaults = [group.default for group in groups.values()]
     names = distinct_names(given, defaults, _aliases_of_values(items))
     return tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
 
@@ -88,7 +66,7 @@ def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condit
     if len(node.expressions) not in (1, 2):
         raise source.refusal(node, "write HISTOGRAM(column), or HISTOGRAM(number, width)")
     group = read_group(source, node.expressions[0]) if len(node.expressions) == 1 else _bins(source, node)
-    return group.named(group_name(_inmost(group.value))), where, asked[0].alias
+    return group.named(group.default), where, asked[0].alias
 
 
 def read_group(source: Source, node: exp.Expr) -> Grouped:
@@ -99,11 +77,11 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
     if type(node) is exp.Column:
         column = source.column(node)
         if isinstance(column, CategoryColumn | BooleanColumn | TextColumn):
-            return Grouped(column)
+            return grouped(column)
     value = source.number(node)
     if not any(True for _ in columns_in(value)):
         raise source.refusal(node, "a group is made of columns; this is the same for every row")
-    return Grouped(value)
+    return grouped(value)
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
@@ -162,10 +140,8 @@ def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Groupe
     group = read_group(source, item.node)
     if group.text not in groups:
         reason = f"add GROUP BY {shortened(group.text)}, or ask for an aggregate such as COUNT or AVG"
-        raise source.refusal(
-            item.node, f"{group_name(group.value)!r} is neither grouped nor aggregated: {reason}"
-        )
-    if isinstance(group.value, CategoryColumn | BooleanColumn | TextColumn) and item.alias is not None:
+        raise source.refusal(item.node, f"{group.default!r} is neither grouped nor aggregated: {reason}")
+    if item.alias is not None and not group.renamed:
         raise source.refusal(item.node, "a group keeps the name of its column; leave out AS")
     return group
 
@@ -178,7 +154,7 @@ def _labelled(source: Source, node: exp.Expr) -> Grouped:
     if len(node.expressions) < 2:
         raise source.refusal(node, "write LABEL(number, 'name of 0', 'name of 1', ...)")
     number, *labels = node.expressions
-    return Grouped(source.number(number), tuple(_label(source, label) for label in labels))
+    return grouped(source.number(number), tuple(_label(source, label) for label in labels))
 
 
 def _label(source: Source, node: exp.Expr) -> str | int | bool:
@@ -191,12 +167,4 @@ def _label(source: Source, node: exp.Expr) -> str | int | bool:
 
 
 def _bins(source: Source, node: exp.Expr) -> Grouped:
-    value, width = source.number(node.expressions[0]), source.constant(node.expressions[1])
-    return Grouped(Times(Floor(value, width), Constant(width)))
-
-
-def _inmost(value: Column | Number) -> Column | Number:
-    """What bins are made of, for their name."""
-    while isinstance(value, Times | Floor):
-        value = value.left if isinstance(value, Times) else value.inner
-    return value
+    return bins(source.number(node.expressions[0]), source.constant(node.expressions[1]))

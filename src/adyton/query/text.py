@@ -57,24 +57,9 @@ from adyton.schema import Table, day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
-    *(
-        "and",
-        "as",
-        "between",
-        "case",
-        "date",
-        "distinct",
-        "else",
-        "end",
-        "false",
-        "filter",
-        "from",
-        "in",
-        "is",
-        "not",
-    ),
-    *("null", "or", "select", "then", "true", "when", "where"),
-    *("inner", "join", "left", "on", "outer", "using"),
+    *("and", "as", "asc", "between", "case", "date", "desc", "distinct", "else", "end", "false", "filter"),
+    *("from", "having", "in", "inner", "is", "join", "left", "limit", "not", "null", "offset", "on", "or"),
+    *("outer", "select", "then", "true", "using", "when", "where"),
 }
 _PART_NAMES: dict[Part, str] = {
     "year": "YEAR",

@@ -1,0 +1,64 @@
+"""Groups before they have a name: a column with values of its own, or a number with few of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.query.names import default_name
+from adyton.query.nodes import Bucket, Constant, DatePart, Floor, Group, Number, Times, ValueOf
+from adyton.query.text import grouped_text, name_text
+from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+
+Labels = tuple[str | int | bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """What rows are grouped by.  ``labels`` name the values of a number from 0 on."""
+
+    value: CategoryColumn | BooleanColumn | TextColumn | Number
+    labels: Labels | None = None
+    default: str = "group"
+
+    @property
+    def text(self) -> str:
+        """One spelling for one meaning: two groups are the same if this is."""
+        if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
+            return name_text(self.value.name)
+        return grouped_text(self.value, self.labels)
+
+    @property
+    def renamed(self) -> bool:
+        """Whether it may be given a name; a column keeps its own."""
+        return not isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn)
+
+    def named(self, name: str) -> Group:
+        if isinstance(self.value, CategoryColumn | BooleanColumn | TextColumn):
+            return self.value
+        return Bucket(name, self.value, self.labels)
+
+
+def grouped(value: Column | Number, labels: Labels | None = None) -> Grouped:
+    """Rows with the same value are a group, called after its column where there is one."""
+    if isinstance(value, CategoryColumn | BooleanColumn | TextColumn):
+        return Grouped(value, None, value.name)
+    number: Number = value if isinstance(value, Number) else ValueOf(value)  # type: ignore[arg-type]  # checked
+    return Grouped(number, labels, _name(number))
+
+
+def bins(value: Number, width: Fraction) -> Grouped:
+    """Bins of one width, each called by its lower end."""
+    lower_end = Times(Floor(value, width), Constant(width))
+    return Grouped(lower_end, None, value.column.name if isinstance(value, ValueOf) else "bin")
+
+
+def _name(number: Number) -> str:
+    match number:
+        case ValueOf(column):
+            return column.name
+        case DatePart(part, day):
+            return f"{part}_{day.column.name}"
+        case Floor(inner) | Times(Floor(inner), Constant()) | Times(Constant(), Floor(inner)):
+            return default_name("floor", inner)
+    return "group"

@@ -1,0 +1,162 @@
+"""Questions in Python, one function for each: what is asked, of which rows, in which groups.
+
+mean("income / 12", where="age >= 18", by="region")
+
+Numbers and conditions are written as in SQL.  ``by`` is the name of a column or an expression with few
+values, such as "FLOOR(age / 10)" or "YEAR(born)"; or several; or expressions under names of their own, as in
+``{"decade": "FLOOR(age / 10) * 10"}``.  ``groups`` says in how many groups a person counts, where persons are
+counted or their sums are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number as Written
+from adyton.exact import rational
+from adyton.query.draft import By, Draft, Kind
+from adyton.query.nodes import Condition, Number
+
+__all__ = [
+    "cdf",
+    "count",
+    "count_persons",
+    "histogram",
+    "maximum",
+    "mean",
+    "median",
+    "minimum",
+    "proportion",
+    "quantile",
+    "stddev",
+    "sum_of",
+    "variance",
+]
+
+Where = str | Condition | None
+Groups = str | Sequence[str] | Mapping[str, str]
+
+
+def count(where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """How many rows."""
+    return Draft("count", None, where, _by(by), name)
+
+
+def count_persons(
+    where: Where = None, by: Groups = (), name: str | None = None, *, groups: int | None = None
+) -> Draft:
+    """How many persons have such a row."""
+    return Draft("persons", None, where, _by(by), name, most_groups=groups)
+
+
+def sum_of(
+    value: str | Number,
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+    *,
+    per_person: tuple[Written, Written] | None = None,
+    groups: int | None = None,
+) -> Draft:
+    """The sum of ``value`` over the rows where it is present.
+
+    With ``per_person``, each person's own sum (in each group) is clipped to these bounds first.
+    """
+    if per_person is None:
+        if groups is not None:
+            raise InvalidRequest("groups of a person are limited where sums of persons are: name per_person")
+        return Draft("sum", value, where, _by(by), name)
+    if not isinstance(per_person, tuple | list) or len(per_person) != 2:
+        raise InvalidRequest("per_person is a pair of bounds, such as (0, 500)")
+    return Draft("sum of persons", value, where, _by(by), name, _numbers(per_person, "per_person"), groups)
+
+
+def mean(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """The average of ``value`` over the rows where it is present."""
+    return Draft("mean", value, where, _by(by), name)
+
+
+def proportion(
+    condition: str | Condition, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
+    """The fraction of rows for which ``condition`` is true; where it is missing it counts as not true."""
+    return Draft("proportion", condition, where, _by(by), name)
+
+
+def variance(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """The mean squared distance of ``value`` from its mean."""
+    return Draft("variance", value, where, _by(by), name)
+
+
+def stddev(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """The standard deviation of ``value``: the root of its variance."""
+    return Draft("stddev", value, where, _by(by), name)
+
+
+def quantile(
+    value: str | Number,
+    fraction: Written,
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+) -> Draft:
+    """The least number that at least this ``fraction`` of the values do not exceed."""
+    return Draft("quantile", value, where, _by(by), name, _numbers([fraction], "fraction"))
+
+
+def median(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """The least number that at least half of the values do not exceed."""
+    return _place("median", value, where, by, name)
+
+
+def minimum(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """About the least value: as far in from the end as the noise makes necessary."""
+    return _place("least", value, where, by, name)
+
+
+def maximum(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+    """About the greatest value: as far in from the end as the noise makes necessary."""
+    return _place("greatest", value, where, by, name)
+
+
+def cdf(
+    value: str | Number,
+    points: Sequence[Written],
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+) -> Draft:
+    """For each of ``points``, the fraction of values that do not exceed it."""
+    if isinstance(points, str) or not isinstance(points, Sequence):
+        raise InvalidRequest("the points of a distribution are a list of numbers")
+    return Draft("cdf", value, where, _by(by), name, _numbers(points, "points"))
+
+
+def histogram(
+    column: str,
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+    *,
+    width: Written | None = None,
+) -> Draft:
+    """How many rows have each value of ``column``, or lie in each bin of this ``width``."""
+    if width is None:
+        return Draft("count", None, where, (*_by(by), column), name)
+    return Draft("count", None, where, _by(by), name, binned=(column, rational(width, "width")))
+
+
+def _place(kind: Kind, value: str | Number, where: Where, by: Groups, name: str | None) -> Draft:
+    return Draft(kind, value, where, _by(by), name)
+
+
+def _by(by: Groups) -> tuple[By, ...]:
+    if isinstance(by, Mapping):
+        return tuple(by.items())
+    return (by,) if isinstance(by, str) else tuple(by)
+
+
+def _numbers(written: Sequence[Written], what: str) -> tuple[Fraction, ...]:
+    return tuple(rational(number, what) for number in written)
