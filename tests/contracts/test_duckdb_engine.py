@@ -440,4 +440,4 @@ def test_after_loading_the_database_is_locked(fixed_engine: DuckDBEngine, statem
 def test_only_integers_and_truths_are_kept_in_the_engine(fixed_engine: DuckDBEngine) -> None:
     kinds = {kind for _, kind, *_ in fixed_engine._connection.execute("DESCRIBE units").fetchall()}
     assert kinds <= {"BIGINT", "UTINYINT", "BOOLEAN"}
-    assert {c.name for c in (AGE, INCOME, REGION, YEAR, SMOKER, BORN)} == set(fixed_engine._places)
+    assert {c.name for c in (AGE, INCOME, REGION, YEAR, SMOKER, BORN)} == set(fixed_engine._units.places)

@@ -17,7 +17,8 @@ from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
 from adyton.engines.csv_lines import csv_scan
 from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_literal
-from adyton.engines.loading import Origin, bounded_table, check_size, told_alike, units_found
+from adyton.engines.joining import Joined, Loading, Opened
+from adyton.engines.loading import Origin, check_size
 from adyton.engines.scan import Units
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -53,10 +54,10 @@ class DuckDBEngine:
         salt: str = "",
         **limits: Unpack[DuckDBLimits],
     ) -> None:
-        self._table, self._unit, self._source, self._salt = table, unit, source, salt
+        places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._loading = Loading(table, unit, source, places, salt)
         self._limits = limits
-        self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._units = Units("units", self._places, DuckDBDialect(), unit.rows, salt)
+        self._units = Units("units", places, DuckDBDialect(), unit.rows, salt)
         self._connection: Any = None
         self._lock = threading.Lock()
 
@@ -92,17 +93,18 @@ class DuckDBEngine:
     def _load(self, connection: Any) -> None:
         for option, value in self._limits.items():
             connection.execute(f"SET {option} = {text_literal(str(value))}")
-        with _source(connection, self._source) as (sql, types):
-            origin = Origin(sql, types, {name: kind_of(kind) for name, kind in types.items()})
-            self._units = replace(self._units, told=told_alike(origin, self._table, self._unit))
-            bounded = bounded_table(
-                origin, self._table, self._unit, self._places, self._salt, DuckDBDialect()
-            )
-            _execute(connection, f"CREATE TABLE units AS {bounded}", self._source)
-            if self._unit.neighbours == "replace":
-                counted = units_found(origin, self._table, self._unit, DuckDBDialect())
-                ((found,),) = _execute(connection, counted, self._source)
-                check_size(found, self._table, self._unit)
+        loading = self._loading
+        with contextlib.ExitStack() as sources:
+            opened = [
+                sources.enter_context(_opened(connection, member.source, f"given{i}"))
+                for i, member in enumerate(loading.members)
+            ]
+            self._units = replace(self._units, told=loading.told(opened))
+            _execute(connection, f"CREATE TABLE units AS {loading.sql(opened)}", loading.source)
+            counted = loading.counted(opened)
+            if counted is not None:
+                ((found,),) = _execute(connection, counted, loading.source)
+                check_size(found, loading.table, loading.unit)
         for statement in _LOCKED:
             connection.execute(statement)
 
@@ -143,17 +145,24 @@ def _connect() -> Any:
 
 
 @contextlib.contextmanager
-def _source(connection: Any, source: Path | Any) -> Any:
+def _source(connection: Any, source: Path | Any, given: str = "given") -> Any:
     """What to write after FROM, and the types of its columns."""
     if isinstance(source, Path):
         origin = _file_scan(source)
     else:
-        connection.register("given", source)
-        origin = "given"
+        connection.register(given, source)
+        origin = given
     described = _execute(connection, f"DESCRIBE SELECT * FROM {origin}", source)
     yield origin, {name: kind for name, kind, *_ in described}
     if not isinstance(source, Path):
-        connection.unregister("given")
+        connection.unregister(given)
+
+
+@contextlib.contextmanager
+def _opened(connection: Any, source: Path | Any, given: str) -> Any:
+    with _source(connection, source, given) as (sql, types):
+        kinds = {name: kind_of(kind) for name, kind in types.items()}
+        yield Opened(Origin(sql, types, kinds), DuckDBDialect())
 
 
 def _file_scan(path: Path) -> str:
@@ -173,6 +182,7 @@ def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
     import duckdb
 
     name = repr(source.name) if isinstance(source, Path) else f"the given {type(source).__name__}"
+    name = "one of the joined sources" if isinstance(source, Joined) else name
     try:
         return connection.execute(statement).fetchall()
     except duckdb.Error:

@@ -107,13 +107,21 @@ def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
 
 
 def bounded_table(
-    origin: Origin, table: Table, unit: PrivacyUnit, places: Mapping[str, str], salt: str, dialect: Dialect
+    origin: Origin,
+    table: Table,
+    unit: PrivacyUnit,
+    places: Mapping[str, str],
+    salt: str,
+    dialect: Dialect,
+    *,
+    keep_who: bool = False,
 ) -> str:
     """A SELECT of the clipped integers of all rows, or of at most the declared rows of each person.
 
     Which rows of a person are kept depends on that person's rows alone: a salted hash of their clipped values
     puts them in order.  Rows with equal values are alike in the result, whichever is kept.  Where a person
-    may keep several, ``who`` stays: later questions may ask for one number of each person.
+    may keep several, ``who`` stays: later questions may ask for one number of each person.  It also stays on
+    demand (``keep_who``), for a join.
     """
     names = matched(origin, table, unit)
     values = []
@@ -125,7 +133,7 @@ def bounded_table(
     if unit.person is None:
         return f"SELECT {', '.join(values)} FROM {origin.sql}"
     person, present = person_sql(unit.person, origin, names, dialect)
-    kept = ", ".join([*places.values(), *(["who"] if unit.rows > 1 else [])]) or "nothing"
+    kept = ", ".join([*places.values(), *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
     valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
     order = f"row_number() OVER (PARTITION BY who ORDER BY {_order(table, places, salt, dialect)})"
     ranked = f"SELECT {kept}, {order} AS place FROM ({valued}) AS valued"
@@ -150,9 +158,15 @@ def check_size(found: int, table: Table, unit: PrivacyUnit) -> None:
 
 
 def person_sql(person: str, origin: Origin, names: Mapping[str, str], dialect: Dialect) -> tuple[str, str]:
-    """The person, and whether there is one.  NaN is nobody, and -0.0 is 0.0."""
-    source = dialect.name(names[person])
-    if origin.kinds[names[person]] != "float":
+    """The person, and whether there is one.  NaN is nobody, and -0.0 is 0.0.
+
+    Texts are compared byte by byte, whatever the source's collation says: who is one person must not depend
+    on the engine, or on which of two tables is asked.
+    """
+    source, kind = dialect.name(names[person]), origin.kinds[names[person]]
+    if kind == "text":
+        return dialect.byte_order(_text(source, dialect)), f"{source} IS NOT NULL"
+    if kind != "float":
         return source, f"{source} IS NOT NULL"
     return (
         f"({source} + {dialect.double(0.0)})",

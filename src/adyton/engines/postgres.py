@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit
 from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
 from adyton.engines.duckdb_sql import quoted
-from adyton.engines.loading import Origin, bounded_table, check_size, told_alike, units_found
+from adyton.engines.joining import Joined, Loading, Opened
+from adyton.engines.loading import Origin, check_size
 from adyton.engines.postgres_sql import DAY_FUNCTION, KINDS, NUMBER_FUNCTION, PostgresDialect
 from adyton.engines.scan import Units
 from adyton.errors import InvalidRequest
@@ -79,12 +80,14 @@ class PostgresEngine:
     """Answers from one table or view of a Postgres database; ``timeout`` is in seconds for one question."""
 
     def __init__(
-        self, table: Table, unit: PrivacyUnit, address: str, salt: str = "", *, timeout: float = 600
+        self, table: Table, unit: PrivacyUnit, address: str | Joined, salt: str = "", *, timeout: float = 600
     ) -> None:
-        self._table, self._unit, self._salt, self._timeout = table, unit, salt, timeout
-        self._address = Address.parse(address, table.name)
-        self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._units = Units("pg_temp.units", self._places, PostgresDialect(), unit.rows, salt)
+        places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._loading, self._timeout = Loading(table, unit, address, places, salt), timeout
+        self._addresses = [Address.parse(one.source, one.table.name) for one in self._loading.members]
+        if len({address.server for address in self._addresses}) > 1:
+            raise InvalidRequest("tables in Postgres are joined where they lie: put both in one database")
+        self._units = Units("pg_temp.units", places, PostgresDialect(), unit.rows, salt)
         self._connection: Any = None
         self._lock = threading.Lock()
 
@@ -93,7 +96,7 @@ class PostgresEngine:
         with self._lock:
             if self._connection is not None and not self._connection.closed:
                 return
-            connection = _connect(self._address)
+            connection = _connect(self._addresses[0])
             try:
                 self._load(connection)
             except BaseException:
@@ -131,31 +134,31 @@ class PostgresEngine:
             connection.execute(f"SET statement_timeout = {round(self._timeout * 1000)}")
             connection.execute("SET default_transaction_read_only = on")
         except psycopg.Error as error:  # the server's own words may quote a value
-            named = f"{self._address.schema}.{self._address.table}"
+            named = " or ".join(repr(f"{one.schema}.{one.table}") for one in self._addresses)
             reason = f"Postgres says {type(error).__name__}"
-            raise InvalidRequest(f"the table {named!r} cannot be read: {reason}") from None
+            raise InvalidRequest(f"the table {named} cannot be read: {reason}") from None
 
     def _make_units(self, connection: Any) -> None:
-        origin = self._origin(connection)
-        dialect = PostgresDialect()
-        self._units = replace(self._units, told=told_alike(origin, self._table, self._unit))
-        bounded = bounded_table(origin, self._table, self._unit, self._places, self._salt, dialect)
-        connection.execute(f"CREATE TEMPORARY TABLE units AS {bounded}")
-        if self._unit.neighbours == "replace":
-            counted = units_found(origin, self._table, self._unit, dialect)
+        loading = self._loading
+        opened = [Opened(_origin(connection, address), PostgresDialect()) for address in self._addresses]
+        self._units = replace(self._units, told=loading.told(opened))
+        connection.execute(f"CREATE TEMPORARY TABLE units AS {loading.sql(opened)}")
+        counted = loading.counted(opened)
+        if counted is not None:
             ((found,),) = connection.execute(counted).fetchall()
-            check_size(found, self._table, self._unit)
+            check_size(found, loading.table, loading.unit)
 
-    def _origin(self, connection: Any) -> Origin:
-        schema, table = self._address.schema, self._address.table
-        columns = connection.execute(_COLUMNS, (schema, table)).fetchall()
-        if not columns:
-            raise InvalidRequest(f"the database has no table {f'{schema}.{table}'!r}")
-        return Origin(
-            f"{quoted(schema)}.{quoted(table)}",
-            {name: shown for name, shown, *_ in columns},
-            {name: "text" if enum else KINDS.get(kind, "other") for name, _, kind, enum in columns},
-        )
+
+def _origin(connection: Any, address: Address) -> Origin:
+    schema, table = address.schema, address.table
+    columns = connection.execute(_COLUMNS, (schema, table)).fetchall()
+    if not columns:
+        raise InvalidRequest(f"the database has no table {f'{schema}.{table}'!r}")
+    return Origin(
+        f"{quoted(schema)}.{quoted(table)}",
+        {name: shown for name, shown, *_ in columns},
+        {name: "text" if enum else KINDS.get(kind, "other") for name, _, kind, enum in columns},
+    )
 
 
 def _connect(address: Address) -> Any:

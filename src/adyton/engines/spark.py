@@ -13,7 +13,8 @@ from typing import Any
 
 from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
-from adyton.engines.loading import Origin, bounded_table, check_size, told_alike, units_found
+from adyton.engines.joining import Loading, Opened
+from adyton.engines.loading import Origin, check_size
 from adyton.engines.scan import Units
 from adyton.engines.spark_sql import SparkDialect, kind_of
 from adyton.errors import InvalidRequest
@@ -27,14 +28,15 @@ def is_spark_frame(source: object) -> bool:
 
 
 class SparkEngine:
-    """Answers from a Spark frame.  Two views of its session, with random names, are ours until ``close``."""
+    """Answers from a Spark frame.  Views of its session, with random names, are ours until ``close``."""
 
     def __init__(self, table: Table, unit: PrivacyUnit, frame: Any, salt: str = "") -> None:
-        self._table, self._unit, self._frame, self._salt = table, unit, frame, salt
-        self._places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
+        self._loading = Loading(table, unit, frame, places, salt)
+        self._frames = [member.source for member in self._loading.members]
         own = secrets.token_hex(8)
         self._given, self._kept = f"adyton_given_{own}", f"adyton_units_{own}"
-        self._units = Units(self._kept, self._places, SparkDialect({}), unit.rows, salt)
+        self._units = Units(self._kept, places, SparkDialect({}), unit.rows, salt)
         self._cached: Any = None
         self._lock = threading.Lock()
 
@@ -62,12 +64,8 @@ class SparkEngine:
 
     def _load(self) -> Any:
         try:
-            types = dict(self._frame.dtypes)
-            renamed = self._frame.toDF(*(f"s{i}" for i in range(len(self._frame.dtypes))))
-            renamed.createOrReplaceTempView(self._given)
-            dialect = SparkDialect({name: f"s{i}" for i, (name, _) in enumerate(self._frame.dtypes)})
-            origin = Origin(self._given, types, {name: kind_of(kind) for name, kind in types.items()})
-            return self._make_units(origin, dialect)
+            opened = [_opened(frame, view) for frame, view in zip(self._frames, self._views, strict=True)]
+            return self._make_units(opened)
         except InvalidRequest:
             self._drop()
             raise
@@ -76,22 +74,35 @@ class SparkEngine:
             kind = type(error).__name__
         raise InvalidRequest(f"the given frame cannot be read: Spark says {kind}")
 
-    def _make_units(self, origin: Origin, dialect: SparkDialect) -> Any:
-        self._units = replace(self._units, told=told_alike(origin, self._table, self._unit))
-        bounded = bounded_table(origin, self._table, self._unit, self._places, self._salt, dialect)
-        if self._unit.neighbours == "replace":
-            counted = units_found(origin, self._table, self._unit, dialect)
+    def _make_units(self, opened: Sequence[Opened]) -> Any:
+        loading = self._loading
+        self._units = replace(self._units, told=loading.told(opened))
+        bounded, counted = loading.sql(opened), loading.counted(opened)
+        if counted is not None:
             ((found,),) = self._sql(counted).collect()
-            check_size(found, self._table, self._unit)
+            check_size(found, loading.table, loading.unit)
         cached = self._sql(bounded).persist()
         cached.count()  # fills the cache
         cached.createOrReplaceTempView(self._kept)
         return cached
 
     def _sql(self, text: str) -> Any:
-        return self._frame.sparkSession.sql(text)
+        return self._frames[0].sparkSession.sql(text)
+
+    @property
+    def _views(self) -> list[str]:
+        """The frames under their names; all of them are of one session."""
+        return [f"{self._given}_{i}" for i in range(len(self._frames))]
 
     def _drop(self) -> None:
         """Not earlier: a Connect frame is a text that is read anew each time, with the names in it."""
-        for view in (self._kept, self._given):
-            self._frame.sparkSession.catalog.dropTempView(view)
+        for view in (self._kept, *self._views):
+            self._frames[0].sparkSession.catalog.dropTempView(view)
+
+
+def _opened(frame: Any, view: str) -> Opened:
+    types = dict(frame.dtypes)
+    names = {name: f"s{i}" for i, (name, _) in enumerate(frame.dtypes)}
+    frame.toDF(*(f"s{i}" for i in range(len(frame.dtypes)))).createOrReplaceTempView(view)
+    kinds = {name: kind_of(kind) for name, kind in types.items()}
+    return Opened(Origin(view, types, kinds), SparkDialect(names))

@@ -1,0 +1,68 @@
+"""The engines of a study with several private tables: one for each table that is asked about."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from adyton.engines.base import Engine, Exact, Key
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.schema import Table
+from adyton.sensitivity import Reading
+
+Make = Callable[[Table, PrivacyUnit], Engine]
+
+
+class Engines:
+    """Opens an engine when its table, joined or not, is first asked about, and asks each for its readings."""
+
+    def __init__(self, table: Table, unit_of: Callable[[Table], PrivacyUnit], make: Make) -> None:
+        self._table, self._unit_of, self._make = table, unit_of, make
+        self._opened: dict[tuple[str, ...], Engine] = {}
+        self._lock = threading.Lock()
+
+    def of(self, table: Table) -> Engine:
+        """The engine that reads ``table``; perhaps not yet prepared."""
+        with self._lock:
+            key = _key(table)
+            if key not in self._opened:
+                self._opened[key] = self._make(table, self._unit_of(table))
+            return self._opened[key]
+
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
+        """Checks the public facts of all tables that are read, before anything is charged."""
+        for table in {_key(table): table for table in map(self._table_of, readings)}.values() or [
+            self._table
+        ]:
+            self.of(table).prepare()
+
+    def exact(self, readings: Sequence[Reading]) -> Exact:
+        """Each table is scanned once."""
+        tables = {_key(table): table for table in map(self._table_of, readings)}
+        found: dict[int, list[list[int]]] = {}
+        for key, table in tables.items():
+            places = [i for i, reading in enumerate(readings) if _key(self._table_of(reading)) == key]
+            own = self.of(table).exact([readings[i] for i in places])
+            found.update(zip(places, own, strict=True))
+        return [found[i] for i in range(len(readings))]
+
+    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+        return self.of(self._table_of(readings[0])).found(readings)
+
+    def close(self) -> None:
+        with self._lock:
+            for engine in self._opened.values():
+                engine.close()
+            self._opened.clear()
+
+    def _table_of(self, reading: Reading) -> Table:
+        """Where noise was made for fewer rows of a person than the table keeps, nothing is read."""
+        table = reading.table or self._table
+        if reading.persons is None and reading.sensitivity.rows < self._unit_of(table).rows:
+            raise InvalidRequest(f"the noise does not fit the rows of a person in {table.name!r}")
+        return table
+
+
+def _key(table: Table) -> tuple[str, ...]:
+    return tuple(member.name for member in table.join.tables) if table.join is not None else (table.name,)
