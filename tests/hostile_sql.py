@@ -240,7 +240,9 @@ CLAUSES = [
     "SELECT COUNT(*) FROM people GROUP BY COUNT(*)",
     "SELECT COUNT(*) FROM people GROUP BY income",
     "SELECT COUNT(*) FROM people GROUP BY income, age",
-    "SELECT COUNT(*) FROM people GROUP BY born",
+    "SELECT COUNT(*) FROM people GROUP BY born, born",
+    "SELECT COUNT(*) FROM people GROUP BY born, age",
+    "SELECT born + 1, COUNT(*) FROM people GROUP BY 1",
     "SELECT COUNT(*) FROM people GROUP BY (region, year)",
     "SELECT COUNT(*) FROM people GROUP BY age, people.age",
     "SELECT COUNT(*) FROM people GROUP BY FLOOR(age / 10) * 10, 10 * FLOOR(age / 10)",
@@ -353,6 +355,10 @@ SHAPES = [
     "SELECT SUM(age HAVING MAX income) FROM people",
     "SELECT COUNT(*) FROM people WHERE age > 3 ORDER BY age DESC LIMIT 10",
     "SELECT smoker, COUNT(*) FROM people GROUP BY smoker HAVING smoker > FALSE",
+    "SELECT COUNT(*) FROM people GROUP BY born HAVING born > 3",
+    "SELECT COUNT(*) FROM people GROUP BY born HAVING born > 'yesterday'",
+    "SELECT COUNT(*) FROM people GROUP BY born HAVING born IN ('2020-02-30')",
+    "SELECT COUNT(*) FROM people GROUP BY born HAVING DATE '2020-01-01' > DATE '2020-01-02'",
 ]
 
 HEADS = [

@@ -126,6 +126,9 @@ QUESTIONS = {
         "AVG(CLAMP(age, 0, 9)) AS avg_age FROM people"
     ),
     "SELECT age, COUNT(*) FROM people GROUP BY age": "age, COUNT(*) AS count FROM people GROUP BY age",
+    "SELECT born AS birthday, COUNT(*) FROM people GROUP BY birthday": (
+        "born AS birthday, COUNT(*) AS count FROM people GROUP BY born"
+    ),
     "SELECT age AS years, COUNT(*) FROM people GROUP BY age": (
         "age AS years, COUNT(*) AS count FROM people GROUP BY age"
     ),
@@ -318,7 +321,7 @@ def test_a_draft_and_its_SQL_are_one_question(sql: str) -> None:
 
 BAD_DRAFTS = [
     count(by="income"),
-    count(by="born"),
+    count(by=("born", "age")),
     count(by="age > 3"),
     count(by="COUNT(*)"),
     count(by="3"),

@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.query.names import default_name
-from adyton.query.nodes import Bucket, Constant, DatePart, Floor, Group, Number, Times, ValueOf
+from adyton.query.nodes import Bucket, Constant, DatePart, DayOf, Floor, Group, Number, Times, ValueOf
 from adyton.query.text import grouped_text, name_text
-from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    TextColumn,
+)
 
 Labels = tuple[str | int | bool, ...]
 
@@ -17,7 +25,7 @@ Labels = tuple[str | int | bool, ...]
 class Grouped:
     """What rows are grouped by.  ``labels`` name the values of a number from 0 on."""
 
-    value: CategoryColumn | BooleanColumn | TextColumn | Number
+    value: CategoryColumn | BooleanColumn | TextColumn | Number | DayOf
     labels: Labels | None = None
     default: str = "group"
 
@@ -43,7 +51,9 @@ def grouped(value: Column | Number, labels: Labels | None = None) -> Grouped:
     """Rows with the same value are a group, called after its column where there is one."""
     if isinstance(value, CategoryColumn | BooleanColumn | TextColumn):
         return Grouped(value, None, value.name)
-    number: Number = value if isinstance(value, Number) else ValueOf(value)  # type: ignore[arg-type]  # checked
+    if isinstance(value, DateColumn):
+        return Grouped(DayOf(value), None, value.name)
+    number: Number = ValueOf(value) if isinstance(value, IntegerColumn | RealColumn) else value
     return Grouped(number, labels, _name(number))
 
 

@@ -46,7 +46,7 @@ from adyton.query.expressions import (
     condition,
     number,
 )
-from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
+from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn, day_of
 
 __all__ = [
     "EVERY_ROW",
@@ -262,21 +262,21 @@ Measure = Count | CountPersons | Sum | SumOfPersons | Mean | Proportion | Varian
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Groups by a number with few possible values: a bin, a part of a date, or a label that it stands for.
+    """Groups by a number with few possible values: a bin, a part of a date, a day, or a label for a number.
 
-    ``labels[i]`` names the value ``i``; without labels a group is named by its number.
+    ``labels[i]`` names the value ``i``; without labels a group is named by its number, or by its day.
     """
 
     name: str
-    value: Number
+    value: Number | DayOf
     labels: tuple[str | int | bool, ...] | None = None
 
     def __post_init__(self) -> None:
-        lattice = number(self.value).lattice
+        lattice = (self.value if isinstance(self.value, DayOf) else number(self.value)).lattice
         if lattice.high - lattice.low >= MOST_CELLS:
             raise InvalidRequest(
                 f"{self.name!r} has {lattice.high - lattice.low + 1} possible values; at most {MOST_CELLS} "
-                "are groups: use wider bins, e.g. FLOOR(x / 10)"
+                "are groups: use wider bins, e.g. FLOOR(x / 10) or YEAR(day)"
             )
         if self.labels is not None and (lattice.low < 0 or lattice.high >= len(self.labels)):
             raise InvalidRequest(f"{self.name!r} has a value without a label")
@@ -292,6 +292,8 @@ def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
             return (False, True)
         case CategoryColumn():
             return group.values
+        case Bucket(_, DayOf() as value, None):
+            return tuple(day_of(day).isoformat() for day in range(value.lattice.low, value.lattice.high + 1))
         case Bucket(_, value, None):
             grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
             return tuple(_plain(step * grain) for step in range(low, high + 1))

@@ -279,15 +279,15 @@ class Source:
             return column
         return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)  # type: ignore[arg-type]
 
-    def _written_day(self, node: exp.Expr) -> Day:
+    def written_day(self, node: exp.Expr) -> Day:
         self.check_parts(node, "this", "to")
         kind, value = node.args["to"], node.this
         self.check_parts(kind, "this")
         if kind.this is not exp.DType.DATE or type(value) is not exp.Literal or not value.args["is_string"]:
             raise self.refusal(node, "columns have declared kinds and are never converted")
-        return self._day(node, value.this)
+        return self.day(node, value.this)
 
-    def _day(self, node: exp.Expr, text: str) -> Day:
+    def day(self, node: exp.Expr, text: str) -> Day:
         try:
             day = datetime.date.fromisoformat(text) if _DAY.fullmatch(text) else None
         except ValueError:
@@ -312,7 +312,7 @@ class Source:
             case (BooleanColumn(), bool()) if operator in ("=", "<>"):
                 return IsTrue(left) if right == (operator == "=") else Not(IsTrue(left))
             case (DayOf(), str()):
-                return Compare(left, operator, self._day(node, right))
+                return Compare(left, operator, self.day(node, right))
             case (DayOf() | Day(), DayOf() | Day()):
                 return Compare(left, operator, right)
         if isinstance(left, Number) and isinstance(right, Number):
@@ -367,7 +367,7 @@ _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Condition]] = {
 _OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
     exp.Boolean: Source._truth,
     exp.Literal: Source._literal,
-    exp.Cast: Source._written_day,
+    exp.Cast: Source.written_day,
     exp.Column: Source._column_operand,
 }
 

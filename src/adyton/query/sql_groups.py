@@ -20,7 +20,6 @@ from adyton.query.sql_aggregates import filtered, is_aggregate
 from adyton.query.sql_expressions import Source
 from adyton.query.sql_functions import called
 from adyton.query.sql_place import shortened
-from adyton.schema import BooleanColumn, CategoryColumn, TextColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,7 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
     if type(node) is exp.Anonymous and called(source, node) == "LABEL":
         return _labelled(source, node)
     if type(node) is exp.Column:
-        column = source.column(node)
-        if isinstance(column, CategoryColumn | BooleanColumn | TextColumn):
-            return grouped(column)
+        return grouped(source.column(node))
     value = source.number(node)
     if not any(True for _ in columns_in(value)):
         raise source.refusal(node, "a group is made of columns; this is the same for every row")

@@ -13,13 +13,13 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Bucket, Group, Question
+from adyton.query.nodes import Bucket, DayOf, Group, Question
 from adyton.query.shape import Every, Having, Opposite, Relation, Released, Shape, Side, Sign, Some, Term
 from adyton.query.sql_aggregates import is_aggregate, read_measure
 from adyton.query.sql_expressions import OPERATORS, Source
 from adyton.query.sql_groups import Item, read_group
 from adyton.query.text import group_value_text, measure_text
-from adyton.schema import BooleanColumn, CategoryColumn
+from adyton.schema import BooleanColumn, CategoryColumn, day_of
 
 MOST_VALUES = 10_000
 MOST_ROWS = 10**12
@@ -126,6 +126,9 @@ class Answered:
             raise self.source.refusal(
                 node, "HAVING compares values and keys of the answer with written values"
             )
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, str) and isinstance(other, Released) and self._is_day(other):
+                self.source.day(node, side)  # must be one, written as keys are
         if self._kind(left) is not self._kind(right):
             raise self.source.refusal(
                 node, "a number, a text and a truth cannot be compared with one another"
@@ -141,6 +144,8 @@ class Answered:
             return bool(node.this)
         if type(node) is exp.Literal and node.args["is_string"]:
             return str(node.this)
+        if type(node) is exp.Cast:
+            return day_of(self.source.written_day(node).number).isoformat()
         if not any(type(part) in (exp.Column, exp.Star) for part in node.walk()):
             return self.source.constant(node)
         return self._released(node)
@@ -151,6 +156,10 @@ class Answered:
             return type(side)
         group = next((group for group in self.question.by if group.name == side.name), None)
         return Fraction if group is None else _kind_of(group)
+
+    def _is_day(self, released: Released) -> bool:
+        groups = (group for group in self.question.by if group.name == released.name)
+        return any(isinstance(group, Bucket) and isinstance(group.value, DayOf) for group in groups)
 
     # Names -----------------------------------------------------------------------------------------------
 
@@ -183,7 +192,7 @@ def _kind_of(group: Group) -> type[Fraction] | type[str] | type[bool]:
     if isinstance(group, BooleanColumn):
         return bool
     if isinstance(group, Bucket) and group.labels is None:
-        return Fraction
+        return str if isinstance(group.value, DayOf) else Fraction
     labels = (
         group.labels
         if isinstance(group, Bucket)

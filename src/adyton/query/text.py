@@ -119,7 +119,7 @@ def group_value_text(group: Group) -> str:
     return grouped_text(group.value, group.labels)
 
 
-def grouped_text(value: Number, labels: tuple[str | int | bool, ...] | None) -> str:
+def grouped_text(value: Comparable, labels: tuple[str | int | bool, ...] | None) -> str:
     """A number that rows are grouped by, and what its values are called."""
     if labels is None:
         return number_text(value)
