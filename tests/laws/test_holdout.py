@@ -286,7 +286,7 @@ def test_bad_predictions_are_refused_free_of_charge(tmp_path: Path, wrong: objec
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
-        ({"metric": "scores"}, "items="),
+        ({"metric": "scores"}, "how many items"),
         ({"items": 10, "labels": [1]}, "needs labels"),
         ({"labels": [1, 2], "tolerance": "0.02"}, "certify no score"),
         ({"labels": [1, 2]}, "give a tolerance"),
@@ -297,7 +297,7 @@ def test_bad_predictions_are_refused_free_of_charge(tmp_path: Path, wrong: objec
         ({"labels": [1, 2], "scores": 1, "low": 3}, "no bounds"),
         ({"labels": [1.5, 2], "scores": 1}, "whole numbers"),
         ({"labels": [1, 3], "scores": 1, "metric": "brier"}, "0 or 1"),
-        ({"labels": [1, 2], "scores": 1, "metric": "absolute_error"}, "low="),
+        ({"labels": [1, 2], "scores": 1, "metric": "absolute_error"}, "low and high"),
         ({"labels": [1, 2], "scores": 1, "metric": "absolute_error", "low": 2, "high": 2}, "below high"),
         ({"labels": [1, 2], "scores": 1, "method": "magic"}, "no method"),
         ({"labels": [1, 2], "scores": 1, "noes": 3}, "means nothing"),

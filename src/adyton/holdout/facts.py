@@ -95,7 +95,7 @@ def read_facts(path: Path) -> Facts:
             raise InvalidRequest(f"{path.name}: unknown key holdout.{unknown[0]}")
         return _facts(raw, table)
     except FileNotFoundError:
-        raise InvalidRequest(f"there is no holdout {path.name!r}; make one with Holdout.create") from None
+        raise InvalidRequest(f"there is no holdout {path.name!r}; make one with create") from None
     except (OSError, UnicodeDecodeError):
         raise InvalidRequest(f"the holdout {path.name!r} cannot be read") from None
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):

@@ -1,4 +1,7 @@
-"""Labels and predictions from files: .npy, .csv, .parquet and .jsonl, one value for each item, in order."""
+"""Labels and predictions from files: .npy, .csv, .parquet and .jsonl, one value for each item, in order.
+
+Whoever is refused brought the file, so a message may name its lines and columns; values it never shows.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.holdout.metrics import Array
 
+_OTHER_SEPARATORS = ";\t|"
+
 
 def read_values(path: str | Path, column: str | None = None) -> Array:
     """The values of one column; it need not be named if there is only one."""
@@ -23,40 +28,86 @@ def read_values(path: str | Path, column: str | None = None) -> Array:
         ".parquet": _parquet,
         ".jsonl": _jsonl,
     }
-    if path.suffix not in readers:
+    kind = path.suffix.lower()
+    if path.is_dir():
+        raise InvalidRequest(f"{path.name} is a folder, not a file")
+    if kind not in readers:
         raise InvalidRequest(f"{path.name}: values are read from {', '.join(readers)}")
     if not path.is_file():
         raise InvalidRequest(f"there is no file {path.name!r}")
     try:
-        return readers[path.suffix](path, column)
+        found = readers[kind](path, column)
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{path.name} is not text in UTF-8") from None
     except (OSError, ValueError, EOFError, csv.Error, RecursionError):
-        raise InvalidRequest(f"{path.name} cannot be read as {path.suffix}") from None
+        raise InvalidRequest(f"{path.name} cannot be read as {kind}") from None
+    if found.size == 0:
+        raise InvalidRequest(f"{path.name} has no values")
+    return found
 
 
 def _npy(path: Path, column: str | None) -> Array:
     if column is not None:
-        raise InvalidRequest("a .npy file has no columns")
-    made: Array = np.load(path, allow_pickle=False)
+        raise InvalidRequest(f"{path.name} has no columns, as no .npy file has")
+    try:
+        made: object = np.load(path, allow_pickle=False)
+    except ValueError as fault:
+        if "Object arrays" in str(fault):
+            raise InvalidRequest(
+                f"{path.name} holds Python objects, which are never loaded: save numbers or texts"
+            ) from None
+        raise
+    if not isinstance(made, np.ndarray):  # several arrays, under a wrong name
+        raise ValueError
     return made
 
 
 def _csv(path: Path, column: str | None) -> Array:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file)
         names = next(rows, [])
-        place = names.index(_column(names, column))
-        cells = [row[place] if len(row) > place else "" for row in rows if row]
-    return _typed(cells)
+        _check_names(path, names)
+        place = names.index(_column(path, names, column))
+        cells, empty = [], 0
+        for row in rows:
+            if row:
+                cells.append(row[place] if len(row) > place else "")
+                if not cells[-1].strip():
+                    empty = empty or rows.line_num
+    made = _typed([cell for cell in cells if cell.strip()] if empty else cells)
+    if not empty:
+        return made
+    if made.dtype.kind in "if":
+        raise InvalidRequest(f"{path.name}: a value is missing in line {empty}")
+    return np.array(cells)  # an empty text is a text
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    if len(names) == 1 and any(mark in names[0] for mark in _OTHER_SEPARATORS):
+        raise InvalidRequest(f"{path.name}: columns are separated by commas")
+    counted = [str(i) for i in range(len(names))]  # what pandas writes for columns without a name
+    if names and names != counted and _typed(names).dtype.kind in "if":
+        raise InvalidRequest(f"{path.name}: the first line must name the columns")
 
 
 def _jsonl(path: Path, column: str | None) -> Array:
     """Each line a value, or an object with the column among its keys."""
-    with path.open(encoding="utf-8") as file:
-        lines: list[Any] = [json.loads(line) for line in file if line.strip()]
+    lines: list[Any] = []
+    with path.open(encoding="utf-8-sig") as file:
+        for i, line in enumerate(file, 1):
+            if line.strip():
+                lines.append(_parsed(path, i, line))
     if lines and all(isinstance(line, dict) for line in lines):
-        name = _column(list(lines[0]), column)
+        name = _column(path, list(lines[0]), column)
         lines = [line.get(name) for line in lines]
     return np.array(lines, dtype=object)
+
+
+def _parsed(path: Path, number: int, line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise InvalidRequest(f"{path.name}: line {number} is not JSON") from None
 
 
 def _parquet(path: Path, column: str | None) -> Array:
@@ -64,24 +115,31 @@ def _parquet(path: Path, column: str | None) -> Array:
 
     source = duckdb.connect(":memory:")
     try:
-        names = [
-            name
-            for name, *_ in source.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
-        ]
-        name = _column(names, column).replace('"', '""')
-        found = source.execute(f'SELECT "{name}" FROM read_parquet(?)', [str(path)]).fetchall()
+        described = source.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
+        name = _column(path, [name for name, *_ in described], column)
+        quoted = name.replace('"', '""')
+        asked = source.execute(f'SELECT "{quoted}" AS value FROM read_parquet(?)', [str(path)])
+        found: Any = asked.fetchnumpy()["value"]
     except duckdb.Error:
         raise ValueError from None
     finally:
         source.close()
-    return np.array([value for (value,) in found], dtype=object)
+    if np.ma.is_masked(found):
+        row = int(np.argmax(np.ma.getmaskarray(found))) + 1
+        raise InvalidRequest(f"{path.name}: a value is missing in row {row:,}")
+    return np.asarray(found)
 
 
-def _column(names: list[str], wanted: str | None) -> str:
+def _column(path: Path, names: list[str], wanted: str | None) -> str:
+    if not names:
+        raise InvalidRequest(f"{path.name} is empty")
     if wanted is None and len(names) == 1:
         return names[0]
-    if wanted is None or wanted not in names:
-        raise InvalidRequest(f"name one of the columns: {', '.join(names)[:200]}")
+    listed = ", ".join(names)[:200]
+    if wanted is None:
+        raise InvalidRequest(f"{path.name} has several columns, name one of them: {listed}")
+    if wanted not in names:
+        raise InvalidRequest(f"{path.name} has no column {wanted!r}, only: {listed}")
     return wanted
 
 

@@ -62,6 +62,8 @@ def file_named(path: str | Path) -> Path:
 
 def make_files(path: Path, wanted: Wanted) -> None:
     """Three files: public facts, labels (for the owner alone), and the ledger."""
+    if not path.parent.is_dir():
+        raise InvalidRequest(f"there is no folder {path.parent.name!r} to put {path.name} into")
     metric = metric_named(wanted.metric)
     labels, kind, items = _given(metric, wanted.labels, wanted.items)
     low, high = _bounds(metric, wanted.low, wanted.high)
@@ -115,10 +117,10 @@ def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None
 def _given(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, Kind, int]:
     if metric.labels == ("none",):
         if labels is not None or items is None:
-            raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are, items=...")
+            raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are instead")
         return None, "none", whole(items, "the number of items")
     if labels is None or items is not None:
-        raise InvalidRequest(f"{metric.name!r} needs labels=..., which also say how many items there are")
+        raise InvalidRequest(f"{metric.name!r} needs labels, which also say how many items there are")
     array, kind = labels_from(metric, labels)
     return array, kind, int(array.size)
 
@@ -149,7 +151,7 @@ def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fr
             raise InvalidRequest(f"{metric.name!r} takes no bounds")
         return Fraction(0), Fraction(1)
     if low is None or high is None:
-        raise InvalidRequest(f"{metric.name!r} needs public bounds: low=... and high=...")
+        raise InvalidRequest(f"{metric.name!r} needs public bounds, low and high")
     bottom, top = rational(low, "low"), rational(high, "high")
     if bottom >= top:
         raise InvalidRequest("low must be below high")

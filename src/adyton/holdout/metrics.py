@@ -175,7 +175,8 @@ def one_list(values: object, what: str) -> Array:
     if array.dtype.kind == "O":
         array = _of_objects(array, what)
     if array.ndim != 1 or array.size == 0:
-        raise InvalidRequest(f"{what} must be one list of values, one for each item")
+        shape = "" if array.size == 0 else f", not an array of shape {array.shape}"
+        raise InvalidRequest(f"{what} must be one list of values, one for each item{shape}")
     return array
 
 
@@ -187,7 +188,7 @@ def _of_objects(array: Array, what: str) -> Array:
             return np.array(array.tolist())
         except OverflowError:
             pass
-    raise InvalidRequest(f"{what} must be all numbers or all texts")
+    raise InvalidRequest(f"{what} must be all numbers or all texts, and none may be missing")
 
 
 def finite_numbers(array: Array, what: str) -> Array:
@@ -195,17 +196,19 @@ def finite_numbers(array: Array, what: str) -> Array:
         raise InvalidRequest(f"{what} must be numbers")
     reals = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(reals).all():
-        raise InvalidRequest(f"{what} must be finite numbers")
+        raise InvalidRequest(f"{what} must be finite numbers, and none may be missing")
     return reals
 
 
 def _whole(array: Array, what: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise InvalidRequest(f"{what} must be whole numbers, as classes are")
-    if array.dtype.kind == "f" and not (
-        np.isfinite(array).all() and (np.rint(array) == array).all() and (abs(array) < _LARGEST_WHOLE).all()
-    ):
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidRequest(f"{what} must be whole numbers, as classes are, and none may be missing")
+    if array.dtype.kind == "f" and not (np.rint(array) == array).all():
         raise InvalidRequest(f"{what} must be whole numbers, as classes are, not shares or scores")
+    if array.dtype.kind == "f" and not (abs(array) < _LARGEST_WHOLE).all():
+        raise InvalidRequest(f"{what} must be whole numbers below 2**53, or not be floats")
     if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
         raise InvalidRequest(f"{what} must be whole numbers of at most 63 bits")
     return np.ascontiguousarray(array, dtype=np.int64)

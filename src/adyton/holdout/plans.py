@@ -176,7 +176,7 @@ def _ladder(frame: Frame, wishes: Wishes) -> Ladder:
 
 def _number(scores: int | None) -> int:
     if scores is None:
-        raise InvalidRequest("say how many scores there will be: scores=...")
+        raise InvalidRequest("say how many scores there will be")
     return whole(scores, "the number of scores")
 
 

@@ -63,7 +63,8 @@ class Score(Shown):
 
     def sheet(self) -> Sheet:
         rows = [(self.metric, "-" if self.value is None else number(self.value, _half(self.interval)))]
-        rows += [("population", _text(self.interval)), ("said", self.said)]
+        rows += [("population", _text(self.interval))]
+        rows += [] if self.said == "score" else [("said", self.said)]
         rows += [("scores left", "open" if self.scores_left is None else f"{self.scores_left:,}")]
         rows += [(f"group {name}", _text(part.interval)) for name, part in (self.slices or {}).items()]
         repeated = ("The same predictions as before: the same answer, free of charge.",)
@@ -153,7 +154,9 @@ class HoldoutStatement(Shown):
             ("now", str(self)),
             ("head", self.head),
         )
-        return Sheet("Holdout", ("", ""), rows, tuple(f"{text}." for text in self.certificate.assumptions))
+        return Sheet(
+            "Holdout", ("", ""), rows, tuple(f"Assumed: {text}." for text in self.certificate.assumptions)
+        )
 
 
 def _half(interval: Interval | None) -> float:

@@ -17,6 +17,12 @@ Predictions = Annotated[
     Path, typer.Argument(help="One value an item: .npy, .csv, .parquet or .jsonl.", show_default=False)
 ]
 Column = Annotated[str | None, typer.Option(help="Which column, if there are several.", metavar="NAME")]
+WeightsColumn = Annotated[
+    str | None, typer.Option(help="The column of the weights, if not --column.", metavar="NAME")
+]
+GroupsColumn = Annotated[
+    str | None, typer.Option(help="The column of the groups, if not --column.", metavar="NAME")
+]
 Labels = Annotated[
     Path | None, typer.Option(help="The labels: .npy, .csv, .parquet or .jsonl.", metavar="FILE")
 ]
@@ -44,6 +50,16 @@ Weights = Annotated[Path | None, typer.Option(help="Public weights, one an item.
 Groups = Annotated[
     Path | None, typer.Option(help="Public groups, one an item: a score for each of them.", metavar="FILE")
 ]
+Overfits = Annotated[str | None, typer.Option(help="For thresholdout: its budget.", metavar="B")]
+Threshold = Annotated[
+    str | None, typer.Option(help="For thresholdout: how far off training may be.", metavar="T")
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="For thresholdout: its noise. Given all three, it may certify nothing.", metavar="S"),
+]
+Noes = Annotated[str | None, typer.Option(help="For sparse_validate: how many noes.", metavar="B")]
+Rung = Annotated[str | None, typer.Option(help="For ladder: the least step upwards.", metavar="X")]
 Guess = Annotated[
     str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
 ]
@@ -73,7 +89,14 @@ def create(
     low: Low = None,
     high: High = None,
     weights: Weights = None,
+    weights_column: WeightsColumn = None,
     groups: Groups = None,
+    groups_column: GroupsColumn = None,
+    overfits: Overfits = None,
+    threshold: Threshold = None,
+    scale: Scale = None,
+    noes: Noes = None,
+    rung: Rung = None,
     as_json: Json = False,
 ) -> None:
     """Plan a holdout and write its three files: public facts, labels, ledger."""
@@ -85,17 +108,22 @@ def create(
         with Holdout.create(
             file,
             labels=None if labels is None else read_values(labels, column),
-            items=None if items is None else whole(items, "--items"),
+            items=_whole(items, "--items"),
             metric=metric,
             tolerance=tolerance,
             confidence=confidence,
             method=method,
-            scores=None if scores is None else whole(scores, "--scores"),
+            scores=_whole(scores, "--scores"),
             anytime=anytime,
             low=low,
             high=high,
-            weights=None if weights is None else read_values(weights, column),
-            groups=None if groups is None else read_values(groups, column),
+            weights=None if weights is None else read_values(weights, weights_column or column),
+            groups=None if groups is None else read_values(groups, groups_column or column),
+            overfits=_whole(overfits, "--overfits"),
+            threshold=threshold,
+            scale=scale,
+            noes=_whole(noes, "--noes"),
+            rung=rung,
         ) as holdout:
             return holdout.statement()
 
@@ -142,3 +170,7 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
     done = run(work, as_json)
     if not as_json:
         typer.echo(f"{done['receipts']} receipts, an intact chain; head {done['head']}")
+
+
+def _whole(text: str | None, what: str) -> int | None:
+    return None if text is None else whole(text, what)
