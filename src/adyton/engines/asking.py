@@ -13,7 +13,12 @@ from adyton.engines.asking_persons import needs_choice, persons_scan
 from adyton.engines.asking_rows import rows_scan
 from adyton.engines.base import Exact, Key
 from adyton.engines.scan import Run, Scan, Units, size_of
+from adyton.query.nodes import Group
+from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
+
+# Cells times numbers in each that one scan computes: more of them take too much memory at once.
+_MOST_RESULTS = 2**22
 
 
 def exact_from(units: Units, run: Run, readings: Sequence[Reading]) -> Exact:
@@ -46,14 +51,25 @@ def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[lis
 
 def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Iterator[tuple[list[int], Scan]]:
     """Each scan, with the places of the readings that it answers."""
-    together: dict[object, list[int]] = {}
+    together: dict[tuple[tuple[Group, ...], bool, int | None], list[int]] = {}
     for place, reading in enumerate(readings):
         of_persons = reading.persons is not None and units.rows > 1
         alone = place if of_persons and needs_choice(reading, units) else None
         together.setdefault((reading.by, of_persons, alone), []).append(place)
-    for (_, of_persons, _), asked in together.items():  # type: ignore[misc]
+    for (by, of_persons, _), asked in together.items():
         scan = persons_scan if of_persons else rows_scan
-        yield asked, scan([readings[place] for place in asked], units, counted=counted)
+        for some in _in_parts(asked, _most_readings(by)):
+            yield some, scan([readings[place] for place in some], units, counted=counted)
+
+
+def _most_readings(by: Sequence[Group]) -> int:
+    declared = prod(size_of(group) for group in by if not isinstance(group, TextColumn))
+    return max(1, _MOST_RESULTS // declared)
+
+
+def _in_parts(places: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(places), size):
+        yield places[start : start + size]
 
 
 def _declared(scan: Scan, sizes: Sequence[int], run: Run) -> Iterator[list[int]]:

@@ -78,6 +78,11 @@ class DuckDBDialect:
     def exact_sum(self, value: str, largest: int) -> str:
         return f"sum({value})"  # of bigints it has 128 bits
 
+    def code(self, number: str, size: int) -> str:
+        """Groups of a small type are found by their place in an array, not by a hash."""
+        small = "UTINYINT" if size <= 2**8 else "USMALLINT" if size <= 2**16 else "INTEGER"
+        return f"CAST({number} AS {small})"
+
     def quotient(self, dividend: str, divisor: int) -> str:
         if divisor & (divisor - 1) == 0:  # a shift is several times faster
             return f"({dividend} >> {divisor.bit_length() - 1})"

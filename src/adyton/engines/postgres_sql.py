@@ -117,6 +117,9 @@ class PostgresDialect:
     def exact_sum(self, value: str, largest: int) -> str:
         return f"sum({value})"  # of bigints it is a numeric
 
+    def code(self, number: str, size: int) -> str:
+        return number
+
     def quotient(self, dividend: str, divisor: int) -> str:
         return f"({dividend} / CAST({divisor} AS BIGINT))"
 

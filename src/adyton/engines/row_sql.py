@@ -60,6 +60,9 @@ class Spelling(Protocol):
     def exact_sum(self, value: str, largest: int) -> str:
         """The sum of a bigint expression that is never beyond ``largest``, without overflow."""
 
+    def code(self, number: str, size: int) -> str:
+        """A bigint that is not negative and below ``size``, in the type that is best to group by."""
+
     def quotient(self, dividend: str, divisor: int) -> str:
         """The whole part of a bigint that is not negative, divided by a number above 0."""
 

@@ -100,4 +100,4 @@ def _key(group: Group, units: Units) -> str:
     if not isinstance(group, Bucket):
         return units.places[group.name]
     number, low = units.row_sql.number(group.value), group.value.lattice.low
-    return number if not low else f"({number} - {integer(low)})"
+    return units.spelling.code(number if not low else f"({number} - {integer(low)})", size_of(group))

@@ -79,6 +79,9 @@ class SparkDialect:
         """Spark's sum of bigints is a bigint; 38 decimal digits hold the sum of 2**64 values below 2**61."""
         return f"sum({value})" if largest <= _SMALL else f"sum(CAST({value} AS DECIMAL(38, 0)))"
 
+    def code(self, number: str, size: int) -> str:
+        return number
+
     def quotient(self, dividend: str, divisor: int) -> str:
         return f"({dividend} DIV CAST({divisor} AS BIGINT))"
 
