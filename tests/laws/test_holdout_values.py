@@ -48,6 +48,46 @@ def test_floats_are_rounded_once_and_a_minus_zero_is_a_zero(kind: str) -> None:
     assert steps[:5].tolist() == [0, 0, FINE, 0, 2]
 
 
+def test_what_is_masked_is_missing() -> None:
+    values = np.ma.array(np.linspace(0, 1, 10), mask=False)
+    metric = metric_named("scores")
+    plain = check_predictions(metric, "none", 10, np.linspace(0, 1, 10))
+    assert check_predictions(metric, "none", 10, values).digest == plain.digest
+    values[3] = np.ma.masked
+    with pytest.raises(InvalidRequest, match="none may be missing"):
+        check_predictions(metric, "none", 10, values)
+
+
+def test_texts_are_known_again_in_any_type_that_holds_them() -> None:
+    texts = ["cat", "a much longer dog", "κύων"]
+    kinds: list[object] = [
+        texts,
+        np.array(texts),
+        np.array(texts, dtype=object),
+        np.array(texts, dtype="U99"),
+    ]
+    kinds += [np.array(texts, dtype=np.dtypes.StringDType())]
+    metric = metric_named("accuracy")
+    assert len({check_predictions(metric, "text", 3, kind).digest for kind in kinds}) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (None, "a single value"),
+        ("p.npy", "a single value"),
+        (0.5, "a single value"),
+        ({"a": 1}, "a single value"),
+        ([], r"shape \(0,\)"),
+        (np.ones((3, 2)), r"shape \(3, 2\)"),
+        ([[1], [1, 2]], "one list"),
+    ],
+)
+def test_what_is_no_list_of_values_is_refused(given: object, says: str) -> None:
+    with pytest.raises(InvalidRequest, match=says):
+        check_predictions(metric_named("scores"), "none", 3, given)
+
+
 @pytest.mark.parametrize("place", [0, LONG - 1])
 @pytest.mark.parametrize(
     ("kind", "wrong"),

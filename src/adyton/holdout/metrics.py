@@ -168,21 +168,23 @@ def values_of(metric: Metric, key: Key, low: float, high: float, submission: Sub
 
 
 def one_list(values: object, what: str) -> Array:
+    if np.ma.is_masked(values):
+        raise InvalidRequest(f"{what}: none may be missing, and some are masked")
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError):
         array = np.empty((0, 0))
-    if array.dtype.kind == "O":
-        array = _of_objects(array, what)
     if array.ndim != 1 or array.size == 0:
-        shape = "" if array.size == 0 else f", not an array of shape {array.shape}"
-        raise InvalidRequest(f"{what} must be one list of values, one for each item{shape}")
-    return array
+        found = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
+        raise InvalidRequest(f"{what} must be one list of values, one for each item, not {found}")
+    if array.dtype.kind == "T":  # numpy's texts of any length
+        array = array.astype(object)
+    return _of_objects(array, what) if array.dtype.kind == "O" else array
 
 
 def _of_objects(array: Array, what: str) -> Array:
     """Lists of Python texts or numbers, as data frames keep them; nothing is guessed from mixtures."""
-    kinds = {type(value) for value in array.flat}
+    kinds = {type(value) for value in array}
     if kinds == {str} or (kinds and all(kind in (bool, int, float) for kind in kinds)):
         try:
             return np.array(array.tolist())
