@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from adyton.holdout.guess_and_check_plan import most_wrong_guesses
+from adyton.holdout.methods import Frame
 from adyton.transports.cli import app
 
 
@@ -42,6 +45,51 @@ def test_the_two_inverse_questions() -> None:
     assert tolerance == pytest.approx(0.1, rel=1e-3)
     rows = methods(run("--tolerance", "0.1", "--questions", "7943", "--json"))["hinge"]["rows"]
     assert rows == pytest.approx(100_000, rel=1e-2)
+
+
+def test_guess_and_check_says_how_many_guesses_may_be_wrong() -> None:
+    found = methods(run("--rows", "100000", "--tolerance", "0.1", "--json"))["guess_and_check"]
+    keys = {"method", "questions", "scale", "theorem", "wrong_guesses", "at_worst", "applies"}
+    assert set(found) == keys
+    assert (found["questions"], found["wrong_guesses"], found["theorem"]) == (10_000, 56, "GUESS-AND-CHECK")
+    assert found["at_worst"] == pytest.approx(590, abs=5)
+    assert found["scale"] == pytest.approx(1 / 6)
+    assert "at most 56 of the guesses are off by more than 0.05" in found["applies"]
+
+
+def test_guess_and_check_with_few_rows_or_many_takes_any_guesses() -> None:
+    few = methods(run("--rows", "1000", "--tolerance", "0.1", "--json"))["guess_and_check"]
+    assert few["questions"] == few["wrong_guesses"] == few["at_worst"] == 4
+    many = methods(run("--rows", "10000000", "--tolerance", "0.1", "--json"))["guess_and_check"]
+    assert many["questions"] == many["wrong_guesses"] == 10_000
+    none = methods(run("--rows", "20", "--tolerance", "0.01", "--json"))["guess_and_check"]
+    assert (none["questions"], none["scale"]) == (0, None)
+
+
+def test_guess_and_check_has_both_inverses_and_they_agree() -> None:
+    """Ten wrong guesses, which the output says; one row less, or a little less tolerance, is not enough."""
+    exact = methods(run("--rows", "100000", "--questions", "1000", "--json"))["guess_and_check"]
+    assert exact["wrong_guesses"] == 10
+    assert "at most 10 of the guesses" in exact["applies"]
+    tolerance = Fraction(exact["tolerance"])
+    assert 0.04 < tolerance < 0.06
+    assert allowed(100_000, tolerance, 1000) == 10
+    assert allowed(100_000, tolerance * Fraction(9999, 10_000), 1000) < 10
+    rows = methods(run("--tolerance", "0.05", "--questions", "1000", "--json"))["guess_and_check"]["rows"]
+    assert allowed(rows, Fraction(1, 20), 1000) == 10
+    assert allowed(rows - 1, Fraction(1, 20), 1000) < 10
+    nothing = methods(run("--rows", "10", "--questions", "5", "--json"))["guess_and_check"]
+    assert nothing["tolerance"] is None
+
+
+def allowed(rows: int, tolerance: Fraction, questions: int) -> int:
+    frame = Frame(rows, 2, Fraction(0), Fraction(1, 20))
+    return most_wrong_guesses(frame, tolerance, questions, tolerance / 2, enough=10) or 0
+
+
+def test_a_special_method_is_never_recommended() -> None:
+    made = json.loads(run("--rows", "1000", "--tolerance", "0.1", "--json").stdout)
+    assert made["recommended"] == "split"  # although guess and check says four, of less
 
 
 def test_people_get_a_table() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.holdout.guess_and_check import GuessAndCheck, question_failure
+from adyton.holdout.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.methods import Frame, State
 from adyton.noise import SystemBits
 from adyton.validity.concentration import hoeffding_width
@@ -30,7 +34,7 @@ def test_theorem_GUESS_AND_CHECK_the_failures_of_all_histories_sum_to_beta(depth
         if level == depth or made.refusal(state) is not None:
             return Fraction(0)
         own = question_failure(made.frame.failure, state["asked"], state["failed"], int(state["answers"]))
-        cells = made._cells(state)
+        cells = made.cells(state)
         confirmed = {**state, "asked": state["asked"] + 1}
         failed = {**confirmed, "failed": state["failed"] + 1, "answers": str(int(state["answers"]) * cells)}
         return times * own + walk(confirmed, level + 1, times) + walk(failed, level + 1, times * cells)
@@ -89,3 +93,99 @@ def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
             if made.refusal(state) is None:
                 reply, state = made.step(state, 2 * (votes > 0).astype(np.uint16), Fraction(0), BITS)
                 assert abs(float(reply.value) - 0.5) <= 0.1
+
+
+# How long it goes on --------------------------------------------------------------------------------------
+
+
+def answered(made: GuessAndCheck, wrong: Iterable[bool], near: Fraction) -> int:
+    """For how many questions the machine answers and would confirm a guess that is only ``near``."""
+    state = made.start(BITS)
+    for count, is_wrong in enumerate(wrong):
+        cells = made.cells(state)
+        if cells is None or made.tolerance - made._stray(state) < near:
+            return count
+        state = {**state, "asked": state["asked"] + 1}
+        if is_wrong:
+            state |= {"failed": state["failed"] + 1, "answers": str(int(state["answers"]) * cells)}
+    return count + 1
+
+
+def orders(questions: int, wrong: int) -> list[list[bool]]:
+    """Wrong guesses last, first, evenly spread, and anyhow."""
+    last = [i >= questions - wrong for i in range(questions)]
+    even = [(i * wrong) // questions != ((i + 1) * wrong) // questions for i in range(questions)]
+    shuffled = random.Random(5).sample(last, questions)
+    return [last, last[::-1], even, shuffled]
+
+
+PLANS = [
+    (10**5, "0.1", 2000),
+    (10**4, "0.1", 500),
+    (10**4, "0.2", 30),
+    (3000, "0.1", 3),
+    (10**6, "0.05", 300),
+]
+
+
+@pytest.mark.parametrize(("items", "tolerance", "questions"), PLANS)
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 2), Fraction(9, 10)])
+def test_theorem_GUESS_AND_CHECK_goes_on_as_long_as_planned(
+    items: int, tolerance: str, questions: int, share: Fraction
+) -> None:
+    """In any order; and the plan is not much too careful: a few more wrong guesses are too many."""
+    made = machine(items, tolerance)
+    near = share * made.tolerance
+    wrong = most_wrong_guesses(made.frame, made.tolerance, questions, near)
+    if wrong is None:
+        assert answered(made, [False] * questions, near) < questions
+        return
+    for order in orders(questions, wrong):
+        assert sum(order) == wrong
+        assert answered(made, order, near) == questions
+    if wrong < questions:
+        more = min(questions, wrong + 3 + wrong // 20)
+        assert answered(made, orders(questions, more)[0], near) < questions or more == questions
+
+
+@settings(deadline=None)
+@given(
+    st.integers(10, 4000),
+    st.fractions(Fraction(1, 50), Fraction(2, 3)),
+    st.fractions(0, 1),
+    st.integers(1, 7),
+    st.sampled_from([Fraction(1, 20), Fraction(1, 1000)]),
+)
+def test_theorem_GUESS_AND_CHECK_goes_on_in_every_order(
+    items: int, tolerance: Fraction, share: Fraction, questions: int, failure: Fraction
+) -> None:
+    made = GuessAndCheck(Frame(items, 2, Fraction(0), failure), tolerance)
+    near = share * tolerance
+    wrong = most_wrong_guesses(made.frame, tolerance, questions, near)
+    for order in itertools.product([False, True], repeat=questions):
+        if wrong is not None and sum(order) <= wrong:
+            assert answered(made, order, near) == questions
+
+
+def test_theorem_GUESS_AND_CHECK_more_questions_or_a_nearer_guess_allow_fewer_wrong_ones() -> None:
+    frame, tolerance = machine(10**5).frame, Fraction(1, 10)
+    by_questions = [
+        most_wrong_guesses(frame, tolerance, k, Fraction(1, 20)) for k in (100, 10**3, 10**4, 10**9)
+    ]
+    assert by_questions == sorted(by_questions, reverse=True)
+    assert by_questions[0] > by_questions[-1] > 0
+    by_near = [most_wrong_guesses(frame, tolerance, 10**3, Fraction(i, 100)) for i in range(0, 10, 3)]
+    assert by_near == sorted(by_near, reverse=True)
+    assert most_wrong_guesses(frame, tolerance, 10**3, Fraction(1, 20), enough=7) == 7
+    assert most_wrong_guesses(frame, tolerance, 5, Fraction(1, 20)) == 5
+    assert most_wrong_guesses(frame, tolerance, 5, Fraction(99, 1000)) is None
+    assert most_wrong_guesses(machine(20).frame, tolerance, 1, Fraction(0)) is None
+
+
+def test_the_first_grid_is_the_one_that_the_machine_uses() -> None:
+    made = machine(10**5)
+    assert first_step(made.frame, made.tolerance) == 1 / 6
+    half = np.array([0, 2] * 50_000, dtype=np.uint16)
+    reply, _ = made.step(made.start(BITS), half, Fraction(1), BITS)
+    assert reply.value in {Fraction(2 * i + 1, 12) for i in range(6)}
+    assert first_step(machine(20).frame, Fraction(1, 10)) is None

@@ -15,8 +15,8 @@ from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.concentration import hoeffding_width
 
-_SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
-_MOST_CELLS = 10**6
+SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
+MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,22 @@ class GuessAndCheck:
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
     price: ClassVar[int] = 1
+    START: ClassVar[State] = {"asked": 0, "failed": 0, "answers": "1"}
 
     def start(self, bits: Bits) -> State:
-        return {"asked": 0, "failed": 0, "answers": "1"}
+        return dict(self.START)
 
     def left(self, state: State) -> int | None:
         return None if self.refusal(state) is None else 0
 
     def refusal(self, state: State) -> str | None:
-        if self._cells(state) is None:
+        if self.cells(state) is None:
             return f"after {state['failed']:,} wrong guesses the items promise no more within the tolerance"
         return None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
         assert guess is not None
-        cells = self._cells(state)
+        cells = self.cells(state)
         assert cells is not None
         exact = Fraction(total(values), self.frame.whole)
         after = {**state, "asked": state["asked"] + 1}
@@ -67,13 +68,13 @@ class GuessAndCheck:
         )
         return Fraction(hoeffding_width(self.frame.items, share)) + self.frame.rounding
 
-    def _cells(self, state: State) -> int | None:
+    def cells(self, state: State) -> int | None:
         """The fewest equal cells whose middles are near enough; None if none are."""
         room = self.tolerance - self._stray(state)
         if room <= 0:
             return None
         cells = math.ceil(1 / (2 * room))
-        return cells if cells <= _MOST_CELLS else None
+        return cells if cells <= MOST_CELLS else None
 
     def settings(self) -> dict[str, str | int]:
         return {}
@@ -89,4 +90,4 @@ def question_failure(failure: Fraction, asked: int, failed: int, answers: int) -
 
 
 def _share(x: int) -> Fraction:
-    return _SERIES / (x + 1) ** 2
+    return SERIES / (x + 1) ** 2

@@ -26,11 +26,13 @@ from adyton.noise import Bits
 from adyton.validity.hinge import LARGEST_MU, stability_width
 from adyton.validity.outward import SAFE, whole
 from adyton.validity.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
-from adyton.validity.search import largest, least
+from adyton.validity.search import largest, largest_near, least
 
 _MOST_QUESTIONS = 10**12
 _STEPS = 20
 _AROUND = (0.85, 0.93, 1.0, 1.08)
+_FEW = 32  # with more overfits than these the quick search for a scale is exact enough
+_GROWTH = 3.3  # as a fourth root, and logarithms grow too
 _HALF = 0.5
 
 
@@ -150,7 +152,7 @@ def noise_part(overfits: int, questions: int, threshold: int, scale: float, fail
 def plan_thresholdout(
     frame: Frame, tolerance: Fraction, questions: int, threshold: Fraction | None = None
 ) -> Thresholdout | None:
-    """The most overfits that are certified within ``tolerance``, for so many questions; None: not even one.
+    """About the most overfits that are certified within ``tolerance`` for so many questions; None: not one.
 
     ``threshold`` is half the tolerance unless given.
     """
@@ -160,18 +162,29 @@ def plan_thresholdout(
     t = tolerance / 2 if threshold is None else threshold
     steps = math.floor(t * frame.whole)
 
+    def width(overfits: int) -> float:
+        return width_of(frame, overfits, questions, steps, best(overfits))
+
     def best(overfits: int) -> float:
         near = _near_scale(frame, overfits, questions)
+        if overfits > _FEW:
+            return near
         return min(
             (near * factor for factor in _AROUND),
             key=lambda s: width_of(frame, overfits, questions, steps, s),
         )
 
-    def fits(overfits: int) -> bool:
-        return width_of(frame, overfits, questions, steps, best(overfits)) <= tolerance
-
-    found = largest(fits, MOST_RELEASES // 2)
+    most = min(questions, MOST_RELEASES // 2)
+    found = largest_near(lambda overfits: width(overfits) <= tolerance, _guess(width(1), t, tolerance), most)
     return Thresholdout(frame, found, questions, steps, best(found)) if found else None
+
+
+def _guess(width: float, threshold: Fraction, tolerance: Fraction) -> int:
+    """About how many overfits fit if one has this ``width``: what exceeds the threshold grows slowly."""
+    room, one = float(tolerance - threshold), width - float(threshold)
+    if room <= 0 or not 0 < one < math.inf:
+        return 1
+    return max(1, int(min(math.pow(room / one, _GROWTH), _MOST_QUESTIONS)))
 
 
 def _near_scale(frame: Frame, overfits: int, questions: int) -> float:

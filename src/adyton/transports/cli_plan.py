@@ -54,8 +54,10 @@ class _Plan(Shown):
     """A plan as a table and as JSON."""
 
     def __init__(self, plan: Any) -> None:
+        from adyton.lab.holdout_plans import special_methods
+
         self._plan = plan
-        self._special = _special(plan)
+        self._special = special_methods(plan)
 
     def to_json(self) -> dict[str, Any]:
         general = self._plan.to_json()
@@ -75,7 +77,7 @@ class _Plan(Shown):
             )
             for option in plan.options
         )
-        rows += tuple((s.method, _number(s.questions), _number(s.scale), s.theorem) for s in self._special)
+        rows += tuple((s.method, _number(s.value), _number(s.scale), s.theorem) for s in self._special)
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
         limit = plan.attack_limit()
         if limit is not None:
@@ -85,15 +87,6 @@ class _Plan(Shown):
         notes += [f"{special.method}: if {special.applies}." for special in self._special]
         title = f"Given {facts}, confidence {given['confidence']:g}"
         return Sheet(title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
-
-
-def _special(plan: Any) -> list[Any]:
-    """The methods that need more than a table: only where rows and a tolerance are given."""
-    if plan.wanted != "questions":
-        return []
-    from adyton.lab.holdout_plans import special_methods
-
-    return special_methods(plan.rows, plan.tolerance, 1 - plan.confidence)
 
 
 def _number(value: float | None) -> str:
