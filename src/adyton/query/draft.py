@@ -30,6 +30,7 @@ from adyton.query.nodes import (
     SumOfPersons,
     Variance,
 )
+from adyton.query.scope import is_declared
 from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
@@ -138,17 +139,20 @@ class Draft:
         return self.numbers
 
 
-def question_of(asked: str | Draft | Question, table: Table) -> Question:
-    """The question about ``table``, however it was asked: as SQL, as a draft, or ready."""
+def question_of(asked: str | Draft | Question, table: Table, *further: Table) -> Question:
+    """The question about ``table``, however it was asked: as SQL, as a draft, or ready.
+
+    SQL and ready questions may also be about ``further`` private tables, joined or not.
+    """
     match asked:
         case str():
             from adyton.query.sql import parse
 
-            return parse(asked, table)
+            return parse(asked, table, *further)
         case Draft():
             return asked.on(table)
         case Question():
-            if asked.table != table:
+            if not is_declared(asked.table, (table, *further)):
                 raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
             return asked
         case _:

@@ -7,7 +7,7 @@ joined alone, so the same tables joined again have the same columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from adyton.errors import InvalidRequest
@@ -39,6 +39,17 @@ def joined(tables: tuple[Table, ...], links: tuple[Link, ...] = ()) -> Table:
         first.person,
         join=join,
     )
+
+
+def is_declared(table: Table, tables: Sequence[Table]) -> bool:
+    """Whether ``table`` is one of ``tables``, or joined from them and their public tables."""
+    join = table.join
+    if join is None:
+        return table in tables
+    public = {(one.name, dimension.name): dimension for one in tables for dimension in one.dimensions}
+    known = all(public.get((link.table, link.dimension.name)) == link.dimension for link in join.links)
+    in_order = join.tables == tuple(one for one in tables if one in join.tables)
+    return known and in_order and table == joined(join.tables, join.links)
 
 
 def private_part(table: Table) -> Table:
