@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adyton.curator.curator import Curator
 from adyton.engines.base import Engine
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.joining import Joined, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
+from adyton.engines.several import Engines
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest
 from adyton.ledger import Header, Ledger, LedgerOnDemand, MemoryLedger
+from adyton.privacy import PrivacyUnit
+from adyton.schema import Table
 from adyton.study import Study, read_study
 
 
@@ -19,29 +24,83 @@ def open_study(study: str | Path | Study, *, data: Any = None, ledger: Ledger | 
     """A curator for a study file, or for a Study made in Python.
 
     ``data`` takes the place of the study's source: a pandas, polars or Arrow table, a Spark frame, the path
-    of a file, or postgresql://HOST/DATABASE/TABLE.  The ledger is the file beside the study file; a Study
-    without a file gets one that lasts as long as the process.
+    of a file, or postgresql://HOST/DATABASE/TABLE; for a study with several private tables, a dict of them by
+    name.  The ledger is the file beside the study file; a Study without a file gets one that lasts as long as
+    the process.
     """
     known = study if isinstance(study, Study) else read_study(study)
-    source = known.source if data is None else data
-    if source is None:
-        raise InvalidRequest("this study has no source: give data = a table or the path of a file")
-    return Curator(known, _engine_for(known, source), ledger or _ledger_of(known))
+    sources = _sources(known, data)
+    return Curator(known, _engine_of(known, sources), ledger or _ledger_of(known))
 
 
-def _engine_for(study: Study, source: Any) -> Engine:
+def _sources(study: Study, data: Any) -> dict[str, Any]:
+    """Where each private table lies, by its name."""
+    declared = {study.table.name: study.source, **{one.table.name: one.source for one in study.further}}
+    given = data if isinstance(data, dict) else {study.table.name: data}
+    unknown = next((name for name in given if name not in declared), None)
+    if unknown is not None:
+        raise InvalidRequest(f"data has no table {unknown!r} to fill; there are: {', '.join(declared)}")
+    sources = {name: declared[name] if given.get(name) is None else given[name] for name in declared}
+    missing = next((name for name, source in sources.items() if source is None), None)
+    if missing is not None:
+        which = f" for table {missing!r}" if study.further else ""
+        raise InvalidRequest(f"this study has no source{which}: give data = a table or the path of a file")
+    return sources
+
+
+def _engine_of(study: Study, sources: dict[str, Any]) -> Engine:
+    if not study.further:
+        return _engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint)
+
+    def make(table: Table, unit: PrivacyUnit) -> Engine:
+        if table.join is None:
+            return _engine_for(table, unit, sources[table.name], study.fingerprint)
+        members = (Member(one, study.unit_of(one), sources[one.name]) for one in table.join.tables)
+        return _engine_for(table, unit, Joined(tuple(members)), study.fingerprint)
+
+    return Engines(study.table, study.unit_of, make)
+
+
+def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str) -> Engine:
     """The engine that lives where the data lives."""
+    if isinstance(source, Joined):
+        return _joining_engine_for(table, unit, source, salt)
+    match _kind_of(source):
+        case "postgres":
+            return PostgresEngine(table, unit, source, salt)
+        case "spark":
+            return SparkEngine(table, unit, source, salt)
+        case _:
+            return DuckDBEngine(table, unit, _path_or_table(source), salt)
+
+
+def _joining_engine_for(table: Table, unit: PrivacyUnit, source: Joined, salt: str) -> Engine:
+    kinds = {_kind_of(member.source) for member in source.members}
+    if len(kinds) > 1:
+        raise InvalidRequest("tables are joined where they lie: all in Postgres, in Spark, or in files")
+    match kinds.pop():
+        case "postgres":
+            return PostgresEngine(table, unit, source, salt)
+        case "spark":
+            return SparkEngine(table, unit, source, salt)
+        case _:
+            members = (replace(one, source=_path_or_table(one.source)) for one in source.members)
+            return DuckDBEngine(table, unit, Joined(tuple(members)), salt)
+
+
+def _kind_of(source: Any) -> Literal["postgres", "spark", "duckdb"]:
     if isinstance(source, str) and source.startswith(SCHEMES):
-        return PostgresEngine(study.table, study.unit, source, study.fingerprint)
+        return "postgres"
     if isinstance(source, str) and "://" in source:
         raise InvalidRequest(
             f"no engine reads addresses that begin with {source.partition('://')[0]}://; "
             f"known: {', '.join(SCHEMES)}"
         )
-    if is_spark_frame(source):
-        return SparkEngine(study.table, study.unit, source, study.fingerprint)
-    path_or_table = Path(source) if isinstance(source, str) else source
-    return DuckDBEngine(study.table, study.unit, path_or_table, study.fingerprint)
+    return "spark" if is_spark_frame(source) else "duckdb"
+
+
+def _path_or_table(source: Any) -> Any:
+    return Path(source) if isinstance(source, str) else source
 
 
 def _ledger_of(study: Study) -> Ledger:
