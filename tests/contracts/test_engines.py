@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import os
-import shutil
+import random
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -19,7 +18,7 @@ from hypothesis import given, settings
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
-from adyton.engines.spark import SparkEngine
+from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
@@ -57,7 +56,9 @@ def _rescaled(value: Any) -> Any:
 class TestDuckDB(EngineContract):
     @pytest.fixture
     def make_engine(self) -> Any:
-        return lambda table, unit, source, salt: DuckDBEngine(table, unit, arrow_table(source), salt)
+        return lambda table, unit, source, salt, **limits: DuckDBEngine(
+            table, unit, arrow_table(source), salt, **limits
+        )
 
     def test_limits_are_set(self) -> None:
         engine = DuckDBEngine(PEOPLE, ROWS, arrow_table(SOME), memory_limit="100MB", threads=1)
@@ -67,6 +68,45 @@ class TestDuckDB(EngineContract):
         ).fetchall()
         engine.close()
         assert shown == [("95.3 MiB", 1)]
+
+    def test_an_endless_question_is_interrupted_and_the_next_one_is_not(self, opened: Any) -> None:
+        engine = opened(PEOPLE, SOME)
+        engine._time = TimeLimit(0.2)
+        with pytest.raises(TimeoutError):
+            engine._run("SELECT sum(a.i * b.i % 7) FROM range(10000000) a(i), range(10000000) b(i)")
+        engine._time = TimeLimit(600)
+        assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+
+    def test_a_question_that_takes_too_long_is_opaque_and_the_charge_stands(self) -> None:
+        study = Study(PEOPLE, ROWS, Guarantee(Fraction(50), Fraction(1, 10**9)))
+        with adyton.open(study, data=arrow_table(SOME)) as curator:
+            curator._engine._time = TimeLimit(1e-9)  # type: ignore[attr-defined]
+            with pytest.raises(EngineFailed) as caught:
+                curator.ask("SELECT COUNT(*) FROM people", scale=1)
+            assert caught.value.__cause__ is None
+            assert "seconds" not in str(caught.value)
+            assert len(curator.receipts()) == 1
+            curator._engine._time = TimeLimit(600)  # type: ignore[attr-defined]
+            curator.ask("SELECT SUM(age) FROM people", scale=100)
+
+    def test_what_does_not_fit_into_memory_is_not_written_to_a_disk(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Unless the owner says where."""
+        monkeypatch.chdir(tmp_path)
+        rng = random.Random(3)
+        many = pa.table({"age": pa.array(rng.choices(range(120), k=3_000_000), pa.int64())})
+        table = Table("t", (AGE,))
+        with pytest.raises(InvalidRequest, match="needs more memory than allowed") as caught:
+            DuckDBEngine(table, ROWS, many, memory_limit="5MB", threads=1).prepare()
+        assert caught.value.__cause__ is None
+        assert list(tmp_path.iterdir()) == []
+        engine = DuckDBEngine(
+            table, ROWS, many, memory_limit="5MB", threads=1, temp_directory=str(tmp_path / "own")
+        )
+        engine.prepare()
+        assert [path.name for path in tmp_path.iterdir()] == ["own"]
+        engine.close()
 
 
 # Postgres ---------------------------------------------------------------------------------------------------
@@ -133,8 +173,8 @@ class TestPostgres(EngineContract):
 
     @pytest.fixture
     def make_engine(self, postgres: str, store: Callable[[Source], str]) -> Any:
-        return lambda table, unit, source, salt: PostgresEngine(
-            table, unit, _address(postgres, store(source)), salt
+        return lambda table, unit, source, salt, **limits: PostgresEngine(
+            table, unit, _address(postgres, store(source)), salt, **limits
         )
 
     @pytest.fixture
@@ -224,19 +264,26 @@ class TestPostgres(EngineContract):
             assert caught.value.__cause__ is None
             assert "canary" not in str(caught.value)
 
-    def test_a_slow_question_fails_and_the_next_one_does_not(self, given_table: Callable[[str], str]) -> None:
-        import psycopg
+    def test_an_endless_question_is_cancelled_and_the_next_one_is_not(self, opened: Any) -> None:
+        """By the server: its own limit is the one that ends this."""
+        engine = opened(PEOPLE, SOME)
+        engine._connection.execute("SET statement_timeout = '200ms'")
+        engine._time = TimeLimit(0.2)
+        with pytest.raises(TimeoutError):
+            engine._run("SELECT count(*) FROM generate_series(1, 1000000000000000) i")
+        engine._time = TimeLimit(600)
+        assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
 
-        address = given_table("SELECT i % 100 AS age FROM generate_series(1, 300000) i")
-        table = Table("given", (AGE,))
-        readings = readings_of(Question(table, (("s", Sum(ValueOf(AGE))),)), ROWS)
-        engine = PostgresEngine(table, ROWS, address, timeout=0.001)
+    def test_limits_are_set(self, given_table: Callable[[str], str]) -> None:
+        engine = PostgresEngine(
+            Table("given", (AGE,)), ROWS, given_table("SELECT 30 AS age"), timeout=7.0001, work_mem="5MB"
+        )
         engine.prepare()
-        with pytest.raises(psycopg.errors.QueryCanceled):
-            engine.exact(readings)
-        engine._connection.execute("SET statement_timeout = '60s'")
-        assert engine.exact(readings) == [[[sum(i % 100 for i in range(300_000))]]]
+        shown = engine._connection.execute(
+            "SELECT current_setting('statement_timeout'), current_setting('work_mem')"
+        ).fetchall()
         engine.close()
+        assert shown == [("7001ms", "5MB")]
 
     def test_a_failing_engine_is_opaque_and_the_charge_stands(
         self, given_table: Callable[[str], str]
@@ -304,85 +351,6 @@ class TestPostgres(EngineContract):
             "CREATE OR REPLACE FUNCTION public.sum_trap(a int, b bigint) RETURNS bool LANGUAGE sql AS 'SELECT true'"
         )
         assert self.total(given_table("SELECT 30 AS age"), AGE) == 30
-
-
-# Spark ------------------------------------------------------------------------------------------------------
-
-SPARK = {
-    "integer": "bigint",
-    "float": "double",
-    "decimal": "decimal(38, 10)",
-    "boolean": "boolean",
-    "text": "string",
-    "date": "date",
-    "timestamp": "timestamp_ntz",
-    "instant": "timestamp",
-}
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    pytest.importorskip("pyspark", reason="pyspark is not installed (pip install 'adyton[spark]')")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java 17 (apt-get install default-jre-headless)")
-    from pyspark.sql import SparkSession
-
-    session = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.codegen.wholeStage", "false")  # many small questions: compiling takes longer
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        .config("spark.sql.session.timeZone", "America/New_York")  # days must be days in UTC all the same
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-
-
-class TestSpark(EngineContract):
-    @pytest.fixture
-    def frame(self, spark: Any) -> Callable[[Source], Any]:
-        def frame(source: Source) -> Any:
-            from pyspark.sql.types import StructField, StructType, _parse_datatype_string
-
-            fields = [StructField(c.name, _parse_datatype_string(SPARK[c.kind])) for c in source]
-            rows = list(zip(*(c.values for c in source), strict=True))
-            return spark.createDataFrame(rows, StructType(fields))
-
-        return frame
-
-    @pytest.fixture
-    def make_engine(self, frame: Callable[[Source], Any]) -> Any:
-        return lambda table, unit, source, salt: SparkEngine(table, unit, frame(source), salt)
-
-    def test_nothing_of_ours_is_left_in_the_session(self, spark: Any, frame: Callable[[Source], Any]) -> None:
-        engine = SparkEngine(PEOPLE, ROWS, frame(SOME))
-        engine.prepare()
-        assert len(spark.sql("SHOW TABLES").collect()) == 2
-        assert {kind for _, kind in engine._cached.dtypes} <= {"bigint", "int", "boolean"}
-        engine.close()
-        assert spark.sql("SHOW TABLES").collect() == []
-
-    def test_a_nested_column_is_refused(self, spark: Any) -> None:
-        engine = SparkEngine(Table("t", (AGE,)), ROWS, spark.sql("SELECT array(1) AS age"))
-        with pytest.raises(InvalidRequest, match="has type array<int>, which holds no single value"):
-            engine.prepare()
-
-    def test_a_frame_that_fails_is_refused_without_its_values(self, spark: Any) -> None:
-        failing = spark.sql("SELECT CAST(x AS INT) AS age FROM (VALUES ('canary')) AS t(x)")
-        with pytest.raises(InvalidRequest, match="cannot be read: Spark says") as caught:
-            SparkEngine(Table("t", (AGE,)), ROWS, failing).prepare()
-        assert "canary" not in str(caught.value)
-        assert caught.value.__cause__ is None
-
-    def test_a_frame_is_data_for_a_study(self, frame: Callable[[Source], Any]) -> None:
-        limit = Guarantee(Fraction(50), Fraction(1, 10**9))
-        with adyton.open(Study(PEOPLE, ROWS, limit), data=frame(SOME)) as curator:
-            assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 7) < 20
 
 
 @pytest.mark.parametrize(

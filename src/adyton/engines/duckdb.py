@@ -20,6 +20,7 @@ from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_liter
 from adyton.engines.joining import Joined, Loading, Opened
 from adyton.engines.loading import Origin, check_size
 from adyton.engines.scan import Units
+from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
@@ -34,16 +35,22 @@ _LOCKED = (
     "SET lock_configuration = true",
 )
 
+# DuckDB would write what does not fit into memory, in clear, to a folder ``.tmp`` of whoever started us.
+_MEMORY_ONLY = ""
+
 
 class DuckDBLimits(TypedDict, total=False):
     memory_limit: str
     threads: int
+    temp_directory: str
 
 
 class DuckDBEngine:
     """Answers from a Parquet or CSV file, or from a pandas, polars or Arrow table.
 
-    ``limits`` are DuckDB's own: ``memory_limit`` (four fifths of the machine unless given) and ``threads``.
+    ``timeout`` is in seconds for one scan.  ``limits`` are DuckDB's own: ``memory_limit`` (four fifths of
+    the machine unless given), ``threads``, and ``temp_directory``, a folder for what does not fit into memory
+    (none unless given: then it fails).
     """
 
     def __init__(
@@ -52,11 +59,13 @@ class DuckDBEngine:
         unit: PrivacyUnit,
         source: Path | Any,
         salt: str = "",
+        *,
+        timeout: float = SECONDS,
         **limits: Unpack[DuckDBLimits],
     ) -> None:
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         self._loading = Loading(table, unit, source, places, salt)
-        self._limits = limits
+        self._time, self._limits = TimeLimit(timeout), limits
         self._units = Units("units", places, DuckDBDialect(), unit.rows, salt)
         self._connection: Any = None
         self._lock = threading.Lock()
@@ -67,9 +76,12 @@ class DuckDBEngine:
                 return
             connection = _connect()
             try:
-                self._load(connection)
-            except BaseException:
+                with self._time.on(connection.interrupt, SECONDS_TO_LOAD):
+                    self._load(connection)
+            except BaseException as error:
                 connection.close()
+                if isinstance(error, TimeoutError):
+                    raise InvalidRequest(f"{_named(self._loading.source)} cannot be read: {error}") from None
                 raise
             self._connection = connection
 
@@ -80,18 +92,19 @@ class DuckDBEngine:
         return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
+        self._time.close()
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._lock, self._time.on(self._connection.interrupt):
             rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows
 
     def _load(self, connection: Any) -> None:
-        for option, value in self._limits.items():
+        for option, value in ({"temp_directory": _MEMORY_ONLY} | self._limits).items():
             connection.execute(f"SET {option} = {text_literal(str(value))}")
         loading = self._loading
         with contextlib.ExitStack() as sources:
@@ -182,9 +195,15 @@ def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
     """Loading errors may quote values, so only the kind of source is named."""
     import duckdb
 
-    name = repr(source.name) if isinstance(source, Path) else f"the given {type(source).__name__}"
-    name = "one of the joined sources" if isinstance(source, Joined) else name
     try:
         return connection.execute(statement).fetchall()
+    except duckdb.OutOfMemoryException:
+        raise InvalidRequest(f"{_named(source)} cannot be read: it needs more memory than allowed") from None
     except duckdb.Error:
-        raise InvalidRequest(f"{name} cannot be read: it is damaged, or not a table") from None
+        raise InvalidRequest(f"{_named(source)} cannot be read: it is damaged, or not a table") from None
+
+
+def _named(source: Path | Joined | Any) -> str:
+    if isinstance(source, Joined):
+        return "one of the joined sources"
+    return repr(source.name) if isinstance(source, Path) else f"the given {type(source).__name__}"

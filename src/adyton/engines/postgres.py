@@ -6,6 +6,7 @@ read once, in one transaction that sees one state of it; afterwards the session 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +20,15 @@ from adyton.engines.joining import Joined, Loading, Opened
 from adyton.engines.loading import Origin, check_size
 from adyton.engines.postgres_sql import DAY_FUNCTION, KINDS, NUMBER_FUNCTION, PostgresDialect
 from adyton.engines.scan import Units
+from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading
 
 SCHEMES = ("postgresql://", "postgres://")
-_SECONDS_TO_CONNECT = 10
-_SECONDS_TO_LOAD = 3600
+# A server that is gone is noticed within two minutes; an address may name other values.
+_PATIENCE = {"connect_timeout": 10, "keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 6}
 
 # Operators and functions come from Postgres itself, whatever other schemas define under the same names.
 _SESSION = (
@@ -36,7 +38,7 @@ _SESSION = (
     "SET TimeZone = 'UTC'",
     "SET DateStyle = 'ISO, YMD'",
     "SET extra_float_digits = 1",
-    f"SET statement_timeout = '{_SECONDS_TO_LOAD}s'",
+    f"SET statement_timeout = '{SECONDS_TO_LOAD:.0f}s'",
     "SET lock_timeout = '30s'",
 )
 
@@ -77,13 +79,25 @@ class Address:
 
 
 class PostgresEngine:
-    """Answers from one table or view of a Postgres database; ``timeout`` is in seconds for one question."""
+    """Answers from one table or view of a Postgres database.
+
+    ``timeout`` is in seconds for one scan, ``work_mem`` what one sort or one table of groups may take before
+    it goes to the server's disk.
+    """
 
     def __init__(
-        self, table: Table, unit: PrivacyUnit, address: str | Joined, salt: str = "", *, timeout: float = 600
+        self,
+        table: Table,
+        unit: PrivacyUnit,
+        address: str | Joined,
+        salt: str = "",
+        *,
+        timeout: float = SECONDS,
+        work_mem: str = "64MB",
     ) -> None:
+        self._time, self._work_mem = TimeLimit(timeout), work_mem
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading, self._timeout = Loading(table, unit, address, places, salt), timeout
+        self._loading = Loading(table, unit, address, places, salt)
         self._addresses = [Address.parse(one.source, one.table.name) for one in self._loading.members]
         if len({address.server for address in self._addresses}) > 1:
             raise InvalidRequest("tables in Postgres are joined where they lie: put both in one database")
@@ -117,7 +131,8 @@ class PostgresEngine:
                 self._connection = None
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._lock:
+        """The server interrupts by itself: from here it might hit the next question."""
+        with self._lock, self._time.on(None):
             rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows
 
@@ -127,11 +142,12 @@ class PostgresEngine:
         try:
             for statement in (*_SESSION, NUMBER_FUNCTION, DAY_FUNCTION):
                 connection.execute(statement)
+            connection.execute("SELECT set_config('work_mem', %s, false)", (self._work_mem,))
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 self._make_units(connection)
             connection.execute("ANALYZE pg_temp.units")
-            connection.execute(f"SET statement_timeout = {round(self._timeout * 1000)}")
+            connection.execute(f"SET statement_timeout = {math.ceil(self._time.seconds * 1000)}")
             connection.execute("SET default_transaction_read_only = on")
         except psycopg.Error as error:  # the server's own words may quote a value
             named = " or ".join(repr(f"{one.schema}.{one.table}") for one in self._addresses)
@@ -167,9 +183,8 @@ def _connect(address: Address) -> Any:
     except ImportError:
         raise InvalidRequest("data in Postgres needs: pip install 'adyton[postgres]'") from None
     try:
-        return psycopg.connect(
-            address.server, autocommit=True, connect_timeout=_SECONDS_TO_CONNECT, prepare_threshold=None
-        )
+        words: dict[str, Any] = _PATIENCE | psycopg.conninfo.conninfo_to_dict(address.server)
+        return psycopg.connect(**words, autocommit=True, prepare_threshold=None)
     except psycopg.Error:
         raise InvalidRequest(
             "the database cannot be reached, or does not let us in: check the address and the role"

@@ -5,9 +5,10 @@ Frames are known by what they can do, so pyspark is never imported here, and bot
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from adyton.engines.joining import Loading, Opened
 from adyton.engines.loading import Origin, check_size
 from adyton.engines.scan import Units
 from adyton.engines.spark_sql import SparkDialect, kind_of
+from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
@@ -28,9 +30,15 @@ def is_spark_frame(source: object) -> bool:
 
 
 class SparkEngine:
-    """Answers from a Spark frame.  Views of its session, with random names, are ours until ``close``."""
+    """Answers from a Spark frame.  Views of its session, with random names, are ours until ``close``.
 
-    def __init__(self, table: Table, unit: PrivacyUnit, frame: Any, salt: str = "") -> None:
+    ``timeout`` is in seconds for one scan.
+    """
+
+    def __init__(
+        self, table: Table, unit: PrivacyUnit, frame: Any, salt: str = "", *, timeout: float = SECONDS
+    ) -> None:
+        self._time = TimeLimit(timeout)
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         self._loading = Loading(table, unit, frame, places, salt)
         self._frames = [member.source for member in self._loading.members]
@@ -52,6 +60,7 @@ class SparkEngine:
         return found_from(self._units, self._run, readings)
 
     def close(self) -> None:
+        self._time.close()
         with self._lock:
             if self._cached is not None:
                 self._cached.unpersist()
@@ -59,13 +68,31 @@ class SparkEngine:
                 self._drop()
 
     def _run(self, sql: str) -> list[Any]:
-        rows: list[Any] = self._sql(sql).collect()
+        with self._within(None):
+            rows: list[Any] = self._sql(sql).collect()
         return rows
+
+    @contextlib.contextmanager
+    def _within(self, seconds: float | None) -> Iterator[None]:
+        """Jobs that this thread starts carry a tag, by which they are cancelled when their time is up."""
+        tag, session = f"adyton_{secrets.token_hex(8)}", self._frames[0].sparkSession
+        if hasattr(session, "sparkContext"):  # classic: the session's own tags are known to one thread only
+            context = session.sparkContext
+            add, remove, cancel = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+        else:
+            add, remove, cancel = session.addTag, session.removeTag, session.interruptTag
+        add(tag)
+        try:
+            with self._time.on(lambda: cancel(tag), seconds):
+                yield
+        finally:
+            remove(tag)
 
     def _load(self) -> Any:
         try:
             opened = [_opened(frame, view) for frame, view in zip(self._frames, self._views, strict=True)]
-            return self._make_units(opened)
+            with self._within(SECONDS_TO_LOAD):
+                return self._make_units(opened)
         except InvalidRequest:
             self._drop()
             raise

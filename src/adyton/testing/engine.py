@@ -5,7 +5,7 @@ pytest.register_assert_rewrite("adyton.testing.engine")   # in conftest.py: read
 class TestMyEngine(EngineContract):
     @pytest.fixture
     def make_engine(self):
-        return lambda table, unit, source, salt: MyEngine(...)    # not yet prepared
+        return lambda table, unit, source, salt, **limits: MyEngine(..., **limits)    # not yet prepared
 
 A source is a tuple of ``SourceColumn``: store it in your engine's own types.  What must come out is computed
 by a plain loop over the rows (``engine_reference``), so an engine that passes gives the same integers, bit
@@ -38,6 +38,7 @@ from adyton.testing.engine_cases import (
     SOME,
 )
 from adyton.testing.engine_keys import KeysContract
+from adyton.testing.engine_limits import LimitsContract
 from adyton.testing.engine_loading import LoadingContract
 from adyton.testing.engine_persons import PersonsContract
 from adyton.testing.engine_questions import QuestionsContract
@@ -46,7 +47,9 @@ from adyton.testing.engine_reference import Source, SourceColumn, expected
 from adyton.testing.engine_setup import AnyEngine, MakeEngine, Open
 
 
-class EngineContract(QuestionsContract, LoadingContract, PersonsContract, KeysContract, RandomContract):
+class EngineContract(
+    QuestionsContract, LoadingContract, PersonsContract, KeysContract, RandomContract, LimitsContract
+):
     """Subclass it and supply ``make_engine``."""
 
     @pytest.fixture

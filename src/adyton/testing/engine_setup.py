@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from adyton.privacy import PrivacyUnit
-from adyton.schema import CategoryColumn, Table
+from adyton.schema import CategoryColumn
 from adyton.sensitivity import Reading
-from adyton.testing.engine_values import Source, SourceColumn
+from adyton.testing.engine_values import SourceColumn
 
 
 class AnyEngine(Protocol):
@@ -18,7 +17,7 @@ class AnyEngine(Protocol):
     def close(self) -> None: ...
 
 
-MakeEngine = Callable[[Table, PrivacyUnit, Source, str], AnyEngine]
+MakeEngine = Callable[..., AnyEngine]  # table, unit, source, salt, and limits as keywords -> a new engine
 Open = Callable[..., AnyEngine]  # table, source, unit, salt -> a prepared engine
 
 

@@ -1,0 +1,134 @@
+"""The Spark engine keeps the contract, on classic frames and on those of Spark Connect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import adyton
+from adyton.engines.spark import SparkEngine
+from adyton.engines.time_limit import TimeLimit
+from adyton.errors import EngineFailed, InvalidRequest
+from adyton.privacy import Guarantee
+from adyton.query.nodes import Count, Question
+from adyton.schema import Table
+from adyton.sensitivity import readings_of
+from adyton.study import Study
+from adyton.testing.engine import EngineContract
+from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
+from adyton.testing.engine_reference import Source
+from spark_session import MARKS, connect_session, skip_without_spark, spark_session
+
+pytestmark = MARKS
+
+SPARK = {
+    "integer": "bigint",
+    "float": "double",
+    "decimal": "decimal(38, 10)",
+    "boolean": "boolean",
+    "text": "string",
+    "date": "date",
+    "timestamp": "timestamp_ntz",
+    "instant": "timestamp",
+}
+ENDLESS = "SELECT sum(id) FROM range(1000000000000000)"
+LIMIT = Guarantee(Fraction(50), Fraction(1, 10**9))
+
+
+@pytest.fixture(scope="session")
+def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    skip_without_spark()
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def connect(classic: Any) -> Iterator[Any]:
+    with connect_session(classic) as session:
+        yield session
+
+
+class SparkContract(EngineContract):
+    @pytest.fixture
+    def spark(self) -> Any:
+        raise NotImplementedError("the session")
+
+    @pytest.fixture
+    def frame(self, spark: Any) -> Callable[[Source], Any]:
+        def frame(source: Source) -> Any:
+            from pyspark.sql.types import DataType, StructField, StructType
+
+            fields = [StructField(c.name, DataType.fromDDL(SPARK[c.kind])) for c in source]
+            rows = list(zip(*(c.values for c in source), strict=True))
+            return spark.createDataFrame(rows, StructType(fields))
+
+        return frame
+
+    @pytest.fixture
+    def make_engine(self, frame: Callable[[Source], Any]) -> Any:
+        return lambda table, unit, source, salt, **limits: SparkEngine(
+            table, unit, frame(source), salt, **limits
+        )
+
+    def test_nothing_of_ours_is_left_in_the_session(self, spark: Any, frame: Callable[[Source], Any]) -> None:
+        engine = SparkEngine(PEOPLE, ROWS, frame(SOME))
+        engine.prepare()
+        assert len(spark.sql("SHOW TABLES").collect()) == 2
+        assert {kind for _, kind in engine._cached.dtypes} <= {"bigint", "int", "boolean"}
+        engine.close()
+        assert spark.sql("SHOW TABLES").collect() == []
+
+    def test_a_nested_column_is_refused(self, spark: Any) -> None:
+        engine = SparkEngine(Table("t", (AGE,)), ROWS, spark.sql("SELECT array(1) AS age"))
+        with pytest.raises(InvalidRequest, match="has type array<int>, which holds no single value"):
+            engine.prepare()
+
+    def test_a_frame_that_fails_is_refused_without_its_values(self, spark: Any) -> None:
+        failing = spark.sql("SELECT CAST(x AS INT) AS age FROM (VALUES ('canary')) AS t(x)")
+        with pytest.raises(InvalidRequest, match="cannot be read: Spark says") as caught:
+            SparkEngine(Table("t", (AGE,)), ROWS, failing).prepare()
+        assert "canary" not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+    def test_a_frame_is_data_for_a_study(self, frame: Callable[[Source], Any]) -> None:
+        with adyton.open(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME)) as curator:
+            assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 7) < 20
+
+    def test_an_endless_question_is_cancelled_and_the_next_one_is_not(self, opened: Any) -> None:
+        engine = opened(PEOPLE, SOME)
+        engine._time = TimeLimit(0.2)
+        with pytest.raises(TimeoutError):
+            engine._run(ENDLESS)
+        engine._time = TimeLimit(600)
+        assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
+
+    def test_a_failing_engine_is_opaque_and_the_charge_stands(self, frame: Callable[[Source], Any]) -> None:
+        with adyton.open(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME)) as curator:
+            curator._engine._time = TimeLimit(1e-9)  # type: ignore[attr-defined]
+            with pytest.raises(EngineFailed) as caught:
+                curator.ask("SELECT COUNT(*) FROM people", scale=1)
+            assert "seconds" not in str(caught.value)
+            assert len(curator.receipts()) == 1
+
+
+class TestClassic(SparkContract):
+    @pytest.fixture
+    def spark(self, classic: Any) -> Any:
+        return classic
+
+    def test_the_tags_of_questions_do_not_pile_up(self, opened: Any, classic: Any) -> None:
+        opened(PEOPLE, SOME).exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS))
+        assert set(classic.sparkContext.getJobTags()) == set()
+
+
+class TestConnect(SparkContract):
+    @pytest.fixture
+    def spark(self, connect: Any) -> Any:
+        return connect
+
+    def test_the_tags_of_questions_do_not_pile_up(self, opened: Any, connect: Any) -> None:
+        opened(PEOPLE, SOME).exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS))
+        assert connect.getTags() == set()

@@ -1,0 +1,81 @@
+"""One Spark for the tests of a process: a local one, which also serves Spark Connect, stopped by its own pid."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE = 60.0
+# Many small jobs and a short life: the first compiler and the simplest collector are the quickest.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+# Spark tests stay in one process of pytest-xdist, so that only one of them starts Java.
+MARKS = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+
+def skip_without_spark() -> None:
+    for module in ("pyspark", "grpc", "grpc_status", "zstandard"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed (pip install 'pyspark[connect]')")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java 17 or later (apt-get install default-jre-headless)")
+
+
+@contextlib.contextmanager
+def spark_session(folder: Path) -> Iterator[Any]:
+    """A classic session in a Java of its own.  The system chooses every port; nothing is written elsewhere."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": f"{SHORT_LIVED} -Djava.io.tmpdir={folder}",
+        "spark.local.dir": folder,
+        "spark.sql.warehouse.dir": folder / "warehouse",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.codegen.wholeStage": "false",  # many small questions: compiling takes longer
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+    }
+    builder = SparkSession.builder.master("local[1]")
+    for name, value in settings.items():
+        builder = builder.config(name, str(value))
+    session = builder.getOrCreate()
+    gateway = session.sparkContext._gateway
+    try:
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+    finally:
+        session.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # Spark's Java ends when its input does
+        gateway.proc.wait(PATIENCE)
+
+
+@contextlib.contextmanager
+def connect_session(classic: Any) -> Iterator[Any]:
+    """A session of Spark Connect, which talks to the same Java by network only."""
+    from pyspark.sql.connect.session import SparkSession
+
+    service = classic.sparkContext._jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    session = SparkSession.builder.remote(f"sc://127.0.0.1:{service.localPort()}").create()
+    try:
+        yield session
+    finally:
+        session.stop()
