@@ -16,6 +16,7 @@ from adyton.exact import UNITS_PER_ONE, decimal_text
 from adyton.show import Sheet, Shown, number
 
 Key = str | int | bool | float
+_ROWS_FOUND = "One row for every key that is found in the data and common enough"
 _AT_ONCE = "for all answers of the study at once"
 _LEFT_OUT = (
     "{} more rows were answered and left out by HAVING or LIMIT; noise intervals are for each value alone,"
@@ -168,6 +169,7 @@ class Answer(Shown):
     repeated: bool = False
     keys_found: KeysFound | None = None
     left_out: int = 0
+    together: int = 1
 
     @property
     def value(self) -> float:
@@ -205,6 +207,7 @@ class Answer(Shown):
             "certificate": self.certificate.to_json(),
             **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
             **({"left_out": self.left_out} if self.left_out else {}),
+            **({"together": self.together} if self.together > 1 else {}),
         }
 
     def sheet(self) -> Sheet:
@@ -214,11 +217,12 @@ class Answer(Shown):
         at_once = " and ".join(f"{100 * level:g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
         reasons = "; ".join(sorted(absent))
         free = ", asked before: free of charge" if self.repeated else ""
+        batch = f" for {self.together} questions together" if self.together > 1 else ""
         notes = (
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
             f"Noise interval: 95 %, for these rows. Population interval: {reasons or at_once}.",
-            f"Cost {self.cost}{free}. Spent so far: {self.spent.of(self.limit)}.",
+            f"Cost {self.cost}{batch}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )
@@ -256,7 +260,7 @@ class Preview(Shown):
     """What an answer would cost and how wide its intervals would be.  Nothing was read or charged."""
 
     question: str
-    keys: tuple[dict[str, Key], ...]
+    keys: tuple[dict[str, Key], ...] | None  # None: they would be found in the data
     bounds: dict[str, Bound]
     population: dict[str, Bound | Absent]
     cost: Amount
@@ -283,7 +287,7 @@ class Preview(Shown):
         return {
             "question": self.question,
             "repeated": self.repeated,
-            "answer": [{"keys": keys, "values": values} for keys in self.keys],
+            "answer": [{"keys": keys, "values": values} for keys in self.keys or ({},)],
             "cost": self.cost.to_json(),
             "left": decimal_text(self.left.units),
             "affordable": self.affordable,
@@ -317,9 +321,10 @@ class Preview(Shown):
             if self.affordable
             else "it does NOT fit"
         )
+        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else _ROWS_FOUND
         notes = (
             f"Cost {self.cost}; left {self.left}; {verdict}.",
-            f"{len(self.keys)} row(s) of answers. Nothing was read and nothing was charged.",
+            f"{answered}. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
         )

@@ -89,4 +89,4 @@ def ratio_up(numerator: int, denominator: int) -> float:
 
 def ratio_down(numerator: int, denominator: int) -> float:
     """``float_down`` of a quotient of whole numbers."""
-    return -ratio_up(-numerator, denominator)
+    return 0.0 - ratio_up(-numerator, denominator)  # not minus zero

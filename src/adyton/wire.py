@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from adyton.errors import LedgerCorrupt
 
@@ -27,13 +28,19 @@ def stored_to_text(stored: Stored) -> str:
     return json.dumps({**found, "released": _texts(stored.released)}, ensure_ascii=False)
 
 
-def stored_from_text(text: str) -> Stored:
+def many_to_text(many: list[Stored]) -> str:
+    """A batch of one is stored like one question."""
+    if len(many) == 1:
+        return stored_to_text(many[0])
+    return json.dumps({"batch": [json.loads(stored_to_text(one)) for one in many]}, ensure_ascii=False)
+
+
+def many_from_text(text: str) -> list[Stored]:
     try:
         known = json.loads(text)
-        if isinstance(known, list):
-            return Stored(_integers(known))
-        keys = [[part if isinstance(part, str) else int(part) for part in key] for key in known["keys"]]
-        return Stored(_integers(known["released"]), keys, int(known["number"]))
+        if isinstance(known, dict) and "batch" in known:
+            return [_stored(one) for one in known["batch"]]
+        return [_stored(known)]
     except (ValueError, TypeError, KeyError):
         raise LedgerCorrupt("a stored answer cannot be read back") from None
 
@@ -44,7 +51,15 @@ def released_to_text(released: Released) -> str:
 
 
 def released_from_text(text: str) -> Released:
-    return stored_from_text(text).released
+    """Of one question."""
+    return many_from_text(text)[0].released
+
+
+def _stored(known: Any) -> Stored:
+    if isinstance(known, list):
+        return Stored(_integers(known))
+    keys = [[part if isinstance(part, str) else int(part) for part in key] for key in known["keys"]]
+    return Stored(_integers(known["released"]), keys, int(known["number"]))
 
 
 def _texts(released: Released) -> list[list[list[str]]]:

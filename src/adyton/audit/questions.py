@@ -20,7 +20,7 @@ import numpy.typing as npt
 from adyton.audit.replay import Replay, compare, run_both
 from adyton.audit.trial import Wish
 from adyton.certify import Promise
-from adyton.curator.plan import Plan, make_plan
+from adyton.curator.plan import Basket, Plan, make_basket
 from adyton.curator.price import price_of
 from adyton.exact import UNITS_PER_ONE
 from adyton.noise import Bits
@@ -76,19 +76,19 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) ->
             _write(Path(folder) / "second.csv", [*_OTHERS, there] if neighbours == "replace" else _OTHERS),
         )
         runs = run_both(study, tables, sql, wish.bits, None, {"epsilon": wish.epsilon})
-    plan = _plan(study, sql, wish)
-    if runs[0].public["receipts"][0][2] != plan.detail:
+    basket = _basket(study, sql, wish)
+    if runs[0].public["receipts"][0][2] != basket.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
-    claim = Promise(study.epsilon_of(plan.amount), float(study.limit.delta))
+    claim = Promise(study.epsilon_of(basket.amount), float(study.limit.delta))
     exact = runs[0].exact, runs[1].exact
-    return Asked(_release(plan, wish.bits), exact, claim, _mu(study, plan), compare(*runs))
+    return Asked(_release(basket.plans[0], wish.bits), exact, claim, _mu(study, basket), compare(*runs))
 
 
-def _mu(study: Study, plan: Plan) -> float | None:
+def _mu(study: Study, basket: Basket) -> float | None:
     """What a gdp study charges is mu**2."""
     if study.filter_name != "gdp":
         return None
-    return math.sqrt(plan.amount / UNITS_PER_ONE) * (1 + 1e-12)
+    return math.sqrt(basket.amount / UNITS_PER_ONE) * (1 + 1e-12)
 
 
 def _release(plan: Plan, bits: Bits) -> Callable[[Any, int], npt.NDArray[np.int64]]:
@@ -110,8 +110,9 @@ def _study(neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
     return Study(table, PrivacyUnit(neighbours), limit, filter_name)
 
 
-def _plan(study: Study, sql: str, wish: Wish) -> Plan:
-    return make_plan(study, question_of(sql, study.table), price_of(epsilon=wish.epsilon), study.allowed)
+def _basket(study: Study, sql: str, wish: Wish) -> Basket:
+    asked = [question_of(sql, study.table)]
+    return make_basket(study, asked, price_of(epsilon=wish.epsilon), study.allowed)
 
 
 def _write(path: Path, rows: list[str]) -> Path:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Unpack
 
 from adyton.certify import (
-    Absent,
     Amount,
     Answer,
-    Bound,
     Certificate,
     Preview,
     Promise,
@@ -19,9 +17,9 @@ from adyton.certify import (
     Statement,
     Step,
 )
-from adyton.curator.estimate import rows_of, scales_of, sensitivity_of
+from adyton.curator.estimate import cells_in, found_in, rows_of, scales_of, sensitivity_of
 from adyton.curator.noised import Noised
-from adyton.curator.plan import Plan, make_plan
+from adyton.curator.plan import Basket, Plan, make_basket
 from adyton.curator.population import Population, Standing
 from adyton.curator.price import PriceWords, price_of
 from adyton.curator.releasing import Releasing
@@ -36,8 +34,9 @@ from adyton.noise import Bits, SystemBits
 from adyton.query.draft import Draft, question_of
 from adyton.query.nodes import Question
 from adyton.study import Study
-from adyton.wire import stored_from_text, stored_to_text
+from adyton.wire import Stored, many_from_text, many_to_text
 
+MOST_QUESTIONS = 10_000
 _PATIENCE = 10.0  # seconds for another process to finish the same request
 
 
@@ -59,20 +58,24 @@ class Curator:
         The same question at the same price again returns the stored answer free of charge.  ``request`` makes
         a retry safe: one id is charged once.
         """
-        plan = self._plan(question, price)
-        order = plan.order(request)
-        if known := self._asked_before(order):
-            return self._certify(plan, *known, repeated=True)
-        self._population.check(self._standing_next(plan).at, self._stability_spent())
-        self._engine.prepare()  # public facts only: a missing file is found before anything is charged
-        charged = self._charge(order)
-        if not charged.fresh:
-            return self._certify(plan, charged.receipt, self._await(charged.receipt), repeated=True)
-        released = self._releasing.release(
-            plan, charged.receipt.number
-        )  # the only line that sees private data
-        stored = self._ledger.remember(charged.receipt.number, stored_to_text(released))
-        return self._certify(plan, charged.receipt, stored, repeated=False)
+        return self._answer(self._basket([question], price), request)[0]
+
+    def ask_many(
+        self,
+        questions: Iterable[str | Draft | Question],
+        *,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> list[Answer]:
+        """The answers to all ``questions``, paid for by one charge and read in one go.
+
+        An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
+        Questions whose filters exclude each other share a price.  All are answered, or none.
+        """
+        asked = list(questions)
+        if not 1 <= len(asked) <= MOST_QUESTIONS:
+            raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
+        return self._answer(self._basket(asked, price), request)
 
     def sql(self, text: str, *, request: str | None = None, **price: Unpack[PriceWords]) -> Answer:
         """``ask`` for SQL text."""
@@ -80,22 +83,23 @@ class Curator:
 
     def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
-        plan, spent = self._plan(question, price), self._ledger.spent()
-        fits = plan.amount <= self._left(spent) and not self._population.refuses(self._standing_next(plan).at)
+        basket, spent = self._basket([question], price), self._ledger.spent()
+        (plan,), standing = basket.plans, self._next(basket)
+        fits = basket.amount <= self._left(spent) and not self._population.refuses(standing.at)
         return Preview(
             question=plan.text,
-            keys=tuple(plan.keys()),
+            keys=None if plan.question.finds_keys else tuple(plan.keys()),
             bounds={part.name: part.bound(plan.matching) for part in plan.parts},
-            population=self._population_preview(plan),
-            cost=self._amount(plan.amount),
+            population={part.name: part.population_bound(standing, plan.matching) for part in plan.parts},
+            cost=self._amount(basket.amount),
             left=self._amount(self._left(spent)),
             spent=self._promise(spent),
-            spent_after=self._promise(spent + plan.amount) if fits else None,
+            spent_after=self._promise(spent + basket.amount) if fits else None,
             fits=fits,
             limit=self._limit(),
             steps=tuple(map(self._step, plan.noised)),
-            certificate=self._certificate(plan, self._standing_next(plan)),
-            repeated=self._ledger.repeated(plan.text, plan.detail, plan.amount) is not None,
+            certificate=self._certificate(plan, standing),
+            repeated=self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None,
         )
 
     def open_stream(
@@ -167,9 +171,9 @@ class Curator:
 
     # Steps of ask, in the order in which they happen.
 
-    def _plan(self, question: str | Draft | Question, price: PriceWords) -> Plan:
-        asked, left = question_of(question, self.study.table), self._left(self._ledger.spent())
-        return make_plan(self.study, asked, price_of(**price), left)
+    def _basket(self, questions: Sequence[str | Draft | Question], price: PriceWords) -> Basket:
+        asked, left = [question_of(q, self.study.table) for q in questions], self._left(self._ledger.spent())
+        return make_basket(self.study, asked, price_of(**price), left)
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         """A request id that was used before is for the ledger to judge, not for this short cut."""
@@ -198,43 +202,57 @@ class Curator:
             time.sleep(0.02)
         return stored
 
-    def _certify(self, plan: Plan, receipt: Receipt, stored: str, *, repeated: bool) -> Answer:
-        known = stored_from_text(stored)
-        standing = self._standing(plan, receipt.number, receipt.spent_radius, known.keys)
-        found = None
-        if plan.finding is not None and known.keys is not None:
-            found = plan.finding.found(len(known.keys), known.noisy_number, receipt.number)
-        return Answer(
-            question=plan.text,
-            rows=rows_of(plan, known.released, standing, known.keys),
-            cost=self._amount(0 if repeated else receipt.order.amount),
-            spent=self._promise(self._ledger.spent() if repeated else receipt.spent),
-            limit=self._limit(),
-            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
-            certificate=self._certificate(plan, standing),
-            repeated=repeated,
-            keys_found=found,
-        )
+    def _answer(self, basket: Basket, request: str | None) -> list[Answer]:
+        """The walk of a question, or of a batch: plan, charge, read, release, certify."""
+        order = basket.order(request, self._population.cap)
+        if known := self._asked_before(order):
+            return self._certify(basket, *known, repeated=True)
+        self._population.check(self._next(basket).at, self._stability_spent())
+        self._engine.prepare()  # public facts only: a missing file is found before anything is charged
+        charged = self._charge(order)
+        number = charged.receipt.number
+        if not charged.fresh:
+            return self._certify(basket, charged.receipt, self._await(charged.receipt), repeated=True)
+        released = self._releasing.release(basket.plans, number)  # the only line that sees private data
+        stored = self._ledger.remember(number, many_to_text(released))
+        return self._certify(basket, charged.receipt, stored, repeated=False)
+
+    def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
+        released = many_from_text(stored)
+        standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
+        spent = self._promise(self._ledger.spent() if repeated else receipt.spent)
+        return [
+            Answer(
+                question=plan.text,
+                rows=rows_of(plan, own.released, standing, own.keys),
+                cost=self._amount(0 if repeated else receipt.order.amount),
+                spent=spent,
+                limit=self._limit(),
+                receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+                certificate=self._certificate(plan, standing),
+                repeated=repeated,
+                keys_found=found_in(plan, own, receipt.number),
+                together=len(basket.plans),
+            )
+            for plan, own in zip(basket.plans, released, strict=True)
+        ]
 
     # What an answer may say about the population.
 
     def _standing(
-        self, plan: Plan, number: int, spent_radius: int, keys: Sequence[object] | None = None
+        self, basket: Basket, number: int, spent_radius: int, released: Sequence[Stored] = ()
     ) -> Standing:
-        cells = max(1, len(keys or ())) if plan.question.finds_keys else plan.question.cells
-        at = self._population.position(number, spent_radius, plan.values(cells))
+        known: Sequence[Stored | None] = released or [None] * len(basket.plans)
+        values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
+        at = self._population.position(number, spent_radius, values)
         return Standing(self._population, at, self._stand_in.units())
 
-    def _standing_next(self, plan: Plan) -> Standing:
-        """Where the answer would stand if it were asked now."""
-        return self._standing(plan, self._ledger.count() + 1, self._ledger.spent_radius() + plan.radius)
+    def _next(self, basket: Basket) -> Standing:
+        """Where the answers would stand if they were asked now."""
+        return self._standing(basket, self._ledger.count() + 1, self._ledger.spent_radius() + basket.radius)
 
     def _stability_spent(self) -> Fraction:
         return Fraction(self._ledger.spent_radius(), UNITS_PER_ONE)
-
-    def _population_preview(self, plan: Plan) -> dict[str, Bound | Absent]:
-        standing = self._standing_next(plan)
-        return {part.name: part.population_bound(standing, plan.matching) for part in plan.parts}
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
         ratios = any(len(noised.reading.coordinates) > 1 for noised in plan.noised)

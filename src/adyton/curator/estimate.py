@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.certify import Row
+from adyton.certify import KeysFound, Row
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.sensitivity import Sensitivity
+from adyton.wire import Stored
 
 Noisy = list[list[list[int]]]  # for each measure, for each coordinate, one integer for each cell
 
@@ -24,6 +25,20 @@ def rows_of(
         Row(keys, {name: values[place] for name, values in columns.items()})
         for place, keys in enumerate(plan.keys(found))
     )
+
+
+def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:
+    """What the answer says about keys that it does not show."""
+    if plan.finding is None or stored.keys is None:
+        return None
+    return plan.finding.found(len(stored.keys), stored.noisy_number, receipt)
+
+
+def cells_in(plan: Plan, stored: Stored | None) -> int:
+    """How many groups the answer has; at least 1, so that a preview has something to say."""
+    if not plan.question.finds_keys:
+        return plan.question.cells
+    return max(1, len(stored.keys or ())) if stored is not None else 1
 
 
 def scales_of(noised: Noised) -> tuple[float, ...]:

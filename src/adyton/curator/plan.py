@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 from adyton.certify import Certificate, Key
 from adyton.curator.additive import Additive
@@ -19,7 +20,10 @@ from adyton.curator.price import Price
 from adyton.curator.pricing import Pricing, matching_rows
 from adyton.curator.search import Search, rounds_of
 from adyton.curator.spread import Spread
+from adyton.errors import InvalidRequest
 from adyton.ledger import Order
+from adyton.ledger.cap import Cap
+from adyton.privacy import PrivacyUnit
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
 from adyton.query.text import question_text
@@ -30,26 +34,19 @@ from adyton.study import Study
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is read, which noise it gets, and what privacy (``amount``) and validity (``radius``) pay."""
+    """What is read for one question, and which noise it gets."""
 
     question: Question
     text: str
     parts: tuple[Part, ...]
     certificate: Certificate
     matching: int | None
-    amount: int
-    radius: int
     finding: KeyFinding | None = None
 
     @property
     def noised(self) -> tuple[Noised, ...]:
         finding = self.finding.noised if self.finding is not None else ()
         return (*finding, *(noised for part in self.parts for noised in part.noised))
-
-    @property
-    def detail(self) -> str:
-        """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps([_detail(noised) for noised in self.noised])
 
     @property
     def readings(self) -> list[Reading]:
@@ -59,9 +56,6 @@ class Plan:
     def values(self, cells: int) -> int:
         """How many noisy values of the answer must be right at the same time."""
         return cells * sum(part.noises for part in self.parts)
-
-    def order(self, request: str | None) -> Order:
-        return Order(self.text, self.detail, self.amount, self.radius, request)
 
     def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> list[dict[str, Key]]:
         """The groups, in the order of the cells: all that are declared, or those that were found."""
@@ -78,30 +72,75 @@ class Plan:
         return [{**dict(zip(names, values, strict=True)), **point} for values in combined for point in points]
 
 
+@dataclass(frozen=True, slots=True)
+class Basket:
+    """Plans that are paid for together: one question, or a batch of them."""
+
+    plans: tuple[Plan, ...]
+    amount: int
+    radius: int
+
+    @property
+    def text(self) -> str:
+        return "; ".join(plan.text for plan in self.plans)
+
+    @property
+    def detail(self) -> str:
+        """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
+        return json.dumps([_detail(noised) for plan in self.plans for noised in plan.noised])
+
+    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+        return Order(self.text, self.detail, self.amount, self.radius, request, cap)
+
+
 def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
-    """The plan for ``question``; refuses what cannot be planned.  Reads nothing, charges nothing."""
+    """The plan for one question; refuses what cannot be planned.  Reads nothing, charges nothing."""
+    return make_basket(study, [question], price, left).plans[0]
+
+
+def make_basket(study: Study, questions: Sequence[Question], price: Price, left: int) -> Basket:
+    """The plans for all ``questions``; the price is for all of them together."""
     unit, rule = study.unit, study.filter
-    pricing = Pricing(study, price, left, matching_rows(price, question, study))
-    readings = [readings_for(name, measure, question, unit) for name, measure in question.measures]
-    families = families_of(readings, unit)
-    shares, for_values = shares_of(families, unit), 1 - PART if question.finds_keys else Fraction(1)
-    parts = tuple(
-        _part(measure, own, pricing, shares[place] * for_values)
-        for place, ((_, measure), own) in enumerate(zip(question.measures, readings, strict=True))
-    )
+    pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
+    measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
+    families = families_of([one.readings for one in measured], unit)
+    shares = shares_of(families, unit)
+    parts = [
+        _part(one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place]))
+        for i, one in enumerate(measured)
+    ]
     paid = due(parts, families, unit, rule)
-    finding = plan_keys(question, pricing, paid.amount)
-    extra = finding.noised if finding is not None else ()
-    return Plan(
-        question,
-        question_text(question),
-        parts,
-        _certificate(study, parts, finding, disjoint=len(families) < len(parts)),
-        pricing.matching,
+    own = [
+        tuple(p for p, m in zip(parts, measured, strict=True) if m.place == i) for i in range(len(questions))
+    ]
+    findings = [plan_keys(q, pricing, paid.amount) for q, pricing in zip(questions, pricings, strict=True)]
+    extra = [noised for finding in findings if finding is not None for noised in finding.noised]
+    if extra and len(questions) > 1:
+        raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
+    disjoint = len(families) < len(parts)
+    plans = tuple(
+        Plan(q, question_text(q), p, _certificate(study, p, f, disjoint=disjoint), pricing.matching, f)
+        for q, p, f, pricing in zip(questions, own, findings, pricings, strict=True)
+    )
+    return Basket(
+        plans,
         paid.amount + sum(noised.amount(rule) for noised in extra),
         paid.radius + sum(noised.radius() for noised in extra),
-        finding,
     )
+
+
+class _Measured(NamedTuple):
+    place: int  # of its question
+    measure: Measure
+    readings: tuple[Reading, ...]
+
+
+def _measures(question: Question, unit: PrivacyUnit) -> list[tuple[Measure, tuple[Reading, ...]]]:
+    return [(measure, readings_for(name, measure, question, unit)) for name, measure in question.measures]
+
+
+def _for_values(question: Question) -> Fraction:
+    return 1 - PART if question.finds_keys else Fraction(1)
 
 
 def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, share: Fraction) -> Part:

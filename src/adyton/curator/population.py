@@ -18,7 +18,8 @@ import numpy as np
 from adyton.certify import Absent, Interval
 from adyton.curator.noised import Noised, step_of
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up
+from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
+from adyton.ledger.cap import Cap
 from adyton.mechanisms import GaussianNoise, largest_ratio, ratio_interval
 from adyton.noise.refine import Floats
 from adyton.study import Study, Validity
@@ -73,6 +74,14 @@ class Population:
             count = f"COUNT(DISTINCT {self._study.unit.person})" if persons else "COUNT(*)"
             return Absent(f"the number of units is private: ask {count} of the whole table first")
         return None
+
+    @property
+    def cap(self) -> Cap | None:
+        """What the ledger itself must not let pass, because nothing could be certified beyond it."""
+        schedule = self.schedule
+        if schedule is None or self.validity is None or self.validity.beyond == "answer":
+            return None
+        return Cap(units_down(schedule.cap), schedule.questions)
 
     def refuses(self, at: Position) -> str | None:
         """What would be exceeded, if the owner wants such a question refused."""

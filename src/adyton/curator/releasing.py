@@ -26,19 +26,14 @@ class Releasing:
     def __init__(self, engine: Engine, bits: Bits) -> None:
         self._engine, self._bits = engine, bits
 
-    def release(self, plan: Plan, receipt: int) -> Stored:
-        if plan.finding is not None:
-            return self._release_found(plan, plan.finding, receipt)
-        exact = self._read(lambda: self._engine.exact(plan.readings))
-        return Stored(self._with_noise(plan, iter(exact)))
-
-    def release_many(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
-        """Several plans from one scan, except for keys that must be found."""
-        declared = [plan for plan in plans if plan.finding is None]
-        readings = [reading for plan in declared for reading in plan.readings]
+    def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
+        """All plans from one scan, except for keys that must be found."""
+        readings = [reading for plan in plans if plan.finding is None for reading in plan.readings]
         exact = iter(self._read(lambda: self._engine.exact(readings)) if readings else ())
         return [
-            self.release(plan, receipt) if plan.finding is not None else Stored(self._with_noise(plan, exact))
+            Stored(self._with_noise(plan, exact))
+            if plan.finding is None
+            else self._release_found(plan, plan.finding, receipt)
             for plan in plans
         ]
 

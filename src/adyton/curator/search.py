@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -90,8 +91,8 @@ class Search:
         population = self._population(released, standing)
         return [
             Value(
-                float((a + b) * self._measure.value.lattice.grain / 2),
-                Interval(LEVEL, *self._outward(min(first, a), max(last, b))),
+                float((_clipped(a, first, last) + _clipped(b, first, last)) * self._grain / 2),
+                Interval(LEVEL, *self._outward(first, last)),
                 interval,
             )
             for (a, b), first, last, interval in zip(found, low, high, population, strict=True)
@@ -136,7 +137,8 @@ class Search:
             lattice.low,
             lattice.high,
         )
-        return first.tolist(), last.tolist()
+        # Comparisons that contradict each other happen only if one was off by more than they should be.
+        return np.minimum(first, last).tolist(), np.maximum(first, last).tolist()
 
     def _found(self, released: Columns) -> list[tuple[int, int]]:
         """The first and the last step of the bin in which the search ended."""
@@ -162,17 +164,18 @@ class Search:
                 bins = finer(bins, int(search.found(own)[0]))
 
     def _outward(self, low: int, high: int) -> tuple[float, float]:
-        grain = self._measure.value.lattice.grain
-        return (
-            ratio_down(low * grain.numerator, grain.denominator),
-            ratio_up(high * grain.numerator, grain.denominator),
-        )
+        top, bottom = self._grain.as_integer_ratio()
+        return ratio_down(low * top, bottom), ratio_up(high * top, bottom)
 
     # Public facts.
 
     @property
     def _measure(self) -> Quantile | Extreme:
         return searched(self.only.reading)
+
+    @property
+    def _grain(self) -> Fraction:
+        return self._measure.value.lattice.grain
 
     @property
     def _cells(self) -> int:
@@ -204,6 +207,11 @@ def searched(reading: Reading) -> Quantile | Extreme:
     measure = reading.measure
     assert isinstance(measure, Quantile | Extreme)
     return measure
+
+
+def _clipped(step: int, first: int, last: int) -> int:
+    """A later comparison may be surer than the turn that was taken."""
+    return min(max(step, first), last)
 
 
 def _running(counts: list[int], cells: int, number: int) -> Integers:

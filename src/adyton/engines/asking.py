@@ -12,8 +12,8 @@ from math import prod
 from adyton.engines.asking_persons import needs_choice, persons_scan
 from adyton.engines.asking_rows import rows_scan
 from adyton.engines.base import Exact, Key
-from adyton.engines.scan import Run, Scan, Units, size_of
-from adyton.query.nodes import Group
+from adyton.engines.scan import Run, Scan, Units
+from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 
@@ -25,7 +25,7 @@ def exact_from(units: Units, run: Run, readings: Sequence[Reading]) -> Exact:
     """For every declared cell, in the declared order, whether it occurs in the data or not."""
     exact: Exact = [[] for _ in readings]
     for asked, scan in _scans(units, readings, counted=False):
-        columns = _declared(scan, [size_of(group) for group in readings[asked[0]].by], run)
+        columns = _declared(scan, [group_size(group) for group in readings[asked[0]].by], run)
         for place in asked:
             exact[place] = [next(columns) for _ in readings[place].coordinates]
     return exact
@@ -63,7 +63,7 @@ def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Itera
 
 
 def _most_readings(by: Sequence[Group]) -> int:
-    declared = prod(size_of(group) for group in by if not isinstance(group, TextColumn))
+    declared = prod(group_size(group) for group in by if not isinstance(group, TextColumn))
     return max(1, _MOST_RESULTS // declared)
 
 

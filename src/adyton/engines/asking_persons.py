@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from adyton.engines.asking_rows import always_the_same, shared_filter
 from adyton.engines.row_sql import clipped, fits_bigint
-from adyton.engines.scan import Aggregates, Recipe, Scan, Units, keys_of, selected, size_of
-from adyton.query.nodes import EVERY_ROW, Condition, Group
+from adyton.engines.scan import Aggregates, Recipe, Scan, Units, keys_of, selected
+from adyton.query.nodes import EVERY_ROW, Condition, Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 
@@ -21,7 +21,7 @@ def needs_choice(reading: Reading, units: Units) -> bool:
     assert reading.persons is not None
     cells = 1
     for group in reading.by:
-        cells *= units.rows if isinstance(group, TextColumn) else size_of(group)
+        cells *= units.rows if isinstance(group, TextColumn) else group_size(group)
     return reading.persons.groups < min(units.rows, cells)
 
 

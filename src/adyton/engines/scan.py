@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from adyton.engines.row_sql import Places, RowSql, Spelling, integer
-from adyton.query.nodes import Bucket, Group, group_values
+from adyton.query.nodes import Bucket, Group, group_size
 from adyton.schema import TextColumn
 
 # A statement -> its rows.
@@ -89,15 +89,8 @@ def selected(by: Sequence[Group], keys: Sequence[str]) -> list[str]:
     ]
 
 
-def size_of(group: Group) -> int:
-    """How many values a group has, all of them declared; those of bins need no list."""
-    if isinstance(group, Bucket):
-        return group.value.lattice.high - group.value.lattice.low + 1
-    return len(group_values(group))
-
-
 def _key(group: Group, units: Units) -> str:
     if not isinstance(group, Bucket):
         return units.places[group.name]
     number, low = units.row_sql.number(group.value), group.value.lattice.low
-    return units.spelling.code(number if not low else f"({number} - {integer(low)})", size_of(group))
+    return units.spelling.code(number if not low else f"({number} - {integer(low)})", group_size(group))

@@ -95,6 +95,7 @@ __all__ = [
     "aligned",
     "all_of",
     "condition",
+    "group_size",
     "group_values",
     "middle_of_square",
     "number",
@@ -296,11 +297,20 @@ def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
             return tuple(day_of(day).isoformat() for day in range(value.lattice.low, value.lattice.high + 1))
         case Bucket(_, value, None):
             grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
+            if grain.denominator == 1:
+                return tuple(range(low * grain.numerator, (high + 1) * grain.numerator, grain.numerator))
             return tuple(_plain(step * grain) for step in range(low, high + 1))
         case Bucket(_, value, labels):
             assert labels is not None
             return labels[value.lattice.low : value.lattice.high + 1]
     raise InvalidRequest(f"the values of {group.name!r} are not declared")
+
+
+def group_size(group: Group) -> int:
+    """How many values a group may have; a long list of them need not be made for it."""
+    if isinstance(group, Bucket):
+        return group.value.lattice.high - group.value.lattice.low + 1
+    return len(group_values(group))
 
 
 def _plain(value: Fraction) -> int | float:
@@ -354,7 +364,7 @@ class Question:
         """The number of groups: all combinations of declared values, whether they occur or not."""
         product = 1
         for group in self.by:
-            product *= len(group_values(group))
+            product *= group_size(group)
         return product
 
 

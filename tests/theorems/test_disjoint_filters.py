@@ -1,0 +1,208 @@
+"""Parts whose filters exclude each other: against brute force over everything that one unit can be."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adyton.accounting import filter_named
+from adyton.curator.additive import Additive
+from adyton.curator.families import due, families_of, shares_of
+from adyton.curator.noised import Noised
+from adyton.exact import UNITS_PER_ONE
+from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.privacy import Neighbours, PrivacyUnit
+from adyton.query.disjoint import exclude_each_other, facts_of
+from adyton.query.nodes import (
+    And,
+    Compare,
+    Condition,
+    Constant,
+    Count,
+    Day,
+    DayOf,
+    IsMissing,
+    IsTrue,
+    Measure,
+    Not,
+    OneOf,
+    Or,
+    Question,
+    Sum,
+    ValueOf,
+)
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
+from adyton.sensitivity import readings_of
+from adyton.testing.engine_meaning import condition as holds
+from adyton.testing.engine_meaning import number as value_in
+
+AGE = IntegerColumn("age", -1, 2)
+REGION = CategoryColumn("region", ("a", "b", "c"))
+SMOKER = BooleanColumn("smoker")
+BORN = DateColumn("born", day_of(0), day_of(3))
+TABLE = Table("people", (AGE, REGION, SMOKER, BORN), rows=9)
+EVERY_KIND_OF_ROW = [
+    {"age": age, "region": region, "smoker": smoker, "born": born}
+    for age in (-1, 0, 1, 2, None)
+    for region in (0, 1, 2, None)
+    for smoker in (False, True, None)
+    for born in (0, 1, 3, None)
+]
+
+signs = st.sampled_from(["<", "<=", "=", "<>", ">=", ">"])
+simple: st.SearchStrategy[Condition] = st.one_of(
+    st.builds(lambda s, c: Compare(ValueOf(AGE), s, Constant(Fraction(c, 2))), signs, st.integers(-4, 6)),
+    st.builds(lambda s, c: Compare(Constant(Fraction(c)), s, ValueOf(AGE)), signs, st.integers(-2, 3)),
+    st.builds(lambda s, d: Compare(DayOf(BORN), s, Day(d)), signs, st.integers(-1, 4)),
+    st.builds(
+        lambda v: OneOf(REGION, tuple(sorted(v))), st.sets(st.sampled_from("abc"), min_size=1, max_size=3)
+    ),
+    st.sampled_from([IsTrue(SMOKER), IsMissing(AGE), IsMissing(SMOKER), IsMissing(REGION)]),
+)
+conditions = st.recursive(
+    simple,
+    lambda inner: st.one_of(
+        st.builds(Not, inner),
+        st.builds(lambda parts: And(tuple(parts)), st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda parts: Or(tuple(parts)), st.lists(inner, min_size=1, max_size=3)),
+    ),
+    max_leaves=6,
+)
+
+
+@given(first=conditions, second=conditions)
+def test_theorem_DISJOINT_FILTERS_no_row_meets_both_conditions(first: Condition, second: Condition) -> None:
+    """What is called disjoint is: there is no kind of row that both conditions keep."""
+    if exclude_each_other(facts_of(first), facts_of(second)):
+        for row in EVERY_KIND_OF_ROW:
+            assert not (holds(first, row) is True and holds(second, row) is True)
+
+
+ALIKE = [
+    (OneOf(REGION, ("a",)), OneOf(REGION, ("b", "c"))),
+    (OneOf(REGION, ("a",)), Not(OneOf(REGION, ("a",)))),
+    (IsTrue(SMOKER), Not(IsTrue(SMOKER))),
+    (IsTrue(SMOKER), IsMissing(SMOKER)),
+    (Compare(ValueOf(AGE), "<", Constant(Fraction(1))), Compare(ValueOf(AGE), ">=", Constant(Fraction(1)))),
+    (Compare(ValueOf(AGE), "=", Constant(Fraction(0))), Compare(ValueOf(AGE), "=", Constant(Fraction(1)))),
+    (Compare(Constant(Fraction(0)), ">", ValueOf(AGE)), Compare(ValueOf(AGE), ">", Constant(Fraction(0)))),
+    (Compare(DayOf(BORN), "<", Day(2)), Compare(DayOf(BORN), ">", Day(2))),
+    (IsMissing(AGE), Compare(ValueOf(AGE), "<", Constant(Fraction(2)))),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), ALIKE)
+def test_conditions_that_everybody_sees_exclude_each_other(first: Condition, second: Condition) -> None:
+    more = And((Compare(ValueOf(AGE), "<>", Constant(Fraction(5))), first))
+    assert exclude_each_other(facts_of(first), facts_of(second))
+    assert exclude_each_other(facts_of(second), facts_of(more))
+
+
+PARTS: list[tuple[Measure, ...]] = [
+    (Count(OneOf(REGION, ("a",))), Count(OneOf(REGION, ("b",))), Count(OneOf(REGION, ("c",)))),
+    (Sum(ValueOf(AGE), IsTrue(SMOKER)), Sum(ValueOf(AGE), Not(IsTrue(SMOKER)))),
+    (Count(OneOf(REGION, ("a",))), Sum(ValueOf(AGE), OneOf(REGION, ("b", "c"))), Count()),
+    (Sum(ValueOf(AGE), OneOf(REGION, ("a",))), Count(IsTrue(SMOKER)), Count(OneOf(REGION, ("b",)))),
+]
+NOISE: dict[str, type[GaussianNoise] | type[GeometricNoise]] = {"gdp": GaussianNoise, "pure": GeometricNoise}
+
+
+@pytest.mark.parametrize("measures", PARTS)
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_theorem_DISJOINT_FILTERS_covers_every_unit(
+    measures: tuple[Measure, ...], neighbours: Neighbours, filter_name: str, rows: int
+) -> None:
+    """The amount is never less than what the worst pair of units costs, and less than the plain sum."""
+    unit = PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
+    question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
+    readings = [(reading,) for reading in readings_of(question, unit)]
+    families = families_of(readings, unit)
+    assert len(families) < len(measures)
+    scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
+    parts = [
+        Additive(Noised(own[0], NOISE[filter_name]((scale,))))
+        for own, scale in zip(readings, scales, strict=False)
+    ]
+    rule = filter_named(filter_name)
+    paid = due(parts, families, unit, rule)
+    worst = _worst(parts, neighbours, rows, filter_name)
+    assert Fraction(paid.amount, UNITS_PER_ONE) >= worst
+    assert (
+        Fraction(paid.amount, UNITS_PER_ONE) <= worst + Fraction(10, UNITS_PER_ONE)
+        or rows > 1
+        or len(families) > 1
+    )
+    assert paid.amount < sum(part.only.amount(rule) for part in parts) or neighbours == "replace"
+    if filter_name == "gdp":
+        assert Fraction(paid.radius, UNITS_PER_ONE) >= _farthest_from_nothing(parts, rows)
+
+
+def _vector(parts: list[Additive], unit: tuple[dict[str, object], ...]) -> list[Fraction]:
+    found = []
+    for part in parts:
+        (coordinate,) = part.reading.coordinates
+        total = 0
+        for row in unit:
+            value = 1 if coordinate.value is None else value_in(coordinate.value, row)
+            if value is not None and holds(part.reading.where, row) is True:
+                total += coordinate.times * value - coordinate.minus
+        found.append(Fraction(total) / part.mechanism.scales[0])
+    return found
+
+
+def _units(parts: list[Additive], rows: int) -> set[tuple[Fraction, ...]]:
+    kinds = {tuple(_vector(parts, (row,))) for row in EVERY_KIND_OF_ROW} | {(Fraction(0),) * len(parts)}
+    return {
+        tuple(map(sum, zip(*some, strict=True)))
+        for some in itertools.combinations_with_replacement(kinds, rows)
+    }
+
+
+def _worst(parts: list[Additive], neighbours: str, rows: int, filter_name: str) -> Fraction:
+    units = _units(parts, rows)
+    others = units if neighbours == "replace" else {(Fraction(0),) * len(parts)}
+    power = 2 if filter_name == "gdp" else 1
+    return max(
+        sum((abs(a - b) ** power for a, b in zip(u, v, strict=True)), Fraction(0))
+        for u in units
+        for v in others
+    )
+
+
+def _farthest_from_nothing(parts: list[Additive], rows: int) -> Fraction:
+    """A ball around nothing holds everything that one unit can add."""
+    return max(sum((a**2 for a in u), Fraction(0)) for u in _units(parts, rows)) / 4
+
+
+def test_shares_never_cost_more_than_the_price() -> None:
+    """Noise made for each part's share of 1 costs at most 1 for all parts together."""
+    rule = filter_named("gdp")
+    for measures, neighbours in itertools.product(PARTS, ("add-or-remove", "replace")):
+        unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+        question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
+        readings = [(reading,) for reading in readings_of(question, unit)]
+        families = families_of(readings, unit)
+        shares = shares_of(families, unit)
+        noise: list[Mechanism] = [
+            GaussianNoise.for_cost(own[0].sensitivity, shares[i]) for i, own in enumerate(readings)
+        ]
+        parts = [Additive(Noised(own[0], one)) for own, one in zip(readings, noise, strict=True)]
+        assert due(parts, families, unit, rule).amount <= UNITS_PER_ONE + len(parts)
+
+
+def test_parts_of_persons_stay_alone() -> None:
+    """A person's rows may lie in both filters, and each adds one number of the person: both are paid."""
+    from adyton.query.nodes import CountPersons
+
+    measures = (CountPersons(OneOf(REGION, ("a",))), CountPersons(OneOf(REGION, ("b",))))
+    question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))
+    for rows, expected in ((1, 1), (2, 2)):
+        unit = PrivacyUnit("add-or-remove", "pid", rows)
+        readings = [(reading,) for reading in readings_of(question, unit)]
+        assert len(families_of(readings, unit)) == expected

@@ -1,0 +1,218 @@
+"""Noisy searches: what one comparison can be moved by, where the search ends, and what it is sure of."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from noise_oracle import Seeded
+
+from adyton.accounting import filter_named
+from adyton.certify import Interval
+from adyton.curator.noised import LEVEL, Noised
+from adyton.curator.part import Columns
+from adyton.curator.population import Population, Standing
+from adyton.curator.search import Search, rounds_of
+from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
+from adyton.noise import Bits
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.nodes import Bucket, Extreme, Group, Quantile, Question, ValueOf, group_size
+from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.sensitivity import Reading, readings_of
+from adyton.sensitivity.bins import levels_of
+from adyton.sensitivity.readings import search_weights
+from adyton.study import Study
+from adyton.testing.engine_meaning import condition, number
+
+
+class Planted:
+    """Noise that a test chose: it is added in the order of the rounds."""
+
+    name, norm, theorems, scales = "planted", 2, (), (Fraction(1),)
+
+    def __init__(self, noise: list[list[int]]) -> None:
+        self._noise = iter(noise)
+
+    def release(self, exact: Columns, bits: Bits) -> Columns:
+        return [[z + n for z, n in zip(exact[0], next(self._noise), strict=True)]]
+
+
+rising = st.lists(st.integers(0, 6), min_size=2, max_size=40).map(lambda steps: np.cumsum(steps) - 40)
+
+
+@given(counts=rising)
+def test_theorem_NOISY_SEARCH_without_noise_ends_at_the_first_place(counts: np.ndarray) -> None:
+    search = NoisySearch(len(counts), Planted([[0]] * 10))  # type: ignore[arg-type]
+    released = search.release(lambda place: [int(counts[place[0]])], 1, Seeded(0))
+    enough = [place for place, count in enumerate(counts) if count >= 0]
+    assert int(search.found(released)[0]) == (enough[0] if enough else len(counts) - 1)
+    assert len(released) == search.rounds == rounds_for(len(counts))
+
+
+@given(counts=rising, error=st.integers(0, 15), data=st.data())
+def test_theorem_NOISY_SEARCH_is_sure_of_what_noise_cannot_change(
+    counts: np.ndarray, error: int, data: st.DataObject
+) -> None:
+    """Whatever the noise is, as long as no comparison is off by more than ``error``."""
+    rounds = rounds_for(len(counts))
+    noise = data.draw(st.lists(st.integers(-error, error), min_size=rounds, max_size=rounds))
+    search = NoisySearch(len(counts), Planted([[z] for z in noise]))  # type: ignore[arg-type]
+    released = search.release(lambda place: [int(counts[place[0]])], 1, Seeded(0))
+    first, last = surely_between(list(search.places(released)), released, -error, error, 0, len(counts) - 1)
+    enough = [place for place, count in enumerate(counts) if count >= 0]
+    truth = enough[0] if enough else len(counts) - 1
+    assert first[0] <= truth <= last[0]
+
+
+# What one unit can do to a comparison ------------------------------------------------------------------------
+
+AGE = IntegerColumn("age", -2, 3)
+REGION = CategoryColumn("region", ("a", "b"))
+TABLE = Table("people", (AGE, REGION), rows=3)
+KINDS = [{"age": age, "region": region} for age in (-2, 0, 1, 3, None) for region in (0, 1, None)]
+MEASURES = [
+    Quantile(ValueOf(AGE), Fraction(1, 2)),
+    Quantile(ValueOf(AGE), Fraction(9, 10)),
+    Extreme(ValueOf(AGE), "least"),
+    Extreme(ValueOf(AGE), "greatest"),
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+@pytest.mark.parametrize("by", [(), (REGION,)])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_theorem_NOISY_SEARCH_sensitivity_of_a_comparison_equals_brute_force(
+    measure: Quantile | Extreme, neighbours: Neighbours, by: tuple[CategoryColumn, ...], rows: int
+) -> None:
+    """All tables of one other row and a unit, all places at once in all cells: the worst is what is charged."""
+    unit = PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
+    (reading,) = readings_of(Question(TABLE, (("q", measure),), by=by), unit)
+    sensitivity = reading.sensitivity
+    owned = [list(u) for u in itertools.combinations_with_replacement(KINDS, rows)] + [[]]
+    points = np.array([_compared(reading, measure, unit) for unit in owned])  # units x cells x places
+    others = points if neighbours == "replace" else np.zeros_like(points[:1])
+    # A round looks at one place of each cell, and may look at the worst.
+    change = np.abs(points[:, None] - others[None, :]).max(axis=3)
+    one = (Fraction(1),)
+    assert sensitivity.l1_diameter(one) == int(change.sum(axis=2).max())
+    assert sensitivity.l2_diameter_squared(one) == int((change**2).sum(axis=2).max())
+
+
+def _counted(reading: Reading, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """How many rows lie in each cell, by a plain loop."""
+    sizes = [group_size(group) for group in reading.by]
+    counts = [0] * math.prod(sizes)
+    for row in rows:
+        codes = [_code(group, row) for group in reading.by]
+        if None not in codes and condition(reading.where, dict(row)) is True:
+            place = 0
+            for size, code in zip(sizes, codes, strict=True):
+                place = place * size + (code or 0)
+            counts[place] += 1
+    return [counts]
+
+
+def _code(group: Group, row: Mapping[str, Any]) -> int | None:
+    if not isinstance(group, Bucket):
+        code: int | None = row[group.name]
+        return code
+    found = number(group.value, dict(row))
+    return None if found is None else found - group.value.lattice.low
+
+
+def _compared(reading: Reading, measure: Quantile | Extreme, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    times, minus = search_weights(measure)
+    counts = np.array(_counted(reading, rows)[0]).reshape(reading.sensitivity.cells, -1)
+    upto = np.cumsum(counts, axis=1)
+    compared: np.ndarray = times * upto - minus * upto[:, -1:]
+    return compared
+
+
+def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
+    unit, rule = PrivacyUnit("replace"), filter_named("gdp")
+    (reading,) = readings_of(Question(TABLE, (("q", MEASURES[0]),)), unit)
+    noise = GaussianNoise((Fraction(2),))
+    one, all_rounds = Noised(reading, noise), Noised(reading, noise, rounds_of(reading))
+    assert rounds_of(reading) == 3  # six values
+    assert all_rounds.amount(rule) == 3 * one.amount(rule)
+    assert all_rounds.radius() == 3 * one.radius()
+
+
+# Through all levels, from rows to intervals ------------------------------------------------------------------
+
+WIDE = IntegerColumn("wide", -(10**9), 10**9)
+WIDE_TABLE = Table("people", (WIDE,), rows=120)
+
+
+def _search(measure: Quantile | Extreme, noise: Mechanism) -> Search:
+    (reading,) = readings_of(Question(WIDE_TABLE, (("q", measure),)), PrivacyUnit("replace"))
+    return Search(Noised(reading, noise, rounds_of(reading)))
+
+
+def _released(search: Search, values: list[int], bits: Bits) -> Columns:
+    rows = [{"wide": value} for value in values]
+
+    def read(reading: Reading) -> Columns:
+        return _counted(reading, rows)
+
+    return search.release([read(search.only.reading)], read, bits)
+
+
+def _standing() -> Standing:
+    study = Study(WIDE_TABLE, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
+    population = Population(study)
+    return Standing(population, population.position(1, 1, 1), 120)
+
+
+@pytest.mark.parametrize("fraction", [Fraction(1, 2), Fraction(1, 100), Fraction(99, 100)])
+def test_a_search_through_levels_finds_the_exact_quantile_with_next_to_no_noise(fraction: Fraction) -> None:
+    values = [int(v) for v in np.random.default_rng(3).integers(-(10**9), 10**9, 120)]
+    measure = Quantile(ValueOf(WIDE), fraction)
+    assert levels_of(measure.value, 1) == (61036, 32768)
+    search = _search(measure, GaussianNoise((Fraction(1, 1000),)))
+    (found,) = search.values(_released(search, values, Seeded(1)), _standing())
+    needed = -(-fraction.numerator * 120 // fraction.denominator)
+    assert found.value == sorted(values)[needed - 1]
+    assert found.noise_interval == Interval(LEVEL, found.value, found.value)
+
+
+@pytest.mark.parametrize("noise", [GaussianNoise((Fraction(4),)), GeometricNoise((Fraction(5, 2),))])
+def test_theorem_NOISY_SEARCH_interval_covers_at_its_level(noise: Mechanism) -> None:
+    """False alarm below 1e-9 (binomial, 200 runs at 95 %); an interval of a third of the error fails."""
+    values = [int(v) for v in np.random.default_rng(4).normal(0, 10**6, 120)]
+    measure = Quantile(ValueOf(WIDE), Fraction(1, 2))
+    truth, search = sorted(values)[59], _search(measure, noise)
+    missed = narrow_missed = 0
+    for seed in range(200):
+        released = _released(search, values, Seeded(seed))
+        (found,) = search.values(released, _standing())
+        missed += not found.noise_interval.low <= truth <= found.noise_interval.high
+        third = search._error // 3
+        low, high = search._ends(released, below=-third, above=third)
+        narrow_missed += not low[0] <= truth <= high[0]
+    assert missed <= 35  # P(Bin(200, .05) > 35) < 1e-9
+    assert narrow_missed > 35
+
+
+@pytest.mark.parametrize(("which", "sign"), [("least", 1), ("greatest", -1)])
+def test_an_extreme_is_not_beyond_every_row(which: str, sign: int) -> None:
+    """The end of its interval that is not a declared bound has a row beyond it, at the stated level."""
+    values = [int(v) for v in np.random.default_rng(5).normal(0, 10**6, 120)]
+    search = _search(Extreme(ValueOf(WIDE), which), GaussianNoise((Fraction(4),)))  # type: ignore[arg-type]
+    failures = 0
+    for seed in range(200):
+        (found,) = search.values(_released(search, values, Seeded(seed)), _standing())
+        inner = found.noise_interval.high if which == "least" else found.noise_interval.low
+        failures += not any(sign * v <= sign * inner for v in values)
+        beyond = sum(sign * v < sign * found.value for v in values)
+        assert beyond < 50  # far inside, but not in the middle
+    assert failures <= 35  # P(Bin(200, .05) > 35) < 1e-9
