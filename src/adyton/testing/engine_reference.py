@@ -14,7 +14,17 @@ from adyton.sensitivity import Reading
 from adyton.testing.engine_meaning import Row, condition, number
 from adyton.testing.engine_values import Kind, Source, SourceColumn, value_of
 
-__all__ = ["Kind", "Source", "SourceColumn", "expected", "expected_found", "loaded", "value_of"]
+__all__ = [
+    "Kind",
+    "Source",
+    "SourceColumn",
+    "exact_of",
+    "expected",
+    "expected_found",
+    "loaded",
+    "told",
+    "value_of",
+]
 
 Key = tuple[Any, ...]
 Own = list[tuple[Hashable, Row]]  # whose row, and the row
@@ -24,11 +34,14 @@ def expected(
     table: Table, unit: PrivacyUnit, source: Source, salt: str, readings: Sequence[Reading]
 ) -> list[list[list[int]]]:
     """What ``Engine.exact`` must return."""
-    rows = loaded(table, unit, source, salt)
-    told = _told(unit, source)
+    return exact_of(loaded(table, unit, source, salt), told(unit, source), salt, readings)
+
+
+def exact_of(rows: Own, is_told: bool, salt: str, readings: Sequence[Reading]) -> list[list[list[int]]]:
+    """The integers of all cells, from a bounded table."""
     exact = []
     for reading in readings:
-        sums = _sums(reading, rows, salt, told)
+        sums = _sums(reading, rows, salt, is_told)
         keys = list(itertools.product(*(range(len(group_values(group))) for group in reading.by)))
         nothing = [0] * len(reading.coordinates)
         exact.append([[sums.get(key, nothing)[i] for key in keys] for i in range(len(nothing))])
@@ -40,7 +53,7 @@ def expected_found(
 ) -> tuple[list[Key], list[list[list[int]]]]:
     """What ``Engine.found`` must return."""
     rows = loaded(table, unit, source, salt)
-    all_sums = [_sums(reading, rows, salt, _told(unit, source)) for reading in readings]
+    all_sums = [_sums(reading, rows, salt, told(unit, source)) for reading in readings]
     keys = sorted({key for sums in all_sums for key in sums})
     exact = []
     for reading, sums in zip(readings, all_sums, strict=True):
@@ -80,7 +93,7 @@ def _digest(*words: str) -> str:
     return hashlib.md5(",".join(words).encode()).hexdigest()
 
 
-def _told(unit: PrivacyUnit, source: Source) -> bool:
+def told(unit: PrivacyUnit, source: Source) -> bool:
     """Whether a person has a part in the choice of own cells."""
     kinds = {column.name.casefold(): column.kind for column in source}
     return unit.person is not None and kinds[unit.person.casefold()] in ("integer", "text")

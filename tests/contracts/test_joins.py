@@ -1,0 +1,100 @@
+"""Private tables joined on the person: all engines find the same combinations of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import test_engines as engines
+import test_spark_engine as spark_engine
+
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.joining import Joined, Loading, Member
+from adyton.engines.postgres import PostgresEngine
+from adyton.engines.spark import SparkEngine
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.query.scope import joined
+from adyton.testing.engine_joins import PEOPLE, VISITS, JoinContract, bounded
+from adyton.testing.engine_reference import Source
+
+owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic
+
+
+def sources(members: Sequence[Any], store: Callable[[Source], Any]) -> Joined:
+    return Joined(tuple(Member(table, unit, store(source)) for table, unit, source in members))
+
+
+class TestDuckDBJoins(JoinContract):
+    @pytest.fixture
+    def make_joining(self) -> Any:
+        return lambda table, unit, members, salt: DuckDBEngine(
+            table, unit, sources(members, engines.arrow_table), salt
+        )
+
+
+class TestPostgresJoins(JoinContract):
+    store = engines.TestPostgres.store
+
+    @pytest.fixture
+    def make_joining(self, postgres: str, store: Callable[[Source], str]) -> Any:
+        def make(table: Any, unit: PrivacyUnit, members: Any, salt: str) -> PostgresEngine:
+            lies = sources(members, lambda source: engines._address(postgres, store(source)))
+            return PostgresEngine(table, unit, lies, salt)
+
+        return make
+
+    def test_case_insensitive_texts_are_different_persons(self, owner: Any, postgres: str) -> None:
+        """A collation could make one person of two in one table and not in the other."""
+        owner.execute(
+            "CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
+        owner.execute("DROP TABLE IF EXISTS loose_people, visits_too")
+        owner.execute(
+            "CREATE TABLE loose_people AS SELECT 1 AS age, 'a' AS ward, x COLLATE loose AS pid FROM (VALUES ('ada'), ('ADA')) v(x)"
+        )
+        owner.execute(
+            "CREATE TABLE visits_too AS SELECT 1 AS cost, 'a' AS ward, true AS paid, 'ada' AS patient FROM generate_series(1, 3)"
+        )
+        owner.execute("GRANT SELECT ON loose_people, visits_too TO curator")
+        members = (
+            Member(PEOPLE, bounded(2), engines._address(postgres, "loose_people")),
+            Member(VISITS, bounded(3, "patient"), engines._address(postgres, "visits_too")),
+        )
+        engine = PostgresEngine(joined((PEOPLE, VISITS)), bounded(6), Joined(members))
+        engine.prepare()
+        assert engine._connection.execute("SELECT count(*) FROM units").fetchall() == [(3,)]
+        engine.close()
+
+    def test_two_databases_are_not_joined(self) -> None:
+        members = (
+            Member(PEOPLE, bounded(1), "postgresql://h/a"),
+            Member(VISITS, bounded(1, "patient"), "postgresql://h/b"),
+        )
+        with pytest.raises(InvalidRequest, match="put both in one database"):
+            PostgresEngine(joined((PEOPLE, VISITS)), bounded(1), Joined(members))
+
+
+class TestSparkJoins(JoinContract):
+    pytestmark = spark_engine.MARKS
+    frame = spark_engine.SparkContract.frame
+
+    @pytest.fixture
+    def spark(self, classic: Any) -> Any:
+        return classic
+
+    @pytest.fixture
+    def make_joining(self, frame: Callable[[Source], Any]) -> Any:
+        return lambda table, unit, members, salt: SparkEngine(table, unit, sources(members, frame), salt)
+
+
+def test_what_cannot_be_bounded_is_not_loaded() -> None:
+    both, places = joined((PEOPLE, VISITS)), dict[str, str]()
+    people, visits = Member(PEOPLE, bounded(2), None), Member(VISITS, bounded(2, "patient"), None)
+    with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):
+        Loading(both, bounded(4), None, places, "")
+    with pytest.raises(InvalidRequest, match="needs a source for each of its tables"):
+        Loading(both, bounded(4), Joined((visits, people)), places, "")
+    with pytest.raises(InvalidRequest, match="persons are added or removed"):
+        Loading(both, PrivacyUnit("replace", "pid", 4), Joined((people, visits)), places, "")
