@@ -68,7 +68,7 @@ class Watched:
         self.charged_at_read: list[int] = []
         self.prepared = 0
 
-    def prepare(self) -> None:
+    def prepare(self, readings: Any = ()) -> None:
         self.prepared += 1
         self._engine.prepare()
 
@@ -114,7 +114,7 @@ def test_law_charge_precedes_reading(filter_name: str, neighbours: str) -> None:
 class Broken:
     """An engine whose every word would give a row away."""
 
-    def prepare(self) -> None: ...
+    def prepare(self, readings: Any = ()) -> None: ...
     def close(self) -> None: ...
 
     def exact(self, readings: Any) -> Any:

@@ -19,7 +19,7 @@ import pytest
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.curator.plan import stability_units
+from adyton.curator.noised import stability_units
 from adyton.curator.stream_notes import fed_from
 from adyton.curator.stream_plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.engines.duckdb import DuckDBEngine
@@ -56,7 +56,7 @@ class Watched:
         self._ledger = ledger
         self.charged_at_read: list[int] = []
 
-    def prepare(self) -> None:
+    def prepare(self, readings: Any = ()) -> None:
         self._engine.prepare()
 
     def exact(self, readings: Any) -> Any:

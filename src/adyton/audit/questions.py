@@ -25,7 +25,7 @@ from adyton.curator.price import price_of
 from adyton.exact import UNITS_PER_ONE
 from adyton.noise import Bits
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.draft import question_of
+from adyton.query.asking import asking_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 
@@ -111,7 +111,7 @@ def _study(neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
 
 
 def _basket(study: Study, sql: str, wish: Wish) -> Basket:
-    asked = [question_of(sql, study.table)]
+    asked = [asking_of(sql, study.table)]
     return make_basket(study, asked, price_of(epsilon=wish.epsilon), study.allowed)
 
 

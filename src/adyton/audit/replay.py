@@ -63,7 +63,7 @@ class _Watched:
         self.readings: list[Reading] = []
         self.exact_integers: list[list[list[int]]] = []
 
-    def prepare(self) -> None:
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
         self._events.append("engine: prepare")
         self._engine.prepare()
 

@@ -17,11 +17,11 @@ from adyton.certify import (
     Statement,
     Step,
 )
-from adyton.curator.estimate import cells_in, found_in, rows_of, scales_of, sensitivity_of
+from adyton.curator.estimate import cells_in, found_in, rows_of, scales_of, sensitivity_of, shaped
 from adyton.curator.noised import Noised
 from adyton.curator.plan import Basket, Plan, make_basket
 from adyton.curator.population import Population, Standing
-from adyton.curator.price import PriceWords, price_of
+from adyton.curator.price import PriceWords, agreed_price, price_of
 from adyton.curator.releasing import Releasing
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
@@ -31,7 +31,8 @@ from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
-from adyton.query.draft import Draft, question_of
+from adyton.query.asking import asking_of
+from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.study import Study
 from adyton.wire import Stored, many_from_text, many_to_text
@@ -172,8 +173,9 @@ class Curator:
     # Steps of ask, in the order in which they happen.
 
     def _basket(self, questions: Sequence[str | Draft | Question], price: PriceWords) -> Basket:
-        asked, left = [question_of(q, self.study.table) for q in questions], self._left(self._ledger.spent())
-        return make_basket(self.study, asked, price_of(**price), left)
+        asked = [asking_of(q, *self.study.tables) for q in questions]
+        left = self._left(self._ledger.spent())
+        return make_basket(self.study, asked, agreed_price(asked, price, self.study), left)
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         """A request id that was used before is for the ledger to judge, not for this short cut."""
@@ -208,7 +210,7 @@ class Curator:
         if known := self._asked_before(order):
             return self._certify(basket, *known, repeated=True)
         self._population.check(self._next(basket).at, self._stability_spent())
-        self._engine.prepare()  # public facts only: a missing file is found before anything is charged
+        self._engine.prepare(basket.readings)  # public facts only: what is missing is found before the charge
         charged = self._charge(order)
         number = charged.receipt.number
         if not charged.fresh:
@@ -222,20 +224,35 @@ class Curator:
         standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
         spent = self._promise(self._ledger.spent() if repeated else receipt.spent)
         return [
-            Answer(
-                question=plan.text,
-                rows=rows_of(plan, own.released, standing, own.keys),
-                cost=self._amount(0 if repeated else receipt.order.amount),
-                spent=spent,
-                limit=self._limit(),
-                receipt=Proof(receipt.number, receipt.digest, receipt.previous),
-                certificate=self._certificate(plan, standing),
-                repeated=repeated,
-                keys_found=found_in(plan, own, receipt.number),
-                together=len(basket.plans),
-            )
+            self._one_answer(plan, own, standing, receipt, spent, repeated, len(basket.plans))
             for plan, own in zip(basket.plans, released, strict=True)
         ]
+
+    def _one_answer(
+        self,
+        plan: Plan,
+        stored: Stored,
+        standing: Standing,
+        receipt: Receipt,
+        spent: Promise,
+        repeated: bool,
+        together: int,
+    ) -> Answer:
+        rows = rows_of(plan, stored.released, standing, stored.keys)
+        shown = shaped(rows, plan.shape)
+        return Answer(
+            question=plan.text,
+            rows=shown,
+            cost=self._amount(0 if repeated else receipt.order.amount),
+            spent=spent,
+            limit=self._limit(),
+            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+            certificate=self._certificate(plan, standing),
+            repeated=repeated,
+            keys_found=found_in(plan, stored, receipt.number),
+            left_out=len(rows) - len(shown),
+            together=together,
+        )
 
     # What an answer may say about the population.
 
@@ -245,7 +262,8 @@ class Curator:
         known: Sequence[Stored | None] = released or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         at = self._population.position(number, spent_radius, values)
-        return Standing(self._population, at, self._stand_in.units())
+        table = basket.plans[0].question.table
+        return Standing(self._population, at, self._stand_in.units(), table == self.study.table)
 
     def _next(self, basket: Basket) -> Standing:
         """Where the answers would stand if they were asked now."""

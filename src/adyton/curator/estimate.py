@@ -9,6 +9,7 @@ from adyton.certify import KeysFound, Row
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
+from adyton.query.shape import Shape
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
 
@@ -25,6 +26,12 @@ def rows_of(
         Row(keys, {name: values[place] for name, values in columns.items()})
         for place, keys in enumerate(plan.keys(found))
     )
+
+
+def shaped(rows: tuple[Row, ...], shape: Shape) -> tuple[Row, ...]:
+    """The rows that HAVING, ORDER BY and LIMIT ask for; released values only, so it costs nothing."""
+    told = [(row.keys, {name: v.value for name, v in row.values.items()}) for row in rows]
+    return tuple(rows[place] for place in shape.applied(told))
 
 
 def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:

@@ -7,23 +7,21 @@ is said with noise as well.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.certify import Interval, KeysFound
+from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
 from adyton.curator.pricing import Pricing
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import EVERY_ROW, Cdf, Count, CountPersons, Extreme, Quantile, Question
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
-from adyton.study import Study
 from adyton.validity.noise_part import question_share
 
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys
@@ -98,12 +96,12 @@ def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> Key
     if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):
         raise InvalidRequest("quantiles and distributions are answered for declared groups only")
     units = int(pricing.units * PART) if pricing.is_total else paid_for_values // 3
-    counted, number = _readings(question, study.unit)
+    counted, number = _readings(question, study.unit_of(question.table))
     for_counts = int(units * _OF_COUNTS)
     return KeyFinding(
         Noised(counted, pricing.noise_for_units(counted, for_counts)),
         Noised(number, pricing.noise_for_units(number, units - for_counts)),
-        _failure(study),
+        keys_failure(study),
     )
 
 
@@ -113,9 +111,3 @@ def _readings(question: Question, unit: PrivacyUnit) -> tuple[Reading, Reading]:
     (counted,) = readings_for("units of a key", measure, question, unit)
     one = Sensitivity(((0, counted.sensitivity.touched),), 1, unit.neighbours)
     return counted, Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), one)
-
-
-def _failure(study: Study) -> Fraction:
-    """What may go wrong with any of the keys of a study; a failure counts for both of two neighbours."""
-    either = 1 + Fraction(math.exp(float_up(study.limit.epsilon))) * (1 + Fraction(1, 2**40))
-    return study.keys_delta / either

@@ -24,10 +24,12 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import Order
 from adyton.ledger.cap import Cap
 from adyton.privacy import PrivacyUnit
+from adyton.query.asking import Asking
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
+from adyton.query.shape import AS_ASKED, Shape
 from adyton.query.text import question_text
-from adyton.schema import TextColumn
+from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading, readings_for
 from adyton.study import Study
 
@@ -42,6 +44,7 @@ class Plan:
     certificate: Certificate
     matching: int | None
     finding: KeyFinding | None = None
+    shape: Shape = AS_ASKED
 
     @property
     def noised(self) -> tuple[Noised, ...]:
@@ -89,18 +92,25 @@ class Basket:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
         return json.dumps([_detail(noised) for plan in self.plans for noised in plan.noised])
 
+    @property
+    def readings(self) -> list[Reading]:
+        return [reading for plan in self.plans for reading in plan.readings]
+
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         return Order(self.text, self.detail, self.amount, self.radius, request, cap)
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
     """The plan for one question; refuses what cannot be planned.  Reads nothing, charges nothing."""
-    return make_basket(study, [question], price, left).plans[0]
+    return make_basket(study, [Asking(question)], price, left).plans[0]
 
 
-def make_basket(study: Study, questions: Sequence[Question], price: Price, left: int) -> Basket:
-    """The plans for all ``questions``; the price is for all of them together."""
-    unit, rule = study.unit, study.filter
+def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int) -> Basket:
+    """The plans for all that is asked; the price is for all of them together."""
+    questions = [asking.question for asking in askings]
+    if len({question.table for question in questions}) > 1:
+        raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
+    unit, rule = study.unit_of(questions[0].table), study.filter
     pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
     measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
     families = families_of([one.readings for one in measured], unit)
@@ -119,8 +129,16 @@ def make_basket(study: Study, questions: Sequence[Question], price: Price, left:
         raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
     disjoint = len(families) < len(parts)
     plans = tuple(
-        Plan(q, question_text(q), p, _certificate(study, p, f, disjoint=disjoint), pricing.matching, f)
-        for q, p, f, pricing in zip(questions, own, findings, pricings, strict=True)
+        Plan(
+            asking.question,
+            question_text(asking.question),
+            p,
+            _certificate(study, asking.question.table, p, f, disjoint=disjoint),
+            pricing.matching,
+            f,
+            asking.shape,
+        )
+        for asking, p, f, pricing in zip(askings, own, findings, pricings, strict=True)
     )
     return Basket(
         plans,
@@ -174,18 +192,19 @@ def _key(group: object, code: str | int) -> Key:
 
 
 def _certificate(
-    study: Study, parts: tuple[Part, ...], finding: KeyFinding | None, *, disjoint: bool
+    study: Study, table: Table, parts: tuple[Part, ...], finding: KeyFinding | None, *, disjoint: bool
 ) -> Certificate:
     theorems = [name for part in parts for noised in part.noised for name in noised.mechanism.theorems]
     theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
-    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study))
+    theorems += ["JOINED-ROWS"] if table.join is not None else []
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
 
 
-def assumptions_of(study: Study) -> tuple[str, ...]:
-    unit, table = study.unit, study.table
+def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
+    unit = study.unit_of(table)
     who = "one row"
     if unit.person is not None:
         who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"

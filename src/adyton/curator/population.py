@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from adyton.certify import Absent, Interval
+from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import Noised, step_of
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
@@ -29,6 +30,7 @@ from adyton.validity.peeling import WidthSchedule
 from adyton.validity.unequal import split_width
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
+ELSEWHERE = Absent("the study's own table is the one that is a sample; this question asks another, or a join")
 _LEVELS = 10
 
 THEOREMS = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
@@ -55,7 +57,9 @@ class Population:
 
     @cached_property
     def schedule(self) -> WidthSchedule | None:
-        return None if self.validity is None else _schedule(self.validity, self._study.table.rows)
+        if self.validity is None:
+            return None
+        return _schedule(self.validity, self._study.table.rows, keys_failure(self._study))
 
     def position(self, number: int, spent_radius: int, values: int) -> Position:
         return Position(number, Fraction(spent_radius, UNITS_PER_ONE), values)
@@ -116,6 +120,8 @@ class Population:
             return (), ()
         pure = self._study.filter_name == "pure"
         theorems = (*THEOREMS, *(("L1-RADIUS", "PURE-IMPLIES-GDP") if pure else ("L2-RADIUS",)))
+        theorems += ("HINGE-OF-A-PAIR",) if pure else ()
+        theorems += ("HINGE-WITH-DELTA",) if self._study.keys_delta else ()
         theorems += ("RATIO-OF-MEANS",) if ratios else ()
         theorems += ("PERSONS-AS-ROWS",) if self._study.unit.rows > 1 else ()
         return theorems, (
@@ -134,6 +140,10 @@ class Population:
         if schedule is None or units is None:
             raise InvalidRequest(
                 "a threshold for p-values needs a [validity] section and the number of units"
+            )
+        if self._study.keys_delta:
+            raise InvalidRequest(
+                "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
             )
         covering = [level for level in schedule.levels if level.spent >= spent]
         if not covering:
@@ -246,18 +256,19 @@ class Standing:
     population: Population
     at: Position
     units: int | None
+    about_all_units: bool = True  # the table that was asked has a row of every unit that counts
 
     @property
     def missing(self) -> Absent | None:
         """Why there is no interval, if so."""
-        return self.population.missing(self.at, self.units)
+        return self.population.missing(self.at, self.units) or (None if self.about_all_units else ELSEWHERE)
 
 
 @lru_cache(maxsize=16)
-def _schedule(validity: Validity, rows: int | None) -> WidthSchedule:
+def _schedule(validity: Validity, rows: int | None, delta: Fraction) -> WidthSchedule:
     failure = 1 - validity.confidence
     if validity.tolerance is not None and validity.questions is not None and rows is not None:
         cap = Fraction(split_width(rows, validity.questions, failure).mu0)
-        return WidthSchedule.plan(failure, cap, 1, questions=validity.questions)
+        return WidthSchedule.plan(failure, cap, 1, questions=validity.questions, delta=delta)
     assert validity.stability is not None
-    return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions)
+    return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions, delta=delta)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive
+from adyton.query.asking import Asking
+from adyton.study import Study
 
 By = Literal["within", "epsilon", "share", "scale"]
 
@@ -32,6 +35,22 @@ class Price:
     by: By
     amount: Fraction
     matching: int | None = None
+
+
+def agreed_price(askings: Sequence[Asking], words: PriceWords, study: Study) -> Price:
+    """The price that the caller names, or the one that the question itself names in its OPTIONS."""
+    written = [asking for asking in askings if asking.epsilon is not None]
+    for asking in askings:
+        if asking.delta is not None and asking.delta < study.limit.delta:
+            raise InvalidRequest(
+                f"this study promises delta = {float(study.limit.delta):g}; a question cannot promise less"
+            )
+    if not written:
+        return price_of(**words)
+    if len(askings) > 1 or any(words.get(by) is not None for by in get_args(By)):
+        raise InvalidRequest("a price was named twice: in the question's OPTIONS and beside it; name it once")
+    named: PriceWords = {**words, "epsilon": str(written[0].epsilon)}
+    return price_of(**named)
 
 
 def price_of(**words: Unpack[PriceWords]) -> Price:

@@ -76,7 +76,7 @@ class Pricing:
 
 def matching_rows(price: Price, question: Question, study: Study) -> int | None:
     """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
-    rows = study.table.rows
+    rows = question.table.rows
     if price.matching is not None or rows is None or question.finds_keys:
         return price.matching
     return max(1, rows // question.cells)

@@ -101,7 +101,7 @@ def certificate_of(study: Study, machine: Machine) -> Certificate:
     theorems = [*machine.theorems, "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
     theorems += [*study.filter.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
-    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study))
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))
 
 
 def text_of(machine: Machine) -> str:

@@ -17,7 +17,8 @@ class Engine(Protocol):
     """Reads integers from private data.
 
     ``prepare`` checks public facts only (the source exists, its columns have the declared names, under
-    ``replace`` its size) and raises InvalidRequest; it is called before anything is charged.  ``exact`` is
+    ``replace`` its size) and raises InvalidRequest; it is called before anything is charged, with
+    the readings that will follow where there are several tables.  ``exact`` is
     total: no value in any row can make it fail, change its shape or its error.
 
     ``found`` is for groups whose values nobody declared: the keys under which something counts in at least
@@ -25,7 +26,7 @@ class Engine(Protocol):
     a row with a missing key is in no group.  Which keys there are is as private as the integers.
     """
 
-    def prepare(self) -> None: ...
+    def prepare(self, readings: Sequence[Reading] = ()) -> None: ...
 
     def exact(self, readings: Sequence[Reading]) -> Exact: ...
 

@@ -70,7 +70,7 @@ class DuckDBEngine:
         self._connection: Any = None
         self._lock = threading.Lock()
 
-    def prepare(self) -> None:
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
         with self._lock:
             if self._connection is not None:
                 return

@@ -105,7 +105,7 @@ class PostgresEngine:
         self._connection: Any = None
         self._lock = threading.Lock()
 
-    def prepare(self) -> None:
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
         """Also after the server went away: the next question finds a fresh session."""
         with self._lock:
             if self._connection is not None and not self._connection.closed:

@@ -48,7 +48,7 @@ class SparkEngine:
         self._cached: Any = None
         self._lock = threading.Lock()
 
-    def prepare(self) -> None:
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
         with self._lock:
             if self._cached is None:
                 self._cached = self._load()
