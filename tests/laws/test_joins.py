@@ -1,0 +1,412 @@
+"""Joins mean what SQL says: DuckDB reads the same texts on the plain tables, without bounds, and counts alike."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.curator.opening import _engine_of, _sources
+from adyton.engines.several import Engines
+from adyton.errors import InvalidRequest
+from adyton.query.nodes import Count, Question, group_values
+from adyton.query.scope import joined
+from adyton.query.sql import parse
+from adyton.query.text import question_text
+from adyton.schema import IntegerColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.study import Study, read_study
+
+STUDY = """
+[table]
+name = "people"
+source = "people.parquet"
+
+[privacy]
+unit = "person"
+person = "pid"
+rows_per_person = 50
+neighbours = "add-or-remove"
+epsilon = 100
+delta = 1e-9
+
+[columns.region]
+kind = "category"
+values = ["n", "s", "e", "w", "nowhere"]
+
+[columns.age]
+kind = "integer"
+low = 0
+high = 100
+
+[columns.name]
+kind = "category"
+values = ["x", "y"]
+
+[private.visits]
+source = "visits.parquet"
+person = "patient"
+rows_per_person = 50
+
+[private.visits.columns.cost]
+kind = "integer"
+low = 0
+high = 9
+
+[private.visits.columns.ward]
+kind = "category"
+values_from = "wards"
+
+[private.visits.columns.age]
+kind = "integer"
+low = 0
+high = 100
+
+[public.regions]
+source = "regions.csv"
+key = "region"
+
+[public.wards]
+source = "wards.parquet"
+key = "code"
+joins = "visits.ward"
+"""
+REGIONS = """region,zone,height,eu,name,since
+n,cold,10,true,North,1990-01-01
+s,warm,-3,false,South,
+e,,7,,East,2001-02-03
+w,warm,,true,West,2001-02-03
+unknown,odd,5,true,Other,
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, rng = tmp_path_factory.mktemp("joins"), random.Random(4)
+    people = [
+        {
+            "pid": i % 25 if i % 9 else None,
+            "region": rng.choice(["n", "s", "e", "w", "nowhere", None]),
+            "age": rng.choice([None, *range(0, 100, 7)]),
+            "name": rng.choice(["x", "y", None]),
+        }
+        for i in range(60)
+    ]
+    visits = [
+        {
+            "patient": rng.choice([None, *range(30)]),
+            "cost": rng.choice([None, *range(10)]),
+            "ward": rng.choice([1, 2, 3, None]),
+            "age": rng.randrange(100),
+        }
+        for _ in range(80)
+    ]
+    wards = {"code": [1, 2, 3], "floor": [0, 1, 1], "rate": [0.5, 2.25, 0.5]}
+    pd.DataFrame(people).convert_dtypes().to_parquet(folder / "people.parquet")
+    pd.DataFrame(visits).convert_dtypes().to_parquet(folder / "visits.parquet")
+    pd.DataFrame(wards).to_parquet(folder / "wards.parquet")
+    (folder / "regions.csv").write_text(REGIONS)
+    (folder / "people.toml").write_text(STUDY)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(folder: Path) -> Study:
+    return read_study(folder / "people.toml")
+
+
+@pytest.fixture(scope="module")
+def engine(study: Study) -> Iterator[Engines]:
+    engine = _engine_of(study, _sources(study, None))
+    assert isinstance(engine, Engines)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def plain(folder: Path) -> Iterator[Any]:
+    """The tables as they are, but for rows of nobody."""
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE people AS FROM '{folder}/people.parquet' WHERE pid IS NOT NULL")
+    connection.execute(f"CREATE TABLE visits AS FROM '{folder}/visits.parquet' WHERE patient IS NOT NULL")
+    connection.execute(f"CREATE TABLE wards AS FROM '{folder}/wards.parquet'")
+    connection.execute(f"CREATE TABLE regions AS FROM read_csv('{folder}/regions.csv')")
+    yield connection
+    connection.close()
+
+
+INNER, LEFT = "people JOIN regions USING (region)", "people LEFT JOIN regions USING (region)"
+ON_PERSON = "people JOIN visits ON people.pid = visits.patient"
+ALL = (
+    f"{ON_PERSON} LEFT JOIN regions ON people.region = regions.region JOIN wards ON visits.ward = wards.code"
+)
+TOTALS = [
+    f"SELECT COUNT(*), SUM(age) FROM {INNER}",
+    f"SELECT COUNT(*), SUM(height), SUM(height * age), SUM(regions.height + 1) FROM {INNER}",
+    f"SELECT COUNT(*), COUNT(zone), COUNT(eu), COUNT(height), COUNT(regions.region) FROM {LEFT}",
+    f"SELECT COUNT(*) FROM {INNER} WHERE zone = 'cold'",
+    f"SELECT COUNT(*) FROM {INNER} WHERE zone <> 'cold'",
+    f"SELECT COUNT(*) FROM {INNER} WHERE NOT zone = 'cold'",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE NOT (zone = 'cold' AND age > 20)",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE NOT zone IN ('cold')",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE zone IS NULL",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE regions.region IS NULL",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE regions.region = 'n' OR people.region = 's'",
+    f"SELECT COUNT(*) FROM {INNER} WHERE regions.region = 'n'",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE eu",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE NOT eu",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE eu IS NULL OR eu",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE height BETWEEN 0 AND 8",
+    f"SELECT COUNT(*) FROM {LEFT} WHERE height < age AND regions.name <> 'West'",
+    f"SELECT COUNT(*) FROM {INNER} WHERE people.name = 'x' AND regions.name = 'North'",
+    f"SELECT SUM(CASE WHEN eu THEN height ELSE 1 END) FROM {LEFT}",
+    f"SELECT SUM(age) FILTER (WHERE zone = 'warm'), SUM(height) FILTER (WHERE age > 50) FROM {LEFT}",
+    "SELECT COUNT(*), SUM(cost) FROM visits v JOIN wards w ON w.code = v.ward WHERE w.floor = 1",
+    "SELECT SUM(rate * cost) FROM visits JOIN wards ON visits.ward = wards.code",
+    "SELECT COUNT(*), SUM(cost), SUM(age) FROM visits",
+    f"SELECT COUNT(*), SUM(cost), SUM(people.age), SUM(visits.age) FROM {ON_PERSON}",
+    "SELECT COUNT(*), SUM(v.age) FROM visits AS v INNER JOIN people p ON (v.patient = p.pid) WHERE p.age > v.age",
+    f"SELECT COUNT(*), SUM(height), SUM(rate) FROM {ALL} WHERE NOT eu OR floor = 1",
+    f"SELECT COUNT(DISTINCT people.pid) FROM {ON_PERSON} WHERE cost > 5",
+]
+GROUPED = [
+    f"SELECT zone, COUNT(*), SUM(age) FROM {LEFT} GROUP BY zone",
+    f"SELECT eu, COUNT(*) FROM {INNER} GROUP BY eu",
+    f"SELECT regions.name, COUNT(*) FROM {INNER} GROUP BY regions.name",
+    f"SELECT regions.region, COUNT(*) FROM {LEFT} GROUP BY regions.region",
+    f"SELECT people.region, COUNT(*) FROM {LEFT} GROUP BY people.region",
+    f"SELECT since, COUNT(*) FROM {LEFT} GROUP BY since",
+    f"SELECT height, COUNT(*) FROM {LEFT} GROUP BY height",
+    f"SELECT zone, eu, COUNT(*) FROM {LEFT} WHERE age > 10 GROUP BY zone, eu",
+    f"SELECT floor, zone, COUNT(*), SUM(cost) FROM {ALL} GROUP BY floor, zone",
+    f"SELECT ward, COUNT(*) FROM {ON_PERSON} GROUP BY ward",
+]
+
+
+def asked(study: Study, engine: Engines, sql: str) -> tuple[Question, list[list[int]]]:
+    """For each measure, its integers in all cells."""
+    question = parse(sql, *study.tables)
+    readings = readings_of(question, study.unit_of(question.table))
+    engine.prepare(readings)
+    assert all(len(reading.coordinates) == 1 for reading in readings)
+    return question, [columns[0] for columns in engine.exact(readings)]
+
+
+@pytest.mark.parametrize("sql", TOTALS)
+def test_law_a_join_means_what_it_means_in_sql(study: Study, engine: Engines, plain: Any, sql: str) -> None:
+    question, found = asked(study, engine, sql)
+    (wanted,) = plain.execute(sql).fetchall()
+    steps = [getattr(measure, "value", None) for _, measure in question.measures]
+    grains = [1 if value is None else value.lattice.grain for value in steps]
+    assert [cells[0] * grain for (cells, grain) in zip(found, grains, strict=True)] == [
+        w or 0 for w in wanted
+    ]
+    assert any(wanted)
+
+
+@pytest.mark.parametrize("sql", GROUPED)
+def test_law_groups_of_public_values_mean_what_they_mean_in_sql(
+    study: Study, engine: Engines, plain: Any, sql: str
+) -> None:
+    question, found = asked(study, engine, sql)
+    keys = [str(key) for key in _keys(question)]
+    wanted = {str(row[: len(question.by)]): row[len(question.by) :] for row in plain.execute(sql).fetchall()}
+    for measure, cells in enumerate(found):
+        got = {key: value for key, value in zip(keys, cells, strict=True) if value}
+        assert got == {
+            key: values[measure] for key, values in wanted.items() if "None" not in key and values[measure]
+        }
+        assert got
+
+
+def _keys(question: Question) -> list[tuple[Any, ...]]:
+    keys: list[tuple[Any, ...]] = [()]
+    for group in question.by:
+        keys = [(*key, _shown(value)) for key in keys for value in group_values(group)]
+    return keys
+
+
+def _shown(value: Any) -> Any:
+    import datetime
+
+    iso = isinstance(value, str) and value[4:5] == "-"
+    return datetime.date.fromisoformat(value) if iso else value
+
+
+@pytest.mark.parametrize("sql", TOTALS + GROUPED)
+def test_law_the_canonical_text_of_a_join_asks_the_same(study: Study, engine: Engines, sql: str) -> None:
+    text = question_text(parse(sql, *study.tables))
+    assert question_text(parse(text, *study.tables)) == text
+    (one, found), (two, again) = (asked(study, engine, spelled) for spelled in (sql, text))
+    assert one.table == two.table
+    assert [name for name, _ in one.measures] == [name for name, _ in two.measures]
+    assert found == again
+
+
+def test_spellings_of_one_join_are_one_question(study: Study) -> None:
+    spellings = [
+        f"SELECT COUNT(*) FROM {ON_PERSON} JOIN regions USING (region) WHERE regions.zone = 'cold'",
+        "select count(*) from VISITS v inner join People p on V.patient = P.PID "
+        "join Regions r on R.region = p.REGION where R.Zone in ('cold')",
+    ]
+    texts = {question_text(parse(sql, *study.tables)) for sql in spellings}
+    assert texts == {
+        "SELECT COUNT(*) AS count FROM people JOIN visits ON people.pid = visits.patient "
+        "JOIN regions ON people.region = regions.region WHERE (zone IN ('cold'))"
+    }
+
+
+def test_different_joins_are_different_questions(study: Study) -> None:
+    tables = ["people", "visits", INNER, LEFT, ON_PERSON, f"{ON_PERSON} JOIN regions USING (region)", ALL]
+    texts = {question_text(parse(f"SELECT COUNT(*) FROM {table}", *study.tables)) for table in tables}
+    assert len(texts) == len(tables)
+
+
+REFUSED = [
+    ("people JOIN visits", "say on which columns"),
+    ("people, visits", "say on which columns"),
+    ("people JOIN visits ON TRUE", "write ON a.key = b.key"),
+    ("people JOIN visits USING (pid)", "joined on the person: write ON people.pid = visits.patient"),
+    ("people JOIN visits ON people.age = visits.age", "joined on the person: write ON people.pid"),
+    ("people JOIN visits ON people.pid = people.pid", "joined on the person"),
+    ("people JOIN visits ON people.pid < visits.patient", "write JOIN table ON a.key = b.key"),
+    ("people JOIN visits ON (people.pid < visits.patient)", "joined on the person"),
+    ("people JOIN visits ON pid = patient", "write the names of both tables in ON"),
+    (f"{ON_PERSON} AND people.age > 3", "write JOIN table ON a.key = b.key"),
+    (f"{ON_PERSON} OR TRUE", "write JOIN table ON a.key = b.key"),
+    ("people LEFT JOIN visits ON people.pid = visits.patient", "not LEFT JOIN"),
+    ("people RIGHT JOIN visits ON people.pid = visits.patient", "RIGHT is not answered"),
+    ("people FULL JOIN visits ON people.pid = visits.patient", "FULL is not answered"),
+    ("people CROSS JOIN visits", "CROSS is not answered"),
+    ("people NATURAL JOIN visits", "NATURAL is not answered"),
+    ("people JOIN people ON people.pid = people.pid", "named twice"),
+    ("people a JOIN people b ON a.pid = b.pid", "named twice"),
+    ("people JOIN regions r USING (region) JOIN regions s USING (region)", "named twice"),
+    ("people a JOIN regions a USING (region)", "named twice"),
+    ("people JOIN regions ON people.name = regions.name", "write ON people.region = regions.region"),
+    ("people JOIN wards ON people.region = wards.code", "'wards' is joined to 'visits'"),
+    ("regions", "'regions' is public"),
+    ("regions JOIN people USING (region)", "'regions' is public"),
+    (
+        "people JOIN nothing USING (region)",
+        "the tables here are called 'people', 'visits', 'regions', 'wards'",
+    ),
+    ("people JOIN (SELECT 1) x USING (region)", "the name of a table follows JOIN"),
+    ("people JOIN regions USING (region, name)", "is joined on its key"),
+    ("people JOIN regions USING (region) x", "write JOIN table ON a.key = b.key, or JOIN table USING"),
+    ("people JOIN LATERAL regions USING (region)", "LATERAL is not answered"),
+    ("(people JOIN regions USING (region))", "the name of the table follows FROM"),
+]
+
+
+@pytest.mark.parametrize(("tables", "says"), REFUSED)
+def test_other_joins_are_refused_with_a_reason(study: Study, tables: str, says: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        parse(f"SELECT COUNT(*) FROM {tables}", *study.tables)
+    assert says in caught.value.message
+
+
+def test_names_in_several_tables_must_say_which(study: Study) -> None:
+    with pytest.raises(
+        InvalidRequest, match=r"'age' is in more than one table; write people\.age or visits\.age"
+    ):
+        parse(f"SELECT SUM(age) FROM {ON_PERSON}", *study.tables)
+    with pytest.raises(InvalidRequest, match=r"the tables here are 'p', 'regions'"):
+        parse("SELECT SUM(people.age) FROM people p JOIN regions USING (region)", *study.tables)
+    with pytest.raises(InvalidRequest, match="has no column 'zone'"):
+        parse("SELECT COUNT(zone) FROM people", *study.tables)
+    with pytest.raises(InvalidRequest, match="'visits' has no column 'zone'"):
+        parse(f"SELECT COUNT(visits.zone) FROM {ON_PERSON} JOIN regions USING (region)", *study.tables)
+
+
+def test_persons_of_any_joined_table_can_be_counted_and_not_looked_at(study: Study) -> None:
+    texts = {
+        question_text(parse(f"SELECT COUNT(DISTINCT {who}) FROM {ON_PERSON}", *study.tables))
+        for who in ("pid", "people.pid", "patient", "visits.patient")
+    }
+    assert len(texts) == 1
+    with pytest.raises(InvalidRequest, match="says whose row it is"):
+        parse(f"SELECT COUNT(*) FROM {ON_PERSON} WHERE visits.patient = 3", *study.tables)
+    with pytest.raises(InvalidRequest):
+        parse(f"SELECT COUNT(DISTINCT visits.pid) FROM {ON_PERSON}", *study.tables)
+
+
+def test_four_private_tables_are_too_many() -> None:
+    tables = [Table(name, (IntegerColumn("x", 0, 1),), person="pid") for name in "abcd"]
+    sql = "SELECT COUNT(*) FROM a JOIN b USING (pid) JOIN c USING (pid)"
+    assert parse(sql, *tables).table == joined(tuple(tables[:3]))
+    with pytest.raises(InvalidRequest, match="at most 3 private tables"):
+        parse(f"{sql} JOIN d USING (pid)", *tables)
+
+
+# Engines ----------------------------------------------------------------------------------------------------
+
+
+def test_each_engine_gets_its_own_readings(study: Study, engine: Engines) -> None:
+    texts = ["people", "visits", ON_PERSON, "people", "visits"]
+    questions = [parse(f"SELECT COUNT(*) FROM {tables}", *study.tables) for tables in texts]
+    readings = [r for q in questions for r in readings_of(q, study.unit_of(q.table))]
+    one_by_one = [engine.exact([reading])[0] for reading in readings]
+    assert engine.exact(readings) == one_by_one
+    assert one_by_one[0] == one_by_one[3] != one_by_one[1]
+
+
+def test_too_little_noise_for_a_join_reads_nothing(study: Study, engine: Engines) -> None:
+    """A question about a joined table that was priced as one about a single table."""
+    question = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *study.tables)
+    readings = readings_of(question, study.unit)
+    with pytest.raises(InvalidRequest, match="the noise does not fit"):
+        engine.prepare(readings)
+    with pytest.raises(InvalidRequest, match="the noise does not fit"):
+        engine.exact(readings)
+
+
+def test_a_wrong_source_of_one_table_is_found_when_it_is_asked_about(study: Study, folder: Path) -> None:
+    broken = replace(study.further[0], source=folder / "nowhere.parquet")
+    other = replace(study, further=(broken,))
+    engine = _engine_of(other, _sources(other, None))
+    assert isinstance(engine, Engines)
+    engine.prepare()
+    question = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *other.tables)
+    with pytest.raises(InvalidRequest, match=r"'nowhere\.parquet' does not exist"):
+        engine.prepare(readings_of(question, other.unit_of(question.table)))
+    engine.close()
+
+
+def test_sources_by_name(study: Study) -> None:
+    with pytest.raises(InvalidRequest, match="data has no table 'visit' to fill; there are: people, visits"):
+        adyton.open(study, data={"visit": 1})
+    bare = replace(study, source=None, ledger=None)
+    with pytest.raises(InvalidRequest, match="no source for table 'people'"):
+        adyton.open(bare)
+    mixed = {"people": "postgresql://h/d", "visits": "visits.csv"}
+    engine = _engine_of(bare, _sources(bare, mixed))
+    assert isinstance(engine, Engines)
+    with pytest.raises(InvalidRequest, match="joined where they lie"):
+        engine.of(joined(study.tables))
+
+
+def test_a_question_of_another_study_is_refused(study: Study) -> None:
+    from adyton.query.draft import question_of
+
+    mine = Question(joined(study.tables), (("n", Count()),))
+    assert question_of(mine, *study.tables) is mine
+    wider = replace(study.tables[0], columns=(IntegerColumn("age", 0, 10**6),), dimensions=())
+    for table in (wider, joined((wider, study.tables[1])), joined(study.tables[::-1])):
+        with pytest.raises(InvalidRequest, match="about another table"):
+            question_of(Question(table, (("n", Count()),)), *study.tables)
+
+
+def test_a_public_table_can_be_joined_and_asked(folder: Path) -> None:
+    """From the study file to the answer."""
+    with adyton.open(replace(read_study(folder / "people.toml"), ledger=None)) as curator:
+        answer = curator.ask(f"SELECT zone, COUNT(*) FROM {INNER} GROUP BY zone", epsilon=Fraction(50))
+        assert [row.keys["zone"] for row in answer.rows] == ["cold", "warm"]
