@@ -192,10 +192,21 @@ class Dimension:
             column, known = attribute.column, {value for value in attribute.values if value is not None}
             if len(attribute.values) != len(self.keys) or not known:
                 raise InvalidRequest(f"{where}: {column.name!r} needs a value for each key, some not missing")
-            if isinstance(column, CategoryColumn) and known != set(column.values):
+            if not _takes_exactly(column, known):
                 raise InvalidRequest(
                     f"{where}: {column.name!r} must take exactly the values that it declares"
                 )
+
+
+def _takes_exactly(column: Column, known: set[str | int | bool]) -> bool:
+    """All values of a category, or a number from its least to its greatest."""
+    if isinstance(column, CategoryColumn):
+        return known == set(column.values)
+    if isinstance(column, IntegerColumn | RealColumn):
+        steps = [value for value in known if type(value) is int]
+        ends = (column.lattice.low, column.lattice.high)
+        return len(steps) == len(known) and (min(steps), max(steps)) == ends
+    return all(isinstance(value, bool) for value in known)
 
 
 @dataclass(frozen=True, slots=True)

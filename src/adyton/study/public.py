@@ -31,7 +31,7 @@ from adyton.study.public_file import PublicFile, Raw, read_public_file
 
 _KINDS = ("category", "integer", "real", "boolean")
 _WHOLE = re.compile(r"-?(0|[1-9](?a:\d){0,17})")
-_NUMBER = re.compile(r"[+-]?(?a:\d+\.?\d*|\.\d+)([eE][+-]?(?a:\d{1,2}))?")
+_NUMBER = re.compile(r"[+-]?((0|[1-9](?a:\d)*)(\.(?a:\d)*)?|\.(?a:\d)+)([eE][+-]?(?a:\d{1,2}))?")
 _TRUTHS = {"true": True, "false": False}
 _MORE_TRUTHS = {"t": True, "yes": True, "y": True, "1": True, "f": False, "no": False, "n": False, "0": False}
 
@@ -86,7 +86,8 @@ class PublicTable:
             return None
         if kind is not None:
             return _MAKERS[kind](name, raw, grain, where)
-        for maker in (_boolean, _integer, _real):
+        whole = all(value is None or _as_whole(value) is not None for value in raw)
+        for maker in (_boolean, _integer if whole else _real):
             try:
                 return maker(name, raw, grain, where)
             except _OtherKind:
