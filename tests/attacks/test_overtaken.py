@@ -1,0 +1,79 @@
+"""Overtaken between the look at the totals and the charge: nobody pays for an answer without an interval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.certify import Absent, Interval
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger import Charged, Header, MemoryLedger, Order
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import BooleanColumn, Table
+from adyton.study import Study, Validity
+
+ROWS = 3000
+CAP = Fraction(1, 20)  # mu0; one count at a scale of 20 rows spends a quarter of its square
+COUNT = "SELECT COUNT(*) FROM t WHERE f"
+DATA = pd.DataFrame({"f": [True, False] * (ROWS // 2)})
+
+
+class Overtaken(MemoryLedger):
+    """Just before the first charge, somebody else is charged for ``radius``."""
+
+    radius: int | None = None
+
+    def charge(self, order: Order) -> Charged:
+        radius, self.radius = self.radius, None
+        if radius is not None:
+            super().charge(replace(order, question="another", radius=radius, request=None, cap=None))
+        return super().charge(order)
+
+
+def study(**validity: Any) -> Study:
+    declared = Validity(Fraction(95, 100), **({"stability": CAP} | validity))
+    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
+    return Study(Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace"), limit, validity=declared)
+
+
+def overtaken(asked_of: Study, radius: int) -> Overtaken:
+    ledger = Overtaken(Header.fresh(asked_of.fingerprint, asked_of.filter_name, asked_of.allowed))
+    ledger.radius = radius
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("validity", "radius", "currency"),
+    [({}, int(CAP**2 * UNITS_PER_ONE), "mu0²"), ({"questions": 1}, 0, "questions")],
+)
+def test_who_is_overtaken_is_refused_free_of_charge(
+    validity: dict[str, Any], radius: int, currency: str
+) -> None:
+    asked_of = study(**validity)
+    ledger = overtaken(asked_of, radius)
+    with adyton.open(asked_of, data=DATA, ledger=ledger) as asker:
+        assert asker.preview(COUNT, scale=20).affordable
+        with pytest.raises(adyton.BudgetRefused) as refused:
+            asker.ask(COUNT, scale=20)
+        assert refused.value.facts["currency"] == currency
+        assert [receipt.order.question for receipt in asker.receipts()] == ["another"]
+
+
+def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked() -> None:
+    asked_of = study(beyond="answer")
+    with adyton.open(asked_of, data=DATA, ledger=overtaken(asked_of, int(CAP**2 * UNITS_PER_ONE))) as asker:
+        ((value,),) = [row.values.values() for row in asker.ask(COUNT, scale=20).rows]
+    assert isinstance(value.population_interval, Absent)
+
+
+def test_who_is_overtaken_by_little_is_answered_with_an_interval() -> None:
+    asked_of = study()
+    ledger = overtaken(asked_of, int(CAP**2 * UNITS_PER_ONE) // 2)
+    with adyton.open(asked_of, data=DATA, ledger=ledger) as asker:
+        ((value,),) = [row.values.values() for row in asker.ask(COUNT, scale=20).rows]
+    assert isinstance(value.population_interval, Interval)
