@@ -154,6 +154,12 @@ QUESTIONS = {
         "CASE WHEN (age < 18) THEN 0 WHEN (age < 65) THEN 1 ELSE 2 END AS group, COUNT(*) AS count "
         "FROM people GROUP BY CASE WHEN (age < 18) THEN 0 WHEN (age < 65) THEN 1 ELSE 2 END"
     ),
+    "SELECT CASE WHEN age < 18 THEN 'minor' WHEN age < 65 THEN 'it''s' ELSE 'minor' END AS g, COUNT(*) "
+    "FROM people GROUP BY 1": (
+        "LABEL(CASE WHEN (age < 18) THEN 0 WHEN (age < 65) THEN 1 ELSE 0 END, 'minor', 'it''s') AS g, "
+        "COUNT(*) AS count FROM people "
+        "GROUP BY LABEL(CASE WHEN (age < 18) THEN 0 WHEN (age < 65) THEN 1 ELSE 0 END, 'minor', 'it''s')"
+    ),
     "SELECT LABEL(FLOOR(age / 100), 'young', 'old') AS g, COUNT(*) FROM people GROUP BY g": (
         "LABEL(FLOOR(age / 100), 'young', 'old') AS g, COUNT(*) AS count FROM people "
         "GROUP BY LABEL(FLOOR(age / 100), 'young', 'old')"
@@ -241,6 +247,8 @@ NUMBERS = {
     "FLOOR(age * 2 / 3)": "FLOOR((2 * age) / 3)",
     "SQUARE(age - 60)": "SQUARE((-60 + age))",
     "LOOKUP(region, 1, 0.5, NULL, 0)": "LOOKUP(region, 1, 0.5, NULL, 0)",
+    "LOOKUP(region, 1, 2, NULL, 0, grain => (1))": "LOOKUP(region, 1, 2, NULL, 0)",
+    "LOOKUP(region, 1, 2, NULL, 0, grain => (0.5))": "LOOKUP(region, 1, 2, NULL, 0, grain => (0.5))",
     "Year(born) - QUARTER(born)": "((- EXTRACT(QUARTER FROM born)) + EXTRACT(YEAR FROM born))",
     "MONTH(born) * DAY(born)": "(EXTRACT(DAY FROM born) * EXTRACT(MONTH FROM born))",
 }

@@ -21,10 +21,13 @@ class Asking:
     delta: Fraction | None = None
 
 
-def asking_of(asked: str | Draft | Question, table: Table) -> Asking:
-    """What is asked about ``table``, however it was asked: as SQL, as a draft, or ready."""
+def asking_of(asked: str | Draft | Question, table: Table, *further: Table) -> Asking:
+    """What is asked about ``table``, however it was asked: as SQL, as a draft, or ready.
+
+    SQL may join ``further`` tables of the same persons.
+    """
     if isinstance(asked, str):
         from adyton.query.sql import parse_asking
 
-        return parse_asking(asked, table)
+        return parse_asking(asked, table, *further)
     return Asking(question_of(asked, table))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -22,6 +21,7 @@ from adyton.query.nodes import (
     Part,
     Square,
 )
+from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
 
 if TYPE_CHECKING:
@@ -138,17 +138,19 @@ def _lookup(source: Source, node: exp.Expr) -> Number:
     column = source.column(source.bare(node.expressions[0]))
     if not isinstance(column, CategoryColumn):
         raise source.refusal(node, f"LOOKUP needs a category; {column.name!r} is {column.kind}")
-    listed = [None if type(one) is exp.Null else source.constant(one) for one in node.expressions[1:]]
-    grain = _grain([value for value in listed if value])
-    return Lookup(column, tuple(None if value is None else int(value / grain) for value in listed), grain)
-
-
-def _grain(values: list[Fraction]) -> Fraction:
-    """The coarsest grain of which all are whole multiples."""
-    if not values:
-        return Fraction(1)
-    below = lcm(*(value.denominator for value in values))
-    return Fraction(gcd(*(int(value * below) for value in values)), below)
+    *listed, last = node.expressions[1:]
+    grain = None
+    if type(last) is exp.Kwarg:
+        if str(last.this.this).upper() != "GRAIN":
+            raise source.refusal(node, "the argument with a name is grain => (number)")
+        grain = source.constant(last.args["expression"])
+    else:
+        listed.append(last)
+    values = [None if type(one) is exp.Null else source.constant(one) for one in listed]
+    grain = coarsest_grain(value for value in values if value is not None) if grain is None else grain
+    if grain <= 0 or any(value is not None and (value / grain).denominator != 1 for value in values):
+        raise source.refusal(node, "the numbers of LOOKUP must be whole multiples of its grain")
+    return Lookup(column, tuple(None if value is None else int(value / grain) for value in values), grain)
 
 
 _FUNCTIONS: dict[str, Callable[[Source, exp.Expr], Number]] = {

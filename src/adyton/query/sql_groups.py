@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -15,7 +16,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.check import columns_in
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Condition, Constant, Group
+from adyton.query.nodes import Case, Condition, Constant, Group
 from adyton.query.sql_aggregates import filtered, is_aggregate
 from adyton.query.sql_expressions import Source
 from adyton.query.sql_functions import called
@@ -73,6 +74,8 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
     node = source.bare(node)
     if type(node) is exp.Anonymous and called(source, node) == "LABEL":
         return _labelled(source, node)
+    if type(node) is exp.Case and _names_texts(source, node):
+        return _labelled_case(source, node)
     if type(node) is exp.Column:
         return grouped(source.column(node))
     value = source.number(node)
@@ -152,6 +155,37 @@ def _labelled(source: Source, node: exp.Expr) -> Grouped:
         raise source.refusal(node, "write LABEL(number, 'name of 0', 'name of 1', ...)")
     number, *labels = node.expressions
     return grouped(source.number(number), tuple(_label(source, label) for label in labels))
+
+
+def _names_texts(source: Source, node: exp.Expr) -> bool:
+    """Whether a CASE gives texts, where a number is usual."""
+    return any(
+        type(source.bare(branch.args["true"])) is exp.Literal and source.bare(branch.args["true"]).is_string
+        for branch in node.args["ifs"]
+    )
+
+
+def _labelled_case(source: Source, node: exp.Expr) -> Grouped:
+    """Texts are numbered in the order in which CASE first gives them."""
+    source.check_parts(node, "ifs", "default")
+    default = node.args.get("default")
+    otherwise = None if default is None else _text(source, default)
+    branches = []
+    for branch in node.args["ifs"]:
+        source.check_parts(branch, "this", "true")
+        branches.append((source.condition(branch.this), _text(source, branch.args["true"])))
+    given = [text for _, text in branches] + ([] if otherwise is None else [otherwise])
+    labels = tuple(dict.fromkeys(given))
+    codes = {label: Constant(Fraction(code)) for code, label in enumerate(labels)}
+    numbered = tuple((condition, codes[text]) for condition, text in branches)
+    return grouped(Case(numbered, None if otherwise is None else codes[otherwise]), labels)
+
+
+def _text(source: Source, node: exp.Expr) -> str:
+    text = source.operand(node)
+    if not isinstance(text, str):
+        raise source.refusal(node, "a CASE gives texts everywhere or nowhere")
+    return text
 
 
 def _label(source: Source, node: exp.Expr) -> str | int | bool:

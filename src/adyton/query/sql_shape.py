@@ -13,7 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Bucket, DayOf, Group, Question
+from adyton.query.nodes import Bucket, Cdf, DayOf, Group, Question
 from adyton.query.shape import Every, Having, Opposite, Relation, Released, Shape, Side, Sign, Some, Term
 from adyton.query.sql_aggregates import is_aggregate, read_measure
 from adyton.query.sql_expressions import OPERATORS, Source
@@ -23,6 +23,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, day_of
 
 MOST_VALUES = 10_000
 MOST_ROWS = 10**12
+POINTS = "upto"  # what an answer calls the points of a distribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class Answered:
     def _released(self, node: exp.Expr) -> Released:
         """What of the answer ``node`` means: by its name, or by what it asks for."""
         name = self.source.plain_name(node)
-        known = [name for name, _ in self.question.measures] + [group.name for group in self.question.by]
+        known = [*self._values(), *(group.name for group in self.question.by)]
         for one in known:
             if name is not None and one.casefold() == name.casefold():
                 return Released(one)
@@ -175,6 +176,11 @@ class Answered:
             reason = f"ORDER BY and HAVING speak of what SELECT lists: {', '.join(known[:10])}"
             raise self.source.refusal(node, reason)
         return Released(found)
+
+    def _values(self) -> list[str]:
+        """The names of values, and of the points of a distribution, which are numbers as well."""
+        points = [POINTS for _, measure in self.question.measures if isinstance(measure, Cdf)]
+        return [name for name, _ in self.question.measures] + points
 
     def _measured(self, node: exp.Expr) -> str | None:
         wanted = measure_text(read_measure(self.source, node)[1])

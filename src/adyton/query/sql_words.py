@@ -29,7 +29,7 @@ FUNCTIONS = (
     *("HISTOGRAM", "CLAMP", "LEAST", "GREATEST", "FLOOR", "SQUARE", "LOOKUP", "LABEL"),
     *("EXTRACT", "YEAR", "QUARTER", "MONTH", "DAY", "ISODOW"),
 )
-NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW")
+NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW", "GRAIN")
 
 _T = TokenType
 _SYMBOLS = {
@@ -229,7 +229,7 @@ def _check_forms(words: list[Token], text: str) -> None:
         if word.token_type is _T.DISTINCT and not _calls(words, position - 2, "COUNT"):
             refuse(word, text, "DISTINCT stands in COUNT(DISTINCT person) only")
         if word.token_type is _T.FARROW and words[position - 1].token_type is not _T.VAR:
-            refuse(word, text, f"the arguments with names are {' and '.join(NAMED_ARGUMENTS).lower()}")
+            refuse(word, text, f"the arguments with names are {', '.join(NAMED_ARGUMENTS).lower()}")
         if _calls(words, position, "EXTRACT") and not _extracts(words, position + 3):
             refuse(word, text, "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)")
 

@@ -7,7 +7,9 @@ direction of a comparison do not survive; nothing in it comes from the data.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
+from functools import reduce
 from typing import assert_never
 
 from adyton.query.nodes import (
@@ -53,7 +55,7 @@ from adyton.query.nodes import (
     ValueOf,
     Variance,
 )
-from adyton.schema import Table, day_of
+from adyton.schema import Table, common_grain, day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
@@ -181,13 +183,27 @@ def number_text(number: Comparable) -> str:
         case Case(branches, otherwise):
             whens = " ".join(f"WHEN {condition_text(c)} THEN {number_text(n)}" for c, n in branches)
             return f"CASE {whens}{f' ELSE {number_text(otherwise)}' if otherwise is not None else ''} END"
-        case Lookup(column, numbers, grain):
-            listed = ", ".join("NULL" if n is None else fraction_text(n * grain) for n in numbers)
-            return f"LOOKUP({name_text(column.name)}, {listed})"
+        case Lookup():
+            return _lookup_text(number)
         case DatePart(part, day):
             return f"EXTRACT({_PART_NAMES[part]} FROM {number_text(day)})"
         case _:
             assert_never(number)
+
+
+def _lookup_text(number: Lookup) -> str:
+    """The list in the order of declaration; the grain is said where the numbers do not say it themselves."""
+    values = [None if step is None else step * number.grain for step in number.numbers]
+    listed = ["NULL" if value is None else fraction_text(value) for value in values]
+    if coarsest_grain(value for value in values if value is not None) != number.grain:
+        listed.append(f"grain => ({fraction_text(number.grain)})")
+    return f"LOOKUP({', '.join([name_text(number.column.name), *listed])})"
+
+
+def coarsest_grain(values: Iterable[Fraction]) -> Fraction:
+    """The coarsest grain of which all are whole multiples; 1 where all are 0."""
+    known = [abs(value) for value in values if value]
+    return reduce(common_grain, known) if known else Fraction(1)
 
 
 def condition_text(condition: Condition) -> str:
