@@ -18,13 +18,22 @@ demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-test servers
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
-# The Postgres tests need a server.  As root on Debian it is installed; elsewhere they are skipped and say so.
+# The tests of Postgres and Spark need a server and Java.  As root on Debian they are installed; elsewhere those tests
+# are skipped and say what is missing.
 servers:
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null \
-		|| echo "postgresql could not be installed: its tests will be skipped"; \
+	@missing=""; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing=" postgresql"; \
+	[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || missing="$$missing default-jre-headless"; \
+	if [ -z "$$missing" ]; then \
+		:; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends $$missing) >/dev/null \
+		|| echo "could not install$$missing: their tests will be skipped"; \
+	else \
+		echo "some tests will be skipped; for them: apt-get install$$missing"; \
 	fi
 
 check: $(VENV)/.installed-check

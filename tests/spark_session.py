@@ -1,4 +1,4 @@
-"""One Spark for the tests of a process: a local one, which also serves Spark Connect, stopped by its own pid."""
+"""One Spark for a process: by default a local one, which also serves Spark Connect, stopped by its own pid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,31 +31,37 @@ def skip_without_spark() -> None:
         pytest.skip("Spark needs Java 17 or later (apt-get install default-jre-headless)")
 
 
+QUICK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",  # many small questions: compiling takes longer
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+}
+
+
 @contextlib.contextmanager
-def spark_session(folder: Path) -> Iterator[Any]:
+def spark_session(
+    folder: Path, master: str = "local[1]", settings: Mapping[str, str] = QUICK
+) -> Iterator[Any]:
     """A classic session in a Java of its own.  The system chooses every port; nothing is written elsewhere."""
     from pyspark.sql import SparkSession
 
-    settings = {
+    own = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "512m",
         "spark.driver.extraJavaOptions": f"{SHORT_LIVED} -Djava.io.tmpdir={folder}",
-        "spark.local.dir": folder,
-        "spark.sql.warehouse.dir": folder / "warehouse",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.codegen.wholeStage": "false",  # many small questions: compiling takes longer
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
-        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": "0",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
-    builder = SparkSession.builder.master("local[1]")
-    for name, value in settings.items():
-        builder = builder.config(name, str(value))
+    builder = SparkSession.builder.master(master)
+    for name, value in (own | dict(settings)).items():
+        builder = builder.config(name, value)
     session = builder.getOrCreate()
     gateway = session.sparkContext._gateway
     try:
@@ -73,8 +79,9 @@ def connect_session(classic: Any) -> Iterator[Any]:
     """A session of Spark Connect, which talks to the same Java by network only."""
     from pyspark.sql.connect.session import SparkSession
 
-    service = classic.sparkContext._jvm.org.apache.spark.sql.connect.service.SparkConnectService
-    session = SparkSession.builder.remote(f"sc://127.0.0.1:{service.localPort()}").create()
+    services = classic.sparkContext._jvm.org.apache.spark.sql.connect.service
+    port = getattr(getattr(services, "SparkConnectService$"), "MODULE$").localPort()  # of a Scala object
+    session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
     try:
         yield session
     finally:

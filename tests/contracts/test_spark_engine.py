@@ -125,6 +125,10 @@ class TestClassic(SparkContract):
 
 
 class TestConnect(SparkContract):
+    # The statements are those of classic frames, in the same Spark: the slowest tests are not run twice.
+    test_random_questions_about_random_rows_mean_the_same = None
+    test_one_number_of_each_person = None
+
     @pytest.fixture
     def spark(self, connect: Any) -> Any:
         return connect
