@@ -43,6 +43,7 @@ high = 200000
 kind = "category"
 values = ["north", "south", "east", "west"]
 """
+PRODUCTS = "code,name,price\np1,first,1.25\np2,second,3\n"
 VALIDITY = """
 [validity]
 independent = true
@@ -104,6 +105,8 @@ def every_key() -> dict[str, list[str]]:
     keys = {"": known_keys(odd)}
     for section in ("table", "privacy", "validity"):
         keys[section] = known_keys({section: odd})
+    for section in ("public", "private"):
+        keys[section] = known_keys({section: {"x": odd}})
     with pytest.raises(adyton.InvalidRequest) as refused:
         parse_study({"columns": {"x": {"kind": "?"}}}, Path("probe.toml"))
     (kinds,) = re.findall(r"columns\.x\.kind must not be '\?'; write one of: ([^\n;]*)", str(refused.value))
@@ -115,7 +118,7 @@ def every_key() -> dict[str, list[str]]:
 def test_the_study_page_mentions_every_key() -> None:
     text = (REFERENCE / "study-file.md").read_text(encoding="utf-8")
     keys = every_key()
-    assert {"table", "privacy", "validity", "columns"} == set(keys[""])
+    assert {"table", "privacy", "validity", "columns", "public", "private"} == set(keys[""])
     for section, names in keys.items():
         for name in names:
             assert f"`{name}`" in text or f"`[{name}]`" in text, f"{section}.{name}"
@@ -125,23 +128,30 @@ def test_the_study_page_mentions_every_key() -> None:
 def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None:
     example = next(b.text for b in blocks_of(REFERENCE / "study-file.md") if b.language == "toml")
     (tmp_path / "people.toml").write_text(example, encoding="utf-8")
+    (tmp_path / "products.csv").write_text(PRODUCTS, encoding="utf-8")
     adyton.read_study(tmp_path / "people.toml")
     raw, keys = tomllib.loads(example), every_key()
     assert set(raw["table"]) == set(keys["table"])
     assert set(raw["privacy"]) == set(keys["privacy"])
     either = {"tolerance"}  # in place of stability; the page shows it in an example of its own
     assert set(raw["validity"]) == set(keys["validity"]) - either
-    used = {column["kind"]: set(column) for column in raw["columns"].values()}
+    used: dict[str, set[str]] = {}
+    for column in raw["columns"].values():  # a category has one of two keys
+        used[column["kind"]] = used.get(column["kind"], set()) | set(column)
     assert used == {kind: set(keys[kind]) for kind in used}
-    assert set(used) == set(keys) - {"", "table", "privacy", "validity"}
+    assert set(used) == set(keys) - {"", "table", "privacy", "validity", "public", "private"}
+    assert set(raw["public"]["products"]) == set(keys["public"])
 
 
 def test_every_example_of_the_study_page_is_a_study(tmp_path: Path) -> None:
     examples = [b.text for b in blocks_of(REFERENCE / "study-file.md") if b.language == "toml"]
-    assert any("tolerance" in tomllib.loads(text)["validity"] for text in examples)
+    (tmp_path / "products.csv").write_text(PRODUCTS, encoding="utf-8")
+    assert any("tolerance" in tomllib.loads(text).get("validity", ()) for text in examples)
+    assert set(tomllib.loads(examples[-1])["private"]["visits"]) == set(every_key()["private"])
     for text in examples:
         (tmp_path / "people.toml").write_text(text, encoding="utf-8")
-        assert adyton.read_study(tmp_path / "people.toml").validity is not None
+        study = adyton.read_study(tmp_path / "people.toml")
+        assert (study.validity is not None) == ("[validity]" in text)
 
 
 # JSON ------------------------------------------------------------------------------------------------------
