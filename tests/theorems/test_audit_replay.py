@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,8 @@ from adyton.audit.catalogue import wish_of
 from adyton.audit.questions import QUESTIONS, ask_both
 from adyton.audit.replay import RecordingBits, ReplayedBits
 from adyton.curator import Curator, open_study
-from adyton.curator.plan import Plan
+from adyton.curator.plan import Basket, Plan
+from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
@@ -98,45 +100,71 @@ def test_an_engine_that_clips_wrongly_is_found() -> None:
     assert not replay(study(), wild, QUESTION, bits=Seeded(3), epsilon="1").refuted  # the real engine clips
 
 
-class Impatient(Curator):
-    """Draws once more where the data are large: the time it takes, and the noise, then depend on them."""
+class Touching(Releasing):
+    """Looks at the exact integers before they get their noise."""
 
-    def _read(self, plan: Plan) -> Any:
-        exact = super()._read(plan)
+    def _with_noise(self, plan: Plan, exact: Iterator[Any]) -> Any:
+        return super()._with_noise(plan, iter(self.touched(list(exact))))
+
+    def touched(self, exact: Any) -> Any:
+        raise NotImplementedError
+
+
+class DrawsOnceMore(Touching):
+    def touched(self, exact: Any) -> Any:
         if exact[0][0][1] > 100:
             self._bits.words(1)
         return exact
 
 
-class Dear(Curator):
-    """Charges more where the data are large."""
-
-    def _plan(self, question: Any, price: Any) -> Plan:
-        plan = super()._plan(question, price)
-        self._engine.prepare()
-        large = self._engine.exact([plan.parts[0].reading])[0][0][1] > 100
-        extra = replace(plan.parts[0], amount=plan.parts[0].amount + large)
-        return replace(plan, parts=(extra, *plan.parts[1:]))
-
-
-class Loud(Curator):
-    """Adds its own extra noise where the data are large, after the words were read as usual."""
-
-    def _read(self, plan: Plan) -> Any:
-        exact = super()._read(plan)
+class AddsOne(Touching):
+    def touched(self, exact: Any) -> Any:
         if exact[0][0][1] > 100:
             exact[0][0] = [value + 1 for value in exact[0][0]]
         return exact
 
 
-class Silent(Curator):
-    """Refuses to answer where the data are small."""
-
-    def _read(self, plan: Plan) -> Any:
-        exact = super()._read(plan)
+class Refuses(Touching):
+    def touched(self, exact: Any) -> Any:
         if exact[0][0][1] < 100:
             raise InvalidRequest("too few")
         return exact
+
+
+class Planted(Curator):
+    kind: type[Releasing]
+
+    def __init__(self, *parts: Any, **more: Any) -> None:
+        super().__init__(*parts, **more)
+        self._releasing = self.kind(self._engine, self._bits)
+
+
+class Impatient(Planted):
+    """Draws once more where the data are large: the time it takes, and the noise, then depend on them."""
+
+    kind = DrawsOnceMore
+
+
+class Dear(Curator):
+    """Charges more where the data are large."""
+
+    def _basket(self, questions: Any, price: Any) -> Basket:
+        basket = super()._basket(questions, price)
+        self._engine.prepare()
+        large = self._engine.exact(basket.readings[:1])[0][0][1] > 100
+        return replace(basket, amount=basket.amount + large)
+
+
+class Loud(Planted):
+    """Adds its own extra noise where the data are large, after the words were read as usual."""
+
+    kind = AddsOne
+
+
+class Silent(Planted):
+    """Refuses to answer where the data are small."""
+
+    kind = Refuses
 
 
 @pytest.mark.parametrize(

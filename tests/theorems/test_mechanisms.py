@@ -13,9 +13,8 @@ from scipy.stats import binom
 
 from adyton.accounting import gaussian
 from adyton.curator.estimate import rows_of
-from adyton.curator.population import Standing
 from adyton.curator.plan import make_plan
-from adyton.curator.population import Population
+from adyton.curator.population import Population, Standing
 from adyton.curator.price import price_of
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
@@ -197,6 +196,18 @@ def test_theorem_RATIO_INTERVAL_says_nothing_when_noise_drowns_the_count() -> No
     assert (low[0], high[0]) == (-1000.0, 1000.0)
 
 
+def test_theorem_RATIO_INTERVAL_says_nothing_where_two_rays_are_left() -> None:
+    """A count below the slope of the band excludes the ratios in the middle only: no interval may be cut out."""
+    mechanism = GeometricNoise((Fraction(300), Fraction(30)))
+    beyond = 2 * mechanism.ratio_error(np.array([0.0]), 0.95)  # of the noise on the numerator
+    slope = mechanism.ratio_error(np.array([1.0]), 0.95) - mechanism.ratio_error(np.array([0.0]), 0.95)
+    low, high = ratio_interval(beyond, slope / 2, 1000.0, lambda t: mechanism.ratio_error(t, 0.95))
+    for ratio, kept in ((-900.0, True), (0.0, False), (900.0, True)):
+        band = float(mechanism.ratio_error(np.array([ratio]), 0.95)[0])
+        assert (abs(float(beyond[0] - ratio * slope[0] / 2)) <= band) == kept
+    assert (low[0], high[0]) == (-1000.0, 1000.0)
+
+
 def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_released_integers() -> None:
     """The same integers give the same rows, and each row reads its own integers only."""
     age = IntegerColumn("age", 0, 100)
@@ -206,7 +217,7 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
     population = Population(study)
-    standing = Standing(population, population.position(1, plan.radius, 2), 1000)
+    standing = Standing(population, population.position(1, 10**15, 2), 1000)
     first = rows_of(plan, [[[10]], [[50], [2000]]], standing)
     assert first == rows_of(plan, [[[10]], [[50], [2000]]], standing)
     changed = rows_of(plan, [[[11]], [[50], [2000]]], standing)

@@ -217,7 +217,9 @@ def _trace(
     curator = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
     events: list[str] = []
     engine = _Watched(curator._engine, events)  # the auditor looks inside on purpose
-    curator._engine, curator._bits = engine, _WatchedBits(bits, events)
+    watched = _WatchedBits(bits, events)
+    curator._engine, curator._bits = engine, watched
+    curator._releasing = type(curator._releasing)(engine, watched)
     with curator:
         try:
             answer = curator.ask(question, **price).to_json()
