@@ -182,6 +182,27 @@ def test_theorem_AUDIT_POWER_is_kept_by_randomized_response() -> None:
     assert verdict.power.epsilon == true
 
 
+@pytest.mark.parametrize(
+    ("claimed", "trials", "delta"), [(1.0, 300, 0.0), (1.0, 1000, 0.05), (0.1, 1000, 0.0), (0.1, 1000, 0.05)]
+)
+def test_theorem_AUDIT_POWER_is_kept_by_the_exact_law_of_both_counts(
+    claimed: float, trials: int, delta: float
+) -> None:
+    """All pairs of counts: at the stated epsilon those that refute have a probability of at least 0.95."""
+    failure = share(0.999)
+    true = detectable(
+        randomized_response(delta), claimed, trials, failure, lambda p, q: epsilon_of(p, q, delta)
+    )
+    assert true is not None
+    likely, unlikely = randomized_response(delta)(true)
+    counts = np.arange(trials + 1)
+    low = np.array([least_probability(int(k), trials, failure) for k in counts])
+    high = np.array([greatest_probability(int(k), trials, failure) for k in counts])
+    refutes = epsilon_of(low[:, None], high[None, :], delta) > claimed
+    law = np.outer(binom.pmf(counts, trials, likely), binom.pmf(counts, trials, unlikely))
+    assert 0.95 <= float(law[refutes].sum()) < 0.999  # and the epsilon is not far larger than needed
+
+
 def test_theorem_AUDIT_POWER_grows_with_samples_and_falls_with_rarity() -> None:
     def least(trials: int, unlikely: float) -> float:
         loss = lambda p, q: epsilon_of(p, q, 0.01)  # noqa: E731

@@ -188,18 +188,20 @@ def _certain(least: list[int], most: list[int]) -> int:
     return sum(most[: _heavy(least)])
 
 
-def test_theorem_EXPONENTIAL_WEIGHTS_a_doubtful_unit_is_decided_by_further_digits() -> None:
+@pytest.mark.parametrize("widths", [[1, 1], [3, 5], [7, 1], [1, 2**61 + 1]])
+def test_theorem_EXPONENTIAL_WEIGHTS_a_doubtful_unit_is_decided_by_further_digits(widths: list[int]) -> None:
     rate, gaps = Fraction(1, 3), [0, 5]
-    least, most, places = ends(gaps, rate, [1, 1])
+    least, most, places = ends(gaps, rate, widths)
     with mpmath.workprec(600):
-        exact = mpmath.ldexp(exp_of(rate * 5), places)
+        exact = mpmath.ldexp(widths[1] * exp_of(rate * 5), places)
         cut = int(exact)
         first, second = digits(exact - cut, 2)
     assert least[1] <= cut < most[1]
     total, share = sum(most), most[0] + cut
-    assert choose(words(gaps), rate, Script(*as_words(share, total), first, second - 2)) == 1
+    taken = Script(*as_words(share, total), first, second - 2)
+    assert choose(words(gaps), rate, taken, words(widths)) == 1
     refused = Script(*as_words(share, total), first, second + 2, *as_words(0, total))
-    assert choose(words(gaps), rate, refused) == 0
+    assert choose(words(gaps), rate, refused, words(widths)) == 0
     assert refused.left == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 from adyton.accounting.gaussian import delta_up
+from adyton.privacy import GaussianCost
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TOLERANCE = 1e-12  # the sum has a few thousand terms, each known to about 1e-15 of the largest
@@ -64,4 +66,5 @@ def test_theorem_GAUSSIAN_IS_GDP_hence_zcdp(sigma: float, sensitivity: int, alph
     p, q = rounded(sigma, sensitivity, reach), rounded(sigma, 0, reach)
     seen = (p > 0) & (q > 0)
     total = np.sum(np.exp(alpha * np.log(p[seen]) + (1 - alpha) * np.log(q[seen])))
-    assert math.log(total) / (alpha - 1) <= alpha * (sensitivity / sigma) ** 2 / 2 + 1e-12
+    cost = GaussianCost(Fraction(sensitivity) ** 2 / Fraction(sigma) ** 2)
+    assert math.log(total) / (alpha - 1) <= alpha * float(cost.zcdp) + 1e-12

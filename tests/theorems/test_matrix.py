@@ -206,6 +206,14 @@ def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_cover(kind) -> None:
         assert covered.max() <= binom.ppf(1 - 1e-9, runs, 0.905)
 
 
+@pytest.mark.parametrize("sigma", [Fraction(1, 10), Fraction(3, 10), Fraction(4, 10), Fraction(1)])
+def test_theorem_MATRIX_MECHANISM_ERROR_half_widths_pay_for_rounding(sigma: Fraction) -> None:
+    """Where a step is as large as the noise, half a step of rounding decides whether the level is reached."""
+    (width,) = GaussianMatrix(identity(1), sigma).error(Cells(1), 0.95)
+    inside = range(-math.floor(width), math.floor(width) + 1)
+    assert sum(rounded_gaussian.pmf(float(sigma), z) for z in inside) >= 0.95
+
+
 def test_theorem_MATRIX_MECHANISM_ERROR_is_infinite_where_nothing_was_measured() -> None:
     total = Strategy("total", np.ones((1, 4), dtype=np.int64))
     assert error_factor(Cells(4), total) == math.inf

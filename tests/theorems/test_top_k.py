@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -97,6 +98,17 @@ def test_theorem_TOP_K_UTILITY_holds_for_every_place_at_once(
             p for order, p in law.items() if all(scores[i] >= best[j] - error for j, i in enumerate(order))
         )
         assert good >= confidence - 1e-12
+
+
+def test_theorem_TOP_K_UTILITY_needs_a_share_of_the_failure_for_every_round() -> None:
+    """Two best and two bad ones: both rounds may fail, together more often than the bound of one round says."""
+    scores, gap, rate = [10, 10, 0, 0], 10, 0.5
+    selection = TopK((0, 1, 2, 3), 2, Fraction(2), GENERAL)
+    assert selection.rate == Fraction(1, 2)
+    bad = sum(p for order, p in peeling(scores, 2, selection.rate).items() if not set(order) <= {0, 1})
+    confidence = 1 - 1.55 * math.exp(-rate * gap)
+    assert 1.5 * math.exp(-rate * gap) < 1 - confidence < bad
+    assert selection.error(confidence) >= gap
 
 
 def one_shot(scores: list[int], k: int, scale: float) -> dict[tuple[int, ...], float]:
