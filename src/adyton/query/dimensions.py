@@ -22,6 +22,7 @@ from adyton.query.nodes import (
     IsTrue,
     Lookup,
     Measure,
+    Not,
     Number,
     OneOf,
     Or,
@@ -99,7 +100,8 @@ class _Rewriter:
     def matched(self, source: str, dimension: Dimension) -> Condition:
         """Where the private row has one in the public table."""
         key = self._category(source, dimension.joins)
-        return OneOf(key, tuple(dimension.keys))
+        everywhere = len(dimension.keys) == len(key.values)
+        return Not(IsMissing(key)) if everywhere else OneOf(key, tuple(dimension.keys))
 
     def _is_public(self, column: Column) -> bool:
         return self._entries[column.name].link is not None

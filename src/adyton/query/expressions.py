@@ -304,7 +304,10 @@ class OneOf:
             raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a category")
         if not self.values:
             raise InvalidRequest("IN needs at least one value")
-        unknown = [v for v in self.values if v not in self.column.values or isinstance(v, bool)]
+        known = set(self.column.values)  # both lists may be long
+        unknown = [
+            v for v in self.values if not isinstance(v, str | int) or isinstance(v, bool) or v not in known
+        ]
         if unknown:
             declared = ", ".join(map(repr, self.column.values[:10]))
             more = ", ..." if len(self.column.values) > 10 else ""

@@ -70,6 +70,9 @@ def entries(join: Join) -> tuple[Entry, ...]:
 
 def entry_of(table: Table, name: str, source: str | None = None) -> Entry:
     """What ``name`` stands for, in the table called ``source`` or in any where only one has it."""
+    if table.join is None and source in (None, table.name):
+        column = table.column(name)
+        return Entry(table.name, column, column)
     join = table.join or Join((table,))
     known, said = entries(join), name.casefold()
     if source is None:

@@ -211,7 +211,8 @@ def condition_text(condition: Condition) -> str:
         case Compare(left, operator, right):
             return _comparison(left, operator, right)
         case OneOf(column, values):
-            listed = ", ".join(value_text(v) for v in column.values if v in values)
+            wanted = set(values)
+            listed = ", ".join(value_text(v) for v in column.values if v in wanted)
             return f"({name_text(column.name)} IN ({listed}))"
         case IsTrue(column):
             return name_text(column.name)
