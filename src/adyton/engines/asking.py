@@ -12,6 +12,7 @@ from math import prod
 from adyton.engines.asking_persons import needs_choice, persons_scan
 from adyton.engines.asking_rows import rows_scan
 from adyton.engines.base import Exact, Key
+from adyton.engines.folding import apart
 from adyton.engines.scan import Run, Scan, Units
 from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
@@ -58,8 +59,9 @@ def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Itera
         together.setdefault((reading.by, of_persons, alone), []).append(place)
     for (by, of_persons, _), asked in together.items():
         scan = persons_scan if of_persons else rows_scan
-        for some in _in_parts(asked, _most_readings(by)):
-            yield some, scan([readings[place] for place in some], units, counted=counted)
+        for alike in [asked] if of_persons else apart(readings, asked):
+            for some in _in_parts(alike, _most_readings(by)):
+                yield some, scan([readings[place] for place in some], units, counted=counted)
 
 
 def _most_readings(by: Sequence[Group]) -> int:

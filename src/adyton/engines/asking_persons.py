@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from adyton.engines.asking_rows import always_the_same, shared_filter
 from adyton.engines.row_sql import clipped, fits_bigint
-from adyton.engines.scan import Aggregates, Recipe, Scan, Units, keys_of, selected
+from adyton.engines.scan import Aggregates, Recipe, Scan, Units, keys_of, only_where, selected
 from adyton.query.nodes import EVERY_ROW, Condition, Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
@@ -60,12 +60,13 @@ class _Inner:
         (coordinate,) = reading.coordinates
         value = coordinate.value
         if value is None:
-            name = self._name("count(*)", reading.where)
-            count = outer.place(f"count(*) FILTER (WHERE {name} > 0)")
+            present = self._where("1", reading.where)
+            name = self._name(f"count({'*' if present == '1' else present})")
+            count = outer.place(f"count({only_where('1', f'{name} > 0')})")
             return Recipe(1, count), count
         low, high = value.lattice.low, value.lattice.high
-        total = self._units.spelling.exact_sum(self._row.number(value), max(abs(low), abs(high)))
-        name = self._name(total, reading.where)
+        own = self._where(self._row.number(value), reading.where)
+        name = self._name(self._units.spelling.exact_sum(own, max(abs(low), abs(high))))
         rows = self._units.rows
         reach, bounds = (
             (min(low, rows * low), max(high, rows * high)),
@@ -99,9 +100,11 @@ class _Inner:
         grouped = ", ".join(["who", *keys])
         return f"SELECT {', '.join(['who', *listed])} FROM {self._units.table}{filtered} GROUP BY {grouped}"
 
-    def _name(self, aggregate: str, where: Condition) -> str:
-        if where not in (self._shared, EVERY_ROW):
-            aggregate += f" FILTER (WHERE {self._row.condition(where)})"
+    def _where(self, value: str, where: Condition) -> str:
+        filtered = where not in (self._shared, EVERY_ROW)
+        return only_where(value, self._row.condition(where)) if filtered else value
+
+    def _name(self, aggregate: str) -> str:
         return f"n{self._numbers.place(aggregate)}"
 
 

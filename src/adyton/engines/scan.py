@@ -47,7 +47,7 @@ class Recipe(NamedTuple):
 
     def of(self, values: Sequence[Any]) -> int:
         whole = self.times * int(values[self.total] or 0)  # the sum of nothing is NULL
-        return whole if self.counted is None else whole - self.minus * int(values[self.counted])
+        return whole if self.counted is None else whole - self.minus * int(values[self.counted] or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,13 @@ class Aggregates:
 
     def __iter__(self) -> Any:
         return iter(self._places)
+
+
+def only_where(value: str, condition: str) -> str:
+    """What an aggregate passes over where the condition is not true.  DuckDB takes quadratic time for many
+    aggregates that are filtered in the other way, by FILTER.
+    """
+    return f"CASE WHEN {condition} THEN {value} END"
 
 
 def keys_of(by: Sequence[Group], units: Units) -> list[str]:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import datetime
 import random
 from calendar import isleap
+from fractions import Fraction
 from typing import Any, get_args
 
 import pytest
 
 from adyton.query.nodes import (
+    And,
+    Compare,
+    Constant,
     Count,
     DatePart,
     DayOf,
+    IsTrue,
     Mean,
+    Not,
+    Or,
     Part,
     Proportion,
     Question,
@@ -79,6 +86,20 @@ class QuestionsContract:
         assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
         assert engine.exact(readings[::-1]) == engine.exact(readings)[::-1]
         assert engine.exact([]) == []
+
+    @pytest.mark.parametrize("by", [(), (REGION,), (BUCKETS[0], SMOKER)], ids=len)
+    def test_many_filters_in_one_call(self, opened: Open, by: tuple[Any, ...]) -> None:
+        """Of some columns few values are possible, of others many, and some filters are on several."""
+        engine = opened(PEOPLE, SOME)
+        measures: list[Any] = [Count(), Mean(ValueOf(INCOME))]
+        for i in range(10):
+            old = Compare(ValueOf(AGE), ">", Constant(Fraction(13 * i)))
+            rich = Compare(ValueOf(INCOME), ">=", Constant(Fraction(9_000 * i)))
+            for where in (old, rich, And((old, IsTrue(SMOKER))), Or((Not(IsTrue(SMOKER)), rich))):
+                measures += [Count(where), Sum(NUMBERS[2], where), Mean(NUMBERS[4], where)]
+        question = Question(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
+        readings = readings_of(question, ROWS)
+        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     def test_parts_of_every_kind_of_day(self, opened: Open) -> None:
         """From the first year to the last, and around every end of a century."""
