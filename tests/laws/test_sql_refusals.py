@@ -194,6 +194,7 @@ NUMBERS = [
     "age << 1",
     "~age",
     "+age",
+    "age * + 2",
     "+5",
     "age +",
     "* age",

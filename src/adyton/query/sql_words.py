@@ -301,7 +301,8 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
         return f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}"
     if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
         return "NOT stands before a condition, or before IN or BETWEEN"
-    if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and before.token_type is not _T.STAR:
+    after_star = before.token_type is _T.STAR and kind is not _T.PLUS
+    if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and not after_star:
         return f"nothing stands before {word.text.upper()!r}"
     if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
         return "a point stands in a number, or between a table and a column"

@@ -1,0 +1,176 @@
+"""How an answer is shown: rows are picked and ordered as SQL would, from released values and keys alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import nan
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adyton.errors import InvalidRequest
+from adyton.query.asking import Asking, asking_of
+from adyton.query.questions import count
+from adyton.query.shape import AS_ASKED, Every, Opposite, Relation, Released, Shape, Some, Term
+from adyton.query.sql import parse
+from strategies import PEOPLE, PERSONS
+
+GROUPED = (
+    "SELECT region, smoker, FLOOR(age / 10) AS decade, COUNT(*) AS n, AVG(income) AS pay FROM people "
+    "GROUP BY region, smoker, decade"
+)
+law = settings(deadline=None, max_examples=100)
+
+
+def answers() -> st.SearchStrategy[list[tuple[dict[str, str | int | bool], dict[str, float]]]]:
+    """Rows of an answer; values repeat, so that orders have ties."""
+    keys = st.fixed_dictionaries(
+        {
+            "region": st.sampled_from(["north", "south", "east", "west"]),
+            "smoker": st.booleans(),
+            "decade": st.integers(0, 12),
+        }
+    )
+    value = st.one_of(st.integers(-3, 3).map(float), st.sampled_from([0.5, -0.25, 1e300, -0.0]))
+    return st.lists(st.tuples(keys, st.fixed_dictionaries({"n": value, "pay": value})), max_size=8)
+
+
+def havings() -> st.SearchStrategy[str]:
+    sign = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+    number = st.sampled_from(["0", "1", "-2", "0.5", "n", "pay", "decade", "3"])
+    text = st.sampled_from(["'north'", "'south'", "'o'", "region"])
+    part = st.one_of(
+        st.builds("{} {} {}".format, st.sampled_from(["n", "pay", "decade"]), sign, number),
+        st.builds("region {} {}".format, sign, text),
+        st.builds("n {}BETWEEN {} AND {}".format, st.sampled_from(["", "NOT "]), number, number),
+        st.sampled_from(
+            ["smoker", "smoker = FALSE", "smoker <> TRUE", "n IN (0, 1)", "region NOT IN ('east')"]
+        ),
+    )
+    some = st.builds(lambda no, one: "NOT " * no + one, st.integers(0, 2), part)
+    return st.lists(st.tuples(st.sampled_from([" AND ", " OR "]), some), min_size=1, max_size=3).map(
+        lambda parts: "".join(word + one for word, one in parts).removeprefix(parts[0][0])
+    )
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE answer (place INT, region VARCHAR, smoker BOOLEAN, decade INT, n DOUBLE, pay DOUBLE)"
+        )
+        yield connection
+
+
+@law
+@given(
+    answers(),
+    st.one_of(st.none(), havings()),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["region", "smoker", "decade", "n", "pay"]),
+            st.sampled_from(["", " ASC", " DESC"]),
+        ),
+        max_size=3,
+    ),
+    st.one_of(st.none(), st.integers(0, 4)),
+    st.one_of(st.none(), st.integers(0, 4)),
+)
+def test_law_rows_are_shown_as_an_engine_would(
+    engine: duckdb.DuckDBPyConnection,
+    rows: list[tuple[dict[str, str | int | bool], dict[str, float]]],
+    having: str | None,
+    order: list[tuple[str, str]],
+    limit: int | None,
+    offset: int | None,
+) -> None:
+    terms = [name + direction for name, direction in order]
+    tail = f" LIMIT {limit}" if limit is not None else ""
+    tail += f" OFFSET {offset}" if offset is not None else ""
+    ordered = f" ORDER BY {', '.join(terms)}" if terms else ""
+    shape = asking_of(GROUPED + (f" HAVING {having}" if having else "") + ordered + tail, PEOPLE).shape
+    engine.execute("DELETE FROM answer")
+    for i, (keys, values) in enumerate(rows):
+        row = {**keys, **values}
+        told_row = [i, *(row[name] for name in ("region", "smoker", "decade", "n", "pay"))]
+        engine.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)", told_row)
+    where = f" WHERE {having}" if having else ""
+    told = engine.execute(f"SELECT place FROM answer{where} ORDER BY {', '.join([*terms, 'place'])}{tail}")
+    assert list(shape.applied(rows)) == [place for (place,) in told.fetchall()]
+
+
+def test_a_question_without_more_is_shown_as_it_is() -> None:
+    asking = asking_of("SELECT COUNT(*) FROM people", PEOPLE)
+    assert asking == Asking(parse("SELECT COUNT(*) FROM people", PEOPLE))
+    assert asking.shape == AS_ASKED
+    assert AS_ASKED.applied([({}, {"n": 1.0})] * 3) == (0, 1, 2)
+    assert asking_of(count(), PEOPLE) == asking == asking_of(asking.question, PEOPLE)
+
+
+SHAPES = {
+    "ORDER BY 4 DESC": Shape((Term("n", descending=True),)),
+    "ORDER BY COUNT(*), AVG(income) DESC": Shape((Term("n"), Term("pay", descending=True))),
+    "ORDER BY FLOOR(age / 10), REGION": Shape((Term("decade"), Term("region"))),
+    "LIMIT 3": Shape(limit=3),
+    "LIMIT 0 OFFSET 2": Shape(limit=0, offset=2),
+    "HAVING AVG(income) > 2": Shape(having=Relation(Released("pay"), ">", Fraction(2))),
+    "HAVING 2 < PAY": Shape(having=Relation(Fraction(2), "<", Released("pay"))),
+    "HAVING n > pay": Shape(having=Relation(Released("n"), ">", Released("pay"))),
+    "HAVING n > 1 / 3": Shape(having=Relation(Released("n"), ">", Fraction(1, 3))),
+    "HAVING NOT smoker": Shape(having=Opposite(Relation(Released("smoker"), "=", True))),
+    "HAVING region IN ('north')": Shape(having=Some((Relation(Released("region"), "=", "north"),))),
+    "HAVING FLOOR(age / 10) BETWEEN 1 AND 2 LIMIT 1": Shape(
+        limit=1,
+        having=Every(
+            (
+                Relation(Released("decade"), ">=", Fraction(1)),
+                Relation(Released("decade"), "<=", Fraction(2)),
+            )
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("said", SHAPES)
+def test_what_is_said_about_an_answer_is_its_shape(said: str) -> None:
+    assert asking_of(f"{GROUPED} {said}", PEOPLE) == Asking(parse(GROUPED, PEOPLE), SHAPES[said])
+
+
+def test_distributions_histograms_and_days_have_keys_of_their_own() -> None:
+    cdf = asking_of("SELECT CDF(age, 1, 2) FROM people HAVING upto > 1 ORDER BY cdf_age DESC", PEOPLE)
+    assert cdf.shape == Shape(
+        (Term("cdf_age", descending=True),), having=Relation(Released("upto"), ">", Fraction(1))
+    )
+    bins = asking_of("SELECT HISTOGRAM(age, 10) FROM people ORDER BY 1 DESC, age, COUNT(*)", PEOPLE)
+    assert bins.shape.order == (Term("count", descending=True), Term("age"), Term("count"))
+    days = asking_of(
+        "SELECT born, COUNT(*) FROM people GROUP BY born HAVING born >= DATE '2020-01-31'", PEOPLE
+    )
+    assert days.shape.having == Relation(Released("born"), ">=", "2020-01-31")
+    rows = [({"born": day}, {"count": 1.0}) for day in ("2020-01-30", "2020-01-31", "2020-11-01")]
+    assert days.shape.applied(rows) == (1, 2)
+
+
+def test_the_head_of_a_question_names_a_price() -> None:
+    head = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-7, privacy_unit_column = pid)"
+    asking = asking_of(f"{head} COUNT(*) FROM people", PERSONS)
+    assert asking == Asking(
+        parse("SELECT COUNT(*) FROM people", PERSONS), epsilon=Fraction(1, 2), delta=Fraction("1e-7")
+    )
+    with pytest.raises(InvalidRequest, match="a question alone"):
+        parse(f"{head} COUNT(*) FROM people", PERSONS)
+    with pytest.raises(InvalidRequest, match="the unit"):
+        asking_of("SELECT WITH OPTIONS(max_groups_contributed = 2) COUNT(*) FROM people", PEOPLE)
+
+
+def test_orders_are_total_and_bad_shapes_cannot_be_built() -> None:
+    rows = [({}, {"n": value}) for value in (nan, 1.0, nan, -1.0)]
+    assert Shape((Term("n"),)).applied(rows) == (3, 1, 0, 2)
+    for bad in ({"limit": -1}, {"limit": 1.5}, {"offset": -1}, {"offset": True}):
+        with pytest.raises(InvalidRequest):
+            Shape(**bad)
+    with pytest.raises(InvalidRequest):
+        Relation(Released("n"), "~", 1)  # type: ignore[arg-type]
