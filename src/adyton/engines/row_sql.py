@@ -139,9 +139,34 @@ class RowSql:
         inner: Comparable = node
         while isinstance(inner, Clip):  # a clip of a clip is one, to the bounds of the outer
             inner = inner.inner
-        return clipped(
-            self.number(inner), (inner.lattice.low, inner.lattice.high), (node.lattice.low, node.lattice.high)
-        )
+        reach, bounds = (inner.lattice.low, inner.lattice.high), (node.lattice.low, node.lattice.high)
+        return clipped(self.number(inner), reach, bounds, self._present(inner))
+
+    def _present(self, node: Comparable) -> tuple[str, ...]:
+        """Conditions that all hold where the node has a value.  They do not repeat the node: its text would
+        double with every clip inside a clip.
+        """
+        match node:
+            case ValueOf(column) | DayOf(column):
+                return (f"{self._places[column.name]} IS NOT NULL",)
+            case DatePart(_, day):
+                return self._present(day)
+            case Constant() | Day() | Indicator():
+                return ()
+            case Plus(left, right) | Times(left, right):
+                return tuple(dict.fromkeys(self._present(left) + self._present(right)))
+            case Negative(inner) | Square(inner) | Clip(inner) | Floor(inner):
+                return self._present(inner)
+            case Lookup():
+                return (f"{self.number(node)} IS NOT NULL",)
+            case Case(branches, otherwise):
+                whens = " ".join(
+                    f"WHEN {self.condition(when)} THEN {_all(self._present(then))}" for when, then in branches
+                )
+                last = "FALSE" if otherwise is None else _all(self._present(otherwise))
+                return (f"(CASE {whens} ELSE {last} END)",)
+            case _:
+                assert_never(node)
 
     def _floor(self, node: Floor) -> str:
         """The dividend is moved up by a whole number of steps until it is not negative: below zero, engines
@@ -176,16 +201,21 @@ class RowSql:
         return _times(self.number(node), int(node.lattice.grain / grain))
 
 
-def clipped(text: str, reach: tuple[int, int], bounds: tuple[int, int]) -> str:
-    """``text``, which never leaves ``reach``, or the nearer of the bounds; NULL stays NULL, which LEAST and
-    GREATEST would pass over.
+def clipped(
+    text: str, reach: tuple[int, int], bounds: tuple[int, int], present: tuple[str, ...] | None = None
+) -> str:
+    """``text``, which never leaves ``reach``, or the nearer of the bounds.
+
+    LEAST and GREATEST pass over NULL, so it is asked first whether there is a value.
     """
     inside = text
     if bounds[0] > reach[0]:
         inside = f"greatest({inside}, {integer(bounds[0])})"
     if bounds[1] < reach[1]:
         inside = f"least({inside}, {integer(bounds[1])})"
-    return text if inside == text else f"(CASE WHEN {text} IS NOT NULL THEN {inside} END)"
+    if inside == text or present == ():
+        return inside
+    return f"(CASE WHEN {_all((f'{text} IS NOT NULL',) if present is None else present)} THEN {inside} END)"
 
 
 def integer(value: int) -> str:
@@ -195,6 +225,10 @@ def integer(value: int) -> str:
 
 def fits_bigint(*values: int) -> bool:
     return all(-(2**63) <= value < 2**63 for value in values)
+
+
+def _all(conditions: tuple[str, ...]) -> str:
+    return f"({' AND '.join(conditions)})" if conditions else "TRUE"
 
 
 def _times(text: str, factor: int) -> str:

@@ -1,0 +1,37 @@
+"""What an engine is told about one row: never much longer than what was asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from adyton.engines.duckdb_sql import DuckDBDialect
+from adyton.engines.row_sql import RowSql
+from adyton.query.sql import parse
+from adyton.query.sql_words import DEEPEST_NESTING
+from adyton.schema import IntegerColumn, Table
+
+AGE = IntegerColumn("age", 0, 120)
+PEOPLE = Table("people", (AGE,))
+
+
+def emitted(expression: str) -> str:
+    question = parse(f"SELECT SUM({expression}) AS s FROM people", PEOPLE)
+    value = question.measures[0][1].value  # type: ignore[union-attr]
+    return RowSql({"age": "c0"}, DuckDBDialect()).number(value)
+
+
+@pytest.mark.parametrize(
+    ("form", "levels"),
+    [
+        ("CLAMP({} + 1, 1, {})", DEEPEST_NESTING - 1),
+        ("FLOOR(CLAMP({} - 1, -9, {}) / 2)", DEEPEST_NESTING // 3),
+        ("CLAMP(CASE WHEN {} > 3 THEN age END, 1, {})", DEEPEST_NESTING // 3),
+        ("CLAMP(CASE WHEN age > 3 THEN {} ELSE 7 END, 1, {})", DEEPEST_NESTING // 3),
+    ],
+)
+def test_a_clip_inside_a_clip_does_not_double_the_statement(form: str, levels: int) -> None:
+    """With twenty levels, a statement that doubles at each would fill the memory of the engine."""
+    expression = "age"
+    for level in range(levels):
+        expression = form.format(expression, 100 - level)
+    assert len(emitted(expression)) < 100 * len(expression)
