@@ -24,6 +24,7 @@ from adyton.query.nodes import Count, Mean, Question, ValueOf
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
+from adyton.wire import Stored
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
 sensitivities = st.builds(
@@ -173,7 +174,7 @@ def test_theorem_RATIO_INTERVAL_covers_at_its_level(
     runs = 20_000
     noisy = mechanism.release([[total] * runs, [count] * runs], SeededWords(5))
     top, bottom = (np.array(column, dtype=float) for column in noisy)
-    low, high = ratio_interval(top, bottom, 1000.0, lambda t: mechanism.ratio_error(t, 0.95))
+    low, high = ratio_interval(top, bottom, 1000.0, mechanism.ratio_error(0.95))
     covered = int(((low <= total / count) & (total / count <= high)).sum())
     assert covered >= binom.ppf(1e-9, runs, 0.95)
     assert np.all(low <= high)
@@ -182,28 +183,26 @@ def test_theorem_RATIO_INTERVAL_covers_at_its_level(
 def test_theorem_RATIO_INTERVAL_ends_are_where_the_band_ends() -> None:
     mechanism = GaussianNoise((Fraction(300), Fraction(3)))
     top, bottom = np.array([4000.0, -100.0]), np.array([50.0, 60.0])
-    low, high = ratio_interval(top, bottom, 1000.0, lambda t: mechanism.ratio_error(t, 0.95))
+    low, high = ratio_interval(top, bottom, 1000.0, mechanism.ratio_error(0.95))
     for end in (low, high):
-        gap = np.abs(top - end * bottom) - mechanism.ratio_error(end, 0.95)
+        gap = np.abs(top - end * bottom) - mechanism.ratio_error(0.95)(end)
         assert np.all(np.abs(gap) < 1e-6)
 
 
 def test_theorem_RATIO_INTERVAL_says_nothing_when_noise_drowns_the_count() -> None:
     mechanism = GaussianNoise((Fraction(300), Fraction(30)))
-    low, high = ratio_interval(
-        np.array([5.0]), np.array([2.0]), 1000.0, lambda t: mechanism.ratio_error(t, 0.95)
-    )
+    low, high = ratio_interval(np.array([5.0]), np.array([2.0]), 1000.0, mechanism.ratio_error(0.95))
     assert (low[0], high[0]) == (-1000.0, 1000.0)
 
 
 def test_theorem_RATIO_INTERVAL_says_nothing_where_two_rays_are_left() -> None:
     """A count below the slope of the band excludes the ratios in the middle only: no interval may be cut out."""
     mechanism = GeometricNoise((Fraction(300), Fraction(30)))
-    beyond = 2 * mechanism.ratio_error(np.array([0.0]), 0.95)  # of the noise on the numerator
-    slope = mechanism.ratio_error(np.array([1.0]), 0.95) - mechanism.ratio_error(np.array([0.0]), 0.95)
-    low, high = ratio_interval(beyond, slope / 2, 1000.0, lambda t: mechanism.ratio_error(t, 0.95))
+    beyond = 2 * mechanism.ratio_error(0.95)(np.array([0.0]))  # of the noise on the numerator
+    slope = mechanism.ratio_error(0.95)(np.array([1.0])) - mechanism.ratio_error(0.95)(np.array([0.0]))
+    low, high = ratio_interval(beyond, slope / 2, 1000.0, mechanism.ratio_error(0.95))
     for ratio, kept in ((-900.0, True), (0.0, False), (900.0, True)):
-        band = float(mechanism.ratio_error(np.array([ratio]), 0.95)[0])
+        band = float(mechanism.ratio_error(0.95)(np.array([ratio]))[0])
         assert (abs(float(beyond[0] - ratio * slope[0] / 2)) <= band) == kept
     assert (low[0], high[0]) == (-1000.0, 1000.0)
 
@@ -218,9 +217,9 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
     population = Population(study)
     standing = Standing(population, population.position(1, 10**15, 2), 1000)
-    first = rows_of(plan, [[[10]], [[50], [2000]]], standing)
-    assert first == rows_of(plan, [[[10]], [[50], [2000]]], standing)
-    changed = rows_of(plan, [[[11]], [[50], [2000]]], standing)
+    first = rows_of(plan, Stored([[[10]], [[50], [2000]]]), standing)
+    assert first == rows_of(plan, Stored([[[10]], [[50], [2000]]]), standing)
+    changed = rows_of(plan, Stored([[[11]], [[50], [2000]]]), standing)
     assert changed[0].values["m"] == first[0].values["m"]
     assert changed[0].values["n"].value == first[0].values["n"].value + 1
     assert first[0].values["m"].value == pytest.approx((50 / 20 + 100) / 2)  # 2000 steps are 20 rows

@@ -179,7 +179,7 @@ def test_a_search_through_levels_finds_the_exact_quantile_with_next_to_no_noise(
     measure = Quantile(ValueOf(WIDE), fraction)
     assert levels_of(measure.value, 1) == (61036, 32768)
     search = _search(measure, GaussianNoise((Fraction(1, 1000),)))
-    (found,) = search.values(_released(search, values, Seeded(1)), _standing())
+    (found,) = search.values(_released(search, values, Seeded(1)), _standing(), [])
     needed = -(-fraction.numerator * 120 // fraction.denominator)
     assert found.value == sorted(values)[needed - 1]
     assert found.noise_interval == Interval(LEVEL, found.value, found.value)
@@ -194,7 +194,7 @@ def test_theorem_NOISY_SEARCH_interval_covers_at_its_level(noise: Mechanism) -> 
     missed = narrow_missed = 0
     for seed in range(200):
         released = _released(search, values, Seeded(seed))
-        (found,) = search.values(released, _standing())
+        (found,) = search.values(released, _standing(), [])
         missed += not found.noise_interval.low <= truth <= found.noise_interval.high
         third = search._error // 3
         low, high = search._ends(released, below=-third, above=third)
@@ -210,7 +210,7 @@ def test_an_extreme_is_not_beyond_every_row(which: str, sign: int) -> None:
     search = _search(Extreme(ValueOf(WIDE), which), GaussianNoise((Fraction(4),)))  # type: ignore[arg-type]
     failures = 0
     for seed in range(200):
-        (found,) = search.values(_released(search, values, Seeded(seed)), _standing())
+        (found,) = search.values(_released(search, values, Seeded(seed)), _standing(), [])
         inner = found.noise_interval.high if which == "least" else found.noise_interval.low
         failures += not any(sign * v <= sign * inner for v in values)
         beyond = sum(sign * v < sign * found.value for v in values)

@@ -11,9 +11,10 @@ import numpy as np
 from adyton.certify import Absent, Bound, Interval, Value
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, Read
-from adyton.curator.population import Standing
+from adyton.curator.population import NOT_DECLARED, Standing
 from adyton.exact import float_down, float_up, ratio_down, ratio_up
-from adyton.mechanisms import Mechanism, largest_ratio, ratio_interval, worst_error
+from adyton.mechanisms import Band, Mechanism, Ratio, largest_ratio, worst_error
+from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 from adyton.sensitivity import Reading
@@ -56,9 +57,12 @@ class Additive:
     def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
         return self.mechanism.release(exact[0], bits)
 
-    def values(self, released: Columns, standing: Standing) -> list[Value]:
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        return mean_ratios(self.only, released, standing, LEVEL) if len(released) == 2 else []
+
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
         if len(released) == 2:
-            return _ratios(self.only, released, standing)
+            return _means(self.only, released, standing, solved)
         return _single(self.only, released[0], standing)
 
     def bound(self, matching: int | None) -> Bound:
@@ -93,42 +97,36 @@ def _single(part: Noised, released: list[int], standing: Standing) -> list[Value
     ]
 
 
-def _ratios(part: Noised, released: Columns, standing: Standing) -> list[Value]:
+def mean_ratios(part: Noised, released: Columns, standing: Standing, level: float) -> list[Ratio]:
+    """The ratio of a mean's two integers: for the noise interval, and for that of the population if any."""
+    top, bottom = (np.array([float(z) for z in column]) for column in released)
+    reach = largest_ratio(part.reading.sensitivity)
+    bands = [part.mechanism.ratio_error(level)]
+    wide = standing.population.ratio_band(part, standing.at, standing.units)
+    bands += [wide] if isinstance(wide, Band) else []
+    return [Ratio(top, bottom, reach, band) for band in bands]
+
+
+def ratio_guess(released: Columns, ends: Ends) -> Floats:
+    top, bottom = (np.array([float(z) for z in column]) for column in released)
+    guess: Floats = np.clip(top / np.maximum(bottom, 1.0), *ends)
+    return guess
+
+
+def _means(part: Noised, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
-    low, high = ratio_ends(part, released, LEVEL)
-    guess, back = ratio_guess(released, low, high), uncentred(part)
-    outward = uncentred_outward(part)
-    population = population_ratio_ends(part, released, standing)
-    if isinstance(population, Absent):
-        intervals: list[Interval | Absent] = [population] * len(guess)
-    else:
-        level = standing.population.level
-        ends = zip(population[0].tolist(), population[1].tolist(), strict=True)
-        intervals = [Interval(level, *outward(a, b)) for a, b in ends]
+    (low, high), *wide = solved
+    guess, back, outward = ratio_guess(released, (low, high)), uncentred(part), uncentred_outward(part)
+    intervals: list[Interval | Absent] = [standing.missing or NOT_DECLARED] * len(guess)
+    if wide:
+        level, (first, last) = standing.population.level, wide[0]
+        intervals = [
+            Interval(level, *outward(a, b)) for a, b in zip(first.tolist(), last.tolist(), strict=True)
+        ]
     return [
         Value(back(g), Interval(LEVEL, *outward(a, b)), interval)
         for g, a, b, interval in zip(guess.tolist(), low.tolist(), high.tolist(), intervals, strict=True)
     ]
-
-
-def ratio_ends(part: Noised, released: Columns, level: float) -> tuple[Floats, Floats]:
-    """The noise interval of the ratio, in the units of the two integers."""
-    top, bottom = _floats(released)
-    reach = largest_ratio(part.reading.sensitivity)
-    return ratio_interval(top, bottom, reach, lambda t: part.mechanism.ratio_error(t, level))
-
-
-def ratio_guess(released: Columns, low: Floats, high: Floats) -> Floats:
-    top, bottom = _floats(released)
-    guess: Floats = np.clip(top / np.maximum(bottom, 1.0), low, high)
-    return guess
-
-
-def population_ratio_ends(
-    part: Noised, released: Columns, standing: Standing
-) -> tuple[Floats, Floats] | Absent:
-    top, bottom = _floats(released)
-    return standing.population.ratios(part, top, bottom, standing.at, standing.units)
 
 
 def uncentred(part: Noised) -> Callable[[float], float]:
@@ -148,8 +146,3 @@ def _uncentred_exactly(part: Noised) -> Callable[[float], Fraction]:
     assert centred.value is not None
     lattice = centred.value.lattice
     return lambda ratio: (Fraction(ratio) * counted.times + lattice.low + lattice.high) * lattice.grain / 2
-
-
-def _floats(released: Columns) -> tuple[Floats, Floats]:
-    top, bottom = (np.array([float(z) for z in column]) for column in released)
-    return top, bottom

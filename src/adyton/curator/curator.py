@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Unpack
 
@@ -14,10 +15,11 @@ from adyton.certify import (
     Preview,
     Promise,
     Proof,
+    Row,
     Statement,
     Step,
 )
-from adyton.curator.estimate import cells_in, found_in, rows_of, scales_of, sensitivity_of, shaped
+from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
 from adyton.curator.noised import Noised
 from adyton.curator.plan import Basket, Plan, make_basket
 from adyton.curator.population import Population, Standing
@@ -28,7 +30,7 @@ from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
 from adyton.engines.base import Engine
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, float_up
+from adyton.exact import UNITS_PER_ONE, Number, float_up, units_down
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.asking import asking_of
@@ -123,7 +125,7 @@ class Curator:
         position = self._population.position(self._ledger.count() + 1, spent_radius, 1)
         self._population.check(position, self._stability_spent())
         self._engine.prepare()
-        return self._stream(self._charge(plan.order(request)).receipt)
+        return self._stream(self._charge(replace(plan.order(request), cap=self._population.cap)).receipt)
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
@@ -135,13 +137,16 @@ class Curator:
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
-        spent = self._ledger.spent()
+        spent, schedule = self._ledger.spent(), self._population.schedule
         return Statement(
             spent=self._promise(spent),
             limit=self._limit(),
             currency=self.study.filter_name,
             left=self._left(spent),
             questions=self._ledger.count(),
+            stability=self._ledger.spent_radius() if schedule else None,
+            stability_cap=units_down(schedule.cap) if schedule else None,
+            certified_questions=schedule.questions if schedule else None,
         )
 
     def p_value_threshold(self, alpha: Number) -> float:
@@ -188,6 +193,8 @@ class Curator:
         try:
             return self._ledger.charge(order)
         except BudgetRefused as refusal:
+            if refusal.facts["currency"] != self._ledger.header.currency:
+                raise  # by a cap on validity, of which epsilon says nothing
             left = self._promise(self._left(self._ledger.spent())).epsilon
             message = f"{refusal.message} (about epsilon {left:.3g} for a question of its own)"
             raise BudgetRefused(message, **refusal.facts, largest_epsilon=f"{left:.6g}") from None
@@ -223,22 +230,23 @@ class Curator:
         released = many_from_text(stored)
         standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
         spent = self._promise(self._ledger.spent() if repeated else receipt.spent)
+        rows = rows_of_many(basket.plans, released, standing)
         return [
-            self._one_answer(plan, own, standing, receipt, spent, repeated, len(basket.plans))
-            for plan, own in zip(basket.plans, released, strict=True)
+            self._one_answer(plan, own, made, standing, receipt, spent, repeated, len(basket.plans))
+            for plan, own, made in zip(basket.plans, released, rows, strict=True)
         ]
 
     def _one_answer(
         self,
         plan: Plan,
         stored: Stored,
+        rows: tuple[Row, ...],
         standing: Standing,
         receipt: Receipt,
         spent: Promise,
         repeated: bool,
         together: int,
     ) -> Answer:
-        rows = rows_of(plan, stored.released, standing, stored.keys)
         shown = shaped(rows, plan.shape)
         return Answer(
             question=plan.text,
@@ -261,9 +269,9 @@ class Curator:
     ) -> Standing:
         known: Sequence[Stored | None] = released or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
-        at = self._population.position(number, spent_radius, values)
-        table = basket.plans[0].question.table
-        return Standing(self._population, at, self._stand_in.units(), table == self.study.table)
+        elsewhere = basket.plans[0].question.table != self.study.table
+        at = self._population.position(number, spent_radius, values, elsewhere=elsewhere)
+        return Standing(self._population, at, self._stand_in.units())
 
     def _next(self, basket: Basket) -> Standing:
         """Where the answers would stand if they were asked now."""

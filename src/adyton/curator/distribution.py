@@ -14,7 +14,8 @@ from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns, Read
 from adyton.curator.population import Standing
 from adyton.exact import float_up
-from adyton.mechanisms import GaussianNoise
+from adyton.mechanisms import GaussianNoise, Ratio
+from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.query.nodes import Cdf
 from adyton.special import special
@@ -66,7 +67,10 @@ class Distribution:
     def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
         return self.only.mechanism.release(exact[0], bits)
 
-    def values(self, released: Columns, standing: Standing) -> list[Value]:
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        return []
+
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
         bins = len(self._points) + 1
         counts = np.array([float(z) for z in released[0]]).reshape(-1, bins)
         population = self._population_error(standing)

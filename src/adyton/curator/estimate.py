@@ -5,26 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.certify import KeysFound, Row
+from adyton.certify import KeysFound, Row, Value
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
+from adyton.mechanisms import intervals_of
 from adyton.query.shape import Shape
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
 
-Noisy = list[list[list[int]]]  # for each measure, for each coordinate, one integer for each cell
+
+def rows_of(plan: Plan, stored: Stored, standing: Standing) -> tuple[Row, ...]:
+    """The rows of one answer."""
+    return rows_of_many([plan], [stored], standing)[0]
 
 
-def rows_of(
-    plan: Plan, noisy: Noisy, standing: Standing, found: Sequence[Sequence[str | int]] | None = None
-) -> tuple[Row, ...]:
-    columns = {
-        part.name: part.values(released, standing) for part, released in zip(plan.parts, noisy, strict=True)
-    }
+def rows_of_many(
+    plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing
+) -> list[tuple[Row, ...]]:
+    """The rows of each answer.  All intervals that must be searched for are searched for together."""
+    parts = [
+        (part, released)
+        for plan, own in zip(plans, stored, strict=True)
+        for part, released in zip(plan.parts, own.released, strict=True)
+    ]
+    ratios = [part.ratios(released, standing) for part, released in parts]
+    solved = iter(intervals_of([ratio for own in ratios for ratio in own]))
+    values = iter(
+        part.values(released, standing, [next(solved) for _ in own])
+        for (part, released), own in zip(parts, ratios, strict=True)
+    )
+    return [
+        _rows(plan, {part.name: next(values) for part in plan.parts}, own)
+        for plan, own in zip(plans, stored, strict=True)
+    ]
+
+
+def _rows(plan: Plan, columns: dict[str, list[Value]], stored: Stored) -> tuple[Row, ...]:
     return tuple(
         Row(keys, {name: values[place] for name, values in columns.items()})
-        for place, keys in enumerate(plan.keys(found))
+        for place, keys in enumerate(plan.keys(stored.keys))
     )
 
 

@@ -14,25 +14,27 @@ from adyton.accounting import Filter
 from adyton.curator.noised import Noised
 from adyton.curator.part import Part
 from adyton.privacy import PrivacyUnit
-from adyton.query.disjoint import Facts, exclude_each_other, facts_of
+from adyton.query.disjoint import Taken, facts_of
 from adyton.sensitivity import Reading
 
 Families = list[list[int]]
-_Family = tuple[list[int], list[Facts]]
 
 
 def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Families:
     """The places of the parts, family by family.  A part that adds up persons stays alone."""
-    families: list[_Family] = []
+    families: Families = []
+    open_to_more: list[tuple[list[int], Taken]] = []
     for place, own in enumerate(readings):
-        facts = facts_of(own[0].where)
-        home = None if _counts_persons(own, unit) else _home(facts, families)
-        if home is None:
-            families.append(([place], [{} if _counts_persons(own, unit) else facts]))
-        else:
-            home[0].append(place)
-            home[1].append(facts)
-    return [places for places, _ in families]
+        facts = {} if _counts_persons(own, unit) else facts_of(own[0].where)
+        home = next((family for family, taken in open_to_more if taken.takes(facts)), None)
+        if home is not None:
+            home.append(place)
+            continue
+        families.append([place])
+        taken = Taken()
+        if taken.takes(facts):
+            open_to_more.append((families[-1], taken))
+    return families
 
 
 def shares_of(families: Families, unit: PrivacyUnit) -> dict[int, Fraction]:
@@ -77,12 +79,3 @@ def _family_due(parts: Sequence[Part], unit: PrivacyUnit, rule: Filter) -> Due:
 
 def _counts_persons(readings: Sequence[Reading], unit: PrivacyUnit) -> bool:
     return unit.rows > 1 and any(reading.persons is not None for reading in readings)
-
-
-def _home(facts: Facts, families: list[_Family]) -> _Family | None:
-    """The first family of which every part excludes these facts."""
-    if not facts:
-        return None
-    return next(
-        (family for family in families if all(exclude_each_other(facts, other) for other in family[1])), None
-    )

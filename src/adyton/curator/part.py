@@ -8,6 +8,8 @@ from typing import Protocol
 from adyton.certify import Absent, Bound, Value
 from adyton.curator.noised import Noised
 from adyton.curator.population import Standing
+from adyton.mechanisms import Ratio
+from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.sensitivity import Reading
 
@@ -46,7 +48,13 @@ class Part(Protocol):
         """From the integers of each reading; ``read`` reads more, which is already paid for."""
         ...
 
-    def values(self, released: Columns, standing: Standing) -> list[Value]: ...
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        """The ratios whose intervals the values need; those of many parts are found together."""
+        ...
+
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+        """``solved`` are the intervals of the ratios, in their order."""
+        ...
 
     def bound(self, matching: int | None) -> Bound:
         """How wide the noise interval will be, before anything is read."""

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from adyton.certify import Absent, Interval
 from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import Noised, step_of
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
 from adyton.ledger.cap import Cap
-from adyton.mechanisms import GaussianNoise, largest_ratio, ratio_interval
-from adyton.noise.refine import Floats
+from adyton.mechanisms import Band, GaussianNoise, largest_ratio
 from adyton.study import Study, Validity
 from adyton.validity.mutual_information import information_of, threshold_after
 from adyton.validity.noise_part import gaussian_multiplier, laplace_multiplier, question_share
@@ -43,6 +40,7 @@ class Position:
     question: int
     spent: Fraction
     values: int
+    elsewhere: bool = False  # asked of another table than the one that is a sample
 
 
 class Population:
@@ -61,14 +59,16 @@ class Population:
             return None
         return _schedule(self.validity, self._study.table.rows, keys_failure(self._study))
 
-    def position(self, number: int, spent_radius: int, values: int) -> Position:
-        return Position(number, Fraction(spent_radius, UNITS_PER_ONE), values)
+    def position(self, number: int, spent_radius: int, values: int, *, elsewhere: bool = False) -> Position:
+        return Position(number, Fraction(spent_radius, UNITS_PER_ONE), values, elsewhere)
 
     def missing(self, at: Position, units: int | None) -> Absent | None:
         """Why there is no interval for an answer at this position, if so."""
         schedule = self.schedule
         if schedule is None:
             return NOT_DECLARED
+        if at.elsewhere:
+            return ELSEWHERE
         if not schedule.covers(at.spent):
             return Absent("beyond the stability that this study was certified for; so are all later answers")
         if schedule.questions is not None and at.question > schedule.questions:
@@ -186,21 +186,13 @@ class Population:
             return Fraction(gaussian_multiplier(failure, kinds)), Fraction(1, 2)
         return Fraction(laplace_multiplier(failure, kinds)), Fraction(1)
 
-    def ratios(
-        self, part: Noised, top: Floats, bottom: Floats, at: Position, units: int | None
-    ) -> tuple[Floats, Floats] | Absent:
-        """For means: the ends, in units of the ratio of the two integers."""
+    def ratio_band(self, part: Noised, at: Position, units: int | None) -> Band | Absent:
+        """For means: how far top - ratio * bottom may be from 0, in steps."""
         absent = self.missing(at, units)
         if absent is not None or units is None:
             return absent or NOT_DECLARED
-        drift = float_up(self.drift(part, at, units))
-        first, second = (float_up(w) for w in self._noises(part, at))
-
-        def error(ratio: Floats) -> Floats:
-            band: Floats = first + np.abs(ratio) * second + drift
-            return band
-
-        return ratio_interval(top, bottom, largest_ratio(part.reading.sensitivity), error)
+        first, second = self._noises(part, at)
+        return Band(0.0, 0.0, float_up(first + self.drift(part, at, units)), float_up(second))
 
     @property
     def level(self) -> float:
@@ -256,12 +248,11 @@ class Standing:
     population: Population
     at: Position
     units: int | None
-    about_all_units: bool = True  # the table that was asked has a row of every unit that counts
 
     @property
     def missing(self) -> Absent | None:
         """Why there is no interval, if so."""
-        return self.population.missing(self.at, self.units) or (None if self.about_all_units else ELSEWHERE)
+        return self.population.missing(self.at, self.units)
 
 
 @lru_cache(maxsize=16)

@@ -15,6 +15,8 @@ from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns, Read
 from adyton.curator.population import Standing
 from adyton.exact import ratio_down, ratio_up
+from adyton.mechanisms import Ratio
+from adyton.mechanisms.ratio import Ends
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
@@ -86,7 +88,10 @@ class Search:
 
     # With what was released.
 
-    def values(self, released: Columns, standing: Standing) -> list[Value]:
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        return []
+
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
         found, (low, high) = self._found(released), self._noise_ends(released)
         population = self._population(released, standing)
         return [

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.certify import Absent, Bound, Interval, Value
-from adyton.curator.additive import population_ratio_ends, ratio_ends, ratio_guess, uncentred
+from adyton.curator.additive import mean_ratios, ratio_guess, uncentred
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns, Read
-from adyton.curator.population import Standing
+from adyton.curator.population import NOT_DECLARED, Standing
+from adyton.mechanisms import Ratio
+from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
-from adyton.noise.refine import Floats
 
 _EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
 _OUTWARD = 2.0**-40  # far more than the rounding of a square and a difference
@@ -58,13 +60,19 @@ class Spread:
             for column in part.mechanism.release(integers, bits)
         ]
 
-    def values(self, released: Columns, standing: Standing) -> list[Value]:
-        mean, square = released[:2], released[2:]
-        ends = (ratio_ends(self.mean, mean, _EACH), ratio_ends(self.square, square, _EACH))
-        noise = self._intervals(*ends, LEVEL)
-        first = ratio_guess(mean, *ends[0]), ratio_guess(square, *ends[1])
-        guesses = [self._value(m, s) for m, s in zip(first[0].tolist(), first[1].tolist(), strict=True)]
-        population = self._population(mean, square, standing)
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        """Of the mean and of the square: for the noise, and after these for the population if any."""
+        mean = mean_ratios(self.mean, released[:2], standing, _EACH)
+        square = mean_ratios(self.square, released[2:], standing, _EACH)
+        return [ratio for both in zip(mean, square, strict=True) for ratio in both]
+
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+        noise = self._intervals(solved[0], solved[1], LEVEL)
+        means, squares = ratio_guess(released[:2], solved[0]), ratio_guess(released[2:], solved[1])
+        guesses = [self._value(m, s) for m, s in zip(means.tolist(), squares.tolist(), strict=True)]
+        population: Sequence[Interval | Absent] = [standing.missing or NOT_DECLARED] * len(guesses)
+        if len(solved) > 2:
+            population = self._intervals(solved[2], solved[3], standing.population.level)
         return [
             Value(min(max(guess, interval.low), interval.high), interval, wide)
             for guess, interval, wide in zip(guesses, noise, population, strict=True)
@@ -76,16 +84,7 @@ class Spread:
     def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
         return standing.missing or Bound(standing.population.level, None)
 
-    def _population(self, mean: Columns, square: Columns, standing: Standing) -> list[Interval | Absent]:
-        first = population_ratio_ends(self.mean, mean, standing)
-        second = population_ratio_ends(self.square, square, standing)
-        if isinstance(first, Absent) or isinstance(second, Absent):
-            return [standing.missing or Absent("no interval")] * len(mean[0])
-        return list(self._intervals(first, second, standing.population.level))
-
-    def _intervals(
-        self, mean: tuple[Floats, Floats], square: tuple[Floats, Floats], level: float
-    ) -> list[Interval]:
+    def _intervals(self, mean: Ends, square: Ends, level: float) -> list[Interval]:
         back, from_middle = uncentred(self.square), self._from_middle
         return [
             self._interval((from_middle(a), from_middle(b)), (back(c), back(d)), level)

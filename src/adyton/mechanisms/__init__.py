@@ -8,7 +8,7 @@ from adyton.mechanisms.base import Mechanism, largest_ratio, worst_error
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.numeric_sparse import NumericSparse
-from adyton.mechanisms.ratio import ratio_interval
+from adyton.mechanisms.ratio import Band, Ratio, intervals_of, ratio_interval
 from adyton.mechanisms.sparse import Sparse
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ __getattr__ = late(
 
 __all__ = [
     "AboveThreshold",
+    "Band",
     "Box",
     "Cells",
     "ComposedCost",
@@ -97,6 +98,7 @@ __all__ = [
     "PrivateQuantiles",
     "Questions",
     "Ranges",
+    "Ratio",
     "ScoreSensitivity",
     "Sparse",
     "Strategy",
@@ -108,6 +110,7 @@ __all__ = [
     "classical_chance",
     "exponential_chance",
     "flip_chance",
+    "intervals_of",
     "largest_ratio",
     "late_halt_cost",
     "most_updates",

@@ -11,8 +11,9 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.mechanisms.ratio import Band
 from adyton.noise import Bits
-from adyton.noise.refine import Floats, Integers
+from adyton.noise.refine import Integers
 from adyton.privacy import Cost
 from adyton.sensitivity import Sensitivity
 
@@ -49,7 +50,7 @@ class Mechanism(Protocol):
         """Half-width that the noise of a single coordinate stays within, with this probability."""
         ...
 
-    def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
+    def ratio_error(self, confidence: float) -> Band:
         """The same for noise_1 - ratio * noise_2, where there are two coordinates."""
         ...
 
@@ -101,7 +102,7 @@ def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: floa
     """The error of the value that has the most noise: a single coordinate, or a ratio at its far end."""
     if len(mechanism.scales) == 1:
         return mechanism.error(confidence)
-    return float(mechanism.ratio_error(np.array(largest_ratio(sensitivity)), confidence))
+    return float(mechanism.ratio_error(confidence)(np.array(largest_ratio(sensitivity))))
 
 
 def largest_ratio(sensitivity: Sensitivity) -> float:

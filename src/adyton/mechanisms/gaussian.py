@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.mechanisms.base import (
@@ -21,8 +19,9 @@ from adyton.mechanisms.base import (
     weights_of_worst_mean,
     with_noise,
 )
+from adyton.mechanisms.ratio import Band
 from adyton.noise import Bits, rounded_gaussian
-from adyton.noise.refine import Floats, check_scale
+from adyton.noise.refine import check_scale
 from adyton.privacy import GaussianCost
 from adyton.sensitivity import Sensitivity
 from adyton.special import special
@@ -63,12 +62,10 @@ class GaussianNoise:
         """Theorem: NOISE-INTERVAL."""
         return rounded_gaussian.coverage_radius(float_up(self.scales[0]), confidence)
 
-    def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
+    def ratio_error(self, confidence: float) -> Band:
         """A weighted sum of two normals, and half a step of rounding in each.  Theorem: NOISE-INTERVAL."""
-        top, bottom = map(float_up, self.scales)
-        z = _quantile(confidence)
-        error: Floats = (z * np.hypot(top, ratio * bottom) + (1 + np.abs(ratio)) / 2) * _OUTWARD
-        return error
+        top, bottom = (_quantile(confidence) * float_up(scale) * _OUTWARD for scale in self.scales)
+        return Band(top, bottom, 0.5 * _OUTWARD, 0.5 * _OUTWARD)
 
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, mu_squared: Fraction) -> GaussianNoise:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.mechanisms.base import (
@@ -22,8 +20,9 @@ from adyton.mechanisms.base import (
     with_noise,
     worst_error,
 )
+from adyton.mechanisms.ratio import Band
 from adyton.noise import Bits, two_sided_geometric
-from adyton.noise.refine import Floats, check_scale
+from adyton.noise.refine import check_scale
 from adyton.privacy import PureCost
 from adyton.sensitivity import Sensitivity
 
@@ -65,12 +64,11 @@ class GeometricNoise:
         """Theorem: NOISE-INTERVAL."""
         return two_sided_geometric.coverage_radius(float_up(self.scales[0]), confidence)
 
-    def ratio_error(self, ratio: Floats, confidence: float) -> Floats:
+    def ratio_error(self, confidence: float) -> Band:
         """Both noises within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
         each = 1 - (1 - confidence) / 2
         top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
-        error: Floats = top + np.abs(ratio) * bottom
-        return error
+        return Band(0.0, 0.0, top, bottom)
 
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, epsilon: Fraction) -> GeometricNoise:

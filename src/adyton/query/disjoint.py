@@ -1,17 +1,18 @@
-"""Whether two conditions can never hold of the same row, as far as that can be seen without looking at any.
+"""Whether conditions can never hold of the same row, as far as that can be seen without looking at any.
 
-Each condition is read as a list of facts that must all hold: a column takes one of some values, a number lies
-between two bounds.  Two conditions exclude each other if they demand of one column or number what cannot be
-true at once.  What is not understood says nothing, so the answer errs towards "they may overlap".
+A condition is read as facts that must all hold: a column takes one of some values, a number lies between two
+steps of its lattice.  They exclude each other if they demand of one column or number what cannot be true
+at once.  What is not understood says nothing, so the answer errs towards "they may overlap".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil, floor
 
 from adyton.query.expressions import (
-    Always,
     And,
     Comparable,
     Compare,
@@ -27,40 +28,11 @@ from adyton.query.expressions import (
     ValueOf,
 )
 
+Span = tuple[int, int]  # of steps, both ends included; the value is present
+Allowed = frozenset[object] | Span
+Facts = dict[object, Allowed]
 
-@dataclass(frozen=True, slots=True)
-class _Among:
-    """One of a set of values; None stands for a missing value."""
-
-    values: frozenset[object]
-
-    def excludes(self, other: object) -> bool:
-        return isinstance(other, _Among) and not self.values & other.values
-
-
-@dataclass(frozen=True, slots=True)
-class _Between:
-    """Present, and from ``low`` to ``high``; an end that is not ``closed`` does not belong to it."""
-
-    low: Fraction | None
-    high: Fraction | None
-    low_closed: bool = True
-    high_closed: bool = True
-
-    def excludes(self, other: object) -> bool:
-        if isinstance(other, _Missing):
-            return True
-        return isinstance(other, _Between) and (_before(self, other) or _before(other, self))
-
-
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    def excludes(self, other: object) -> bool:
-        return isinstance(other, _Between)
-
-
-_Fact = _Among | _Between | _Missing
-Facts = dict[object, list[_Fact]]
+_MISSING: Span = (1, 0)  # a number that is not there lies in no span
 
 
 def facts_of(condition: Condition) -> Facts:
@@ -69,17 +41,59 @@ def facts_of(condition: Condition) -> Facts:
     for part in _conjuncts(condition):
         found = _fact(part)
         if found is not None:
-            facts.setdefault(found[0], []).append(found[1])
+            subject, allowed = found
+            facts[subject] = _both(facts[subject], allowed) if subject in facts else allowed
     return facts
 
 
 def exclude_each_other(first: Facts, second: Facts) -> bool:
-    return any(
-        a.excludes(b)
-        for subject in first.keys() & second.keys()
-        for a in first[subject]
-        for b in second[subject]
-    )
+    taken = Taken()
+    return taken.takes(first) and taken.takes(second)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What conditions that exclude each other have taken already, for every subject that tells them apart."""
+
+    _by_subject: dict[object, _Places] | None = None
+
+    def takes(self, facts: Facts) -> bool:
+        """Whether ``facts`` exclude all that was taken before, on one subject; if so they are taken too."""
+        if self._by_subject is None:
+            self._by_subject = {subject: _Places() for subject in facts}
+        free = [s for s, places in self._by_subject.items() if s in facts and places.free(facts[s])]
+        if not free:
+            return False
+        self._by_subject = {subject: self._by_subject[subject] for subject in free}
+        for subject in free:
+            self._by_subject[subject].take(facts[subject])
+        return True
+
+
+@dataclass(slots=True)
+class _Places:
+    """Values, or spans in rising order that do not overlap."""
+
+    values: set[object] = field(default_factory=set)
+    spans: list[Span] = field(default_factory=list)
+    missing: bool = False
+
+    def free(self, allowed: Allowed) -> bool:
+        if isinstance(allowed, frozenset):
+            return not self.values & allowed
+        if allowed == _MISSING:
+            return not self.missing
+        at = bisect_left(self.spans, allowed)
+        after, before = self.spans[at : at + 1], self.spans[max(at - 1, 0) : at]
+        return not (after and after[0][0] <= allowed[1]) and not (before and before[0][1] >= allowed[0])
+
+    def take(self, allowed: Allowed) -> None:
+        if isinstance(allowed, frozenset):
+            self.values |= allowed
+        elif allowed == _MISSING:
+            self.missing = True
+        else:
+            self.spans.insert(bisect_left(self.spans, allowed), allowed)
 
 
 def _conjuncts(condition: Condition) -> list[Condition]:
@@ -88,45 +102,53 @@ def _conjuncts(condition: Condition) -> list[Condition]:
     return [condition]
 
 
-def _fact(condition: Condition) -> tuple[object, _Fact] | None:
+def _fact(condition: Condition) -> tuple[object, Allowed] | None:
     match condition:
-        case Always(False):
-            return None  # holds nowhere; whoever asks that pays all the same
         case OneOf(column, values):
-            return column, _Among(frozenset(values))
+            return column.name, frozenset(values)
         case Not(OneOf(column, values)):  # a missing value makes it neither true nor false
-            return column, _Among(frozenset(column.values) - frozenset(values))
+            return column.name, frozenset(column.values) - frozenset(values)
         case IsTrue(column):
-            return column, _Among(frozenset([True]))
+            return column.name, frozenset([True])
         case Not(IsTrue(column)):
-            return column, _Among(frozenset([False]))
+            return column.name, frozenset([False])
         case IsMissing(column) if column.kind in ("category", "boolean"):
-            return column, _Among(frozenset([None]))
-        case IsMissing(column):
-            return column, _Missing()
+            return column.name, frozenset([None])
+        case IsMissing(column) if column.kind != "text":
+            return column.name, _MISSING
         case Compare(left, operator, right):
             return _range(left, operator, right)
         case _:
             return None
 
 
-def _range(left: Comparable, operator: str, right: Comparable) -> tuple[object, _Fact] | None:
-    constant = _constant(right)
+def _range(left: Comparable, operator: str, right: Comparable) -> tuple[object, Allowed] | None:
+    """The steps of the number that stand on one side of a constant, on the other."""
+    constant, number = _constant(right), left
     if constant is None:
-        constant, left = _constant(left), right
+        constant, number = _constant(left), right
         operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
-    if constant is None:
+    if constant is None or _constant(number) is not None or operator == "<>":
         return None
-    subject = left.column if isinstance(left, ValueOf | DayOf) else left
-    match operator:
-        case "<" | "<=":
-            return subject, _Between(None, constant, high_closed=operator == "<=")
-        case ">" | ">=":
-            return subject, _Between(constant, None, low_closed=operator == ">=")
-        case "=":
-            return subject, _Between(constant, constant)
-        case _:
-            return None
+    lattice, steps = number.lattice, constant / number.lattice.grain
+    low, high = lattice.low, lattice.high
+    if operator in ("<", "<="):
+        high = min(high, ceil(steps) - 1 if operator == "<" else floor(steps))
+    elif operator in (">", ">="):
+        low = max(low, floor(steps) + 1 if operator == ">" else ceil(steps))
+    else:
+        low, high = max(low, ceil(steps)), min(high, floor(steps))
+    subject = number.column.name if isinstance(number, ValueOf | DayOf) else number
+    return (subject, (low, high)) if low <= high else None  # nothing meets it; whoever asks that pays
+
+
+def _both(first: Allowed, second: Allowed) -> Allowed:
+    """What meets two facts about one subject; where that is nothing, the first will do."""
+    if isinstance(first, frozenset) or isinstance(second, frozenset):
+        both = first & second if isinstance(first, frozenset) and isinstance(second, frozenset) else None
+        return both or first
+    low, high = max(first[0], second[0]), min(first[1], second[1])
+    return (low, high) if low <= high and _MISSING not in (first, second) else first
 
 
 def _constant(number: Comparable) -> Fraction | None:
@@ -140,10 +162,3 @@ def _constant(number: Comparable) -> Fraction | None:
             return Fraction(day)
         case _:
             return None
-
-
-def _before(left: _Between, right: _Between) -> bool:
-    """Whether all of ``left`` lies below all of ``right``."""
-    if left.high is None or right.low is None:
-        return False
-    return left.high < right.low or (left.high == right.low and not (left.high_closed and right.low_closed))
