@@ -95,7 +95,8 @@ def has_entry(table: Table, name: str, source: str | None = None) -> bool:
     """Whether any table, or the one called ``source``, has a column of this name."""
     said = name.casefold()
     return any(
-        entry.own.name.casefold() == said and source in (None, entry.source)
+        (entry.own.name.casefold() == said and source in (None, entry.source))
+        or (source is None and entry.shown.name.casefold() == said)
         for entry in entries(table.join or Join((table,)))
     )
 

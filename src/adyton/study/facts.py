@@ -172,6 +172,8 @@ def check_further(study: Study) -> None:
                 f"{where}: with several private tables write privacy.neighbours = 'add-or-remove': under "
                 "'replace' the number of persons is public, and each table may hold different persons"
             )
+        if one.table.rows is not None and one.table.rows < 1:
+            raise InvalidRequest(f"{where}.rows must be at least 1, not {one.table.rows}")
         if one.rows_per_person < 1:
             raise InvalidRequest(f"{where}.rows_per_person must be at least 1, not {one.rows_per_person}")
 
