@@ -22,7 +22,7 @@ from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
-from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table
+from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 from adyton.testing.engine import EngineContract
@@ -251,6 +251,35 @@ class TestPostgres(EngineContract):
         other = PostgresEngine(Table("given", (AGE,)), ROWS, without_table)
         other.prepare()
         other.close()
+
+    def test_texts_are_keys_byte_by_byte_whatever_the_collation(
+        self, owner: Any, given_table: Callable[[str], str]
+    ) -> None:
+        owner.execute(
+            "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+        )
+        address = given_table(
+            "SELECT x COLLATE public.blind AS city FROM (VALUES ('a'), ('A'), ('\u00e4')) AS t(x)"
+        )
+        table = Table("given", (TextColumn("city"),))
+        engine = PostgresEngine(table, ROWS, address)
+        engine.prepare()
+        found = engine.found(readings_of(Question(table, (("n", Count()),), by=table.columns), ROWS))
+        engine.close()
+        assert found == ([("A",), ("a",), ("\u00e4",)], [[[1, 1, 1]]])
+
+    def test_texts_of_no_known_encoding_are_refused(self, postgres: str, owner: Any) -> None:
+        import psycopg
+
+        owner.execute("CREATE DATABASE bytes ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        server, _, _ = postgres.partition("?")
+        inside = postgres.replace(server, server.rpartition("/")[0] + "/bytes")
+        with psycopg.connect(inside, autocommit=True) as other:
+            other.execute("CREATE TABLE t AS SELECT convert_from('\\xff', 'SQL_ASCII') AS city, 1 AS age")
+        address = inside.replace("/bytes", "/bytes/t")
+        with pytest.raises(InvalidRequest, match="a database in UTF8, and this one is in SQL_ASCII"):
+            PostgresEngine(Table("t", (TextColumn("city"),)), ROWS, address).prepare()
+        assert self.total(address, AGE) == 1
 
     def test_public_facts_only(self, postgres: str, owner: Any) -> None:
         owner.execute("CREATE TABLE secret AS SELECT 1 AS age")

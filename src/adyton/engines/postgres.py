@@ -23,7 +23,7 @@ from adyton.engines.scan import Units
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.schema import Table
+from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -156,6 +156,8 @@ class PostgresEngine:
 
     def _make_units(self, connection: Any) -> None:
         loading = self._loading
+        if any(isinstance(column, TextColumn) for column in loading.table.columns):
+            _check_encoding(connection)
         opened = [Opened(_origin(connection, address), PostgresDialect()) for address in self._addresses]
         self._units = replace(self._units, told=loading.told(opened))
         connection.execute(f"CREATE TEMPORARY TABLE units AS {loading.sql(opened)}")
@@ -163,6 +165,13 @@ class PostgresEngine:
         if counted is not None:
             ((found,),) = connection.execute(counted).fetchall()
             check_size(found, loading.table, loading.unit)
+
+
+def _check_encoding(connection: Any) -> None:
+    """Elsewhere a text can be no valid Unicode, and one row would make an answer fail on its way out."""
+    ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()
+    if encoding != "UTF8":
+        raise InvalidRequest(f"columns of any text need a database in UTF8, and this one is in {encoding}")
 
 
 def _origin(connection: Any, address: Address) -> Origin:
