@@ -26,6 +26,7 @@ from adyton.validity.noise_part import question_share
 
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys
 _OF_COUNTS = Fraction(4, 5)  # of that, for the counts; the rest is for how many keys were dropped
+_MOST_RECEIPTS = 10**9  # a threshold that could not be worked out is refused before anything is charged
 
 Keys = list[list[str | int]]
 
@@ -46,6 +47,9 @@ class KeyFinding:
     counted: Noised
     number: Noised
     failure: Fraction
+
+    def __post_init__(self) -> None:
+        self.selection(_MOST_RECEIPTS)
 
     @property
     def noised(self) -> tuple[Noised, ...]:

@@ -10,6 +10,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import units_up
 from adyton.mechanisms import Mechanism
 from adyton.privacy import Cost
+from adyton.schema import TextColumn
 from adyton.sensitivity import Reading, Sensitivity
 
 LEVEL = 0.95
@@ -31,6 +32,9 @@ class Noised:
         return self.times * rule.amount(self.mechanism.cost(self._one_more))
 
     def radius(self) -> int:
+        """Where the keys of groups are found, their number has no bound: then the centre is at nothing."""
+        if any(isinstance(group, TextColumn) for group in self.reading.by):
+            return self.radius_from_nothing()
         return self.times * stability_units(self.mechanism.radius(self.reading.sensitivity))
 
     def radius_from_nothing(self) -> int:

@@ -45,7 +45,8 @@ class KeySelection:
         each, scale = float(self.probability / self.touched) / _OUTWARD, float(self.noise.scales[0])
         if isinstance(self.noise, GaussianNoise):  # rounded: half a step more
             return math.ceil(1.5 - float(special().ndtri(each)) * _OUTWARD * scale)
-        return 1 + math.ceil(-math.log(each) * _OUTWARD * scale)
+        beyond = -math.log(each) * _OUTWARD - math.log1p(math.exp(-1 / scale))  # P(Z >= m) = q**m / (1 + q)
+        return 1 + math.ceil(beyond * _OUTWARD * scale)
 
     def release(self, counts: list[int], bits: Bits) -> list[bool]:
         """For each key that occurs, whether it is shown."""

@@ -1,0 +1,282 @@
+"""Keys that nobody declared: the threshold by exact tails, and what is shown of neighbours by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import mpmath
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import adyton
+from adyton.accounting import filter_named
+from adyton.curator.curator import Curator
+from adyton.curator.keys import KeyFinding, plan_keys
+from adyton.curator.keys_failure import keys_failure
+from adyton.curator.noised import Noised
+from adyton.curator.price import price_of
+from adyton.curator.pricing import Pricing
+from adyton.exact import UNITS_PER_ONE
+from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.mechanisms.key_selection import KeySelection
+from adyton.noise import Bits, two_sided_geometric
+from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
+from adyton.query.nodes import EVERY_ROW, Count, CountPersons, Question
+from adyton.schema import IntegerColumn, Table, TextColumn
+from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_of
+from adyton.study import Study
+
+CITY = TextColumn("city")
+TABLE = Table("visits", (CITY, IntegerColumn("age", 0, 9)), rows=20)
+
+# The threshold ----------------------------------------------------------------------------------------------
+
+
+def tail(noise: GaussianNoise | GeometricNoise, m: int) -> mpmath.mpf:
+    """P(noise >= m), m >= 1, to forty digits."""
+    scale = mpmath.mpf(noise.scales[0].numerator) / noise.scales[0].denominator
+    if isinstance(noise, GaussianNoise):
+        return mpmath.ncdf(-(m - mpmath.mpf(1) / 2) / scale)
+    return mpmath.exp(-m / scale) / (1 + mpmath.exp(-1 / scale))
+
+
+@given(
+    kind=st.sampled_from([GaussianNoise, GeometricNoise]),
+    scale=st.floats(1e-2, 1e6),
+    exponent=st.floats(0.5, 240),
+    touched=st.integers(1, 50),
+)
+def test_theorem_KEY_SELECTION_the_threshold_is_the_least_that_keeps_the_promise(
+    kind: type[GaussianNoise] | type[GeometricNoise], scale: float, exponent: float, touched: int
+) -> None:
+    """By exact tails: never too low, and not a step above the least, but for rounding in the ninth digit."""
+    noise, promised = kind((Fraction(scale),)), Fraction(10.0**-exponent)
+    threshold = KeySelection(noise, touched, promised).threshold
+    with mpmath.workdps(40):
+        allowed = mpmath.mpf(promised.numerator) / promised.denominator
+        assert tail(noise, threshold - 1) * touched <= allowed
+        lower = threshold - 2 - math.ceil(1e-7 * (threshold + scale))
+        assert lower < 1 or tail(noise, lower) * touched > allowed
+
+
+def test_a_key_of_surely_shown_units_is_shown_at_the_level() -> None:
+    for noise in (GaussianNoise((Fraction(7, 2),)), GeometricNoise((Fraction(3),))):
+        selection = KeySelection(noise, 2, Fraction(1, 10**6))
+        needed = selection.surely_shown(0.95)
+        hidden = tail(noise, needed - selection.threshold + 1)  # by symmetry: noise below threshold - needed
+        assert hidden <= 0.05 < tail(noise, needed - selection.threshold)
+
+
+# What neighbours show, by enumeration -----------------------------------------------------------------------
+
+Unit = frozenset[str]
+KEYS = ("a", "b", "c")
+SCALE, REACH = 0.8, 12  # all noises up to here; what is left out weighs less than 1e-6
+
+
+class Planted:
+    """Noise that a test chose, in place of geometric noise of the same scale."""
+
+    name, norm, theorems = "planted", 1, ()
+    scales: ClassVar[tuple[Fraction, ...]] = (Fraction(SCALE),)
+
+    def __init__(self) -> None:
+        self.noise: tuple[int, ...] = ()
+
+    def release(self, exact: list[list[int]], bits: Bits) -> list[list[int]]:
+        return [[z + n for z, n in zip(exact[0], self.noise, strict=True)]]
+
+
+class Silent(Planted):
+    def release(self, exact: list[list[int]], bits: Bits) -> list[list[int]]:
+        return exact
+
+
+def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> KeyFinding:
+    """As the curator makes it, but with noise that is enumerated."""
+    counted = Sensitivity(((1, 1),), 10**6, "replace", touched=touched)
+    number = Sensitivity(((0, touched),), 1, "replace")
+    by_city = Reading("units of a key", Count(), EVERY_ROW, (Coordinate(),), (CITY,), counted)
+    alone = Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), number)
+    return KeyFinding(Noised(by_city, planted), Noised(alone, silent), failure)
+
+
+@lru_cache(maxsize=None)
+def weight(scale: float, z: int) -> float:
+    return two_sided_geometric.pmf(scale, z)
+
+
+Shown = tuple[tuple[str, ...], int]  # the keys, and the number of keys that occur, before its noise
+
+
+def law(table: Iterable[Unit], made: KeyFinding, planted: Planted) -> dict[Shown, float]:
+    """The law of what the first stage releases, over all noises within REACH."""
+    counts = Counter(key for unit in table for key in unit)
+    keys = [[key] for key in KEYS]  # the engine may name keys under which nothing counts
+    exact, found = [[counts[key] for key in KEYS]], Counter[Shown]()
+    occurring = sum(1 for key in KEYS if counts[key])
+    weights = {z: two_sided_geometric.pmf(SCALE, z) for z in range(-REACH, REACH + 1)}
+    for planted.noise in itertools.product(weights, repeat=occurring):
+        kept = made.release(keys, exact, 1, None)  # type: ignore[arg-type, list-item]
+        shown = tuple(str(key[0]) for key in kept.keys)
+        found[shown, kept.noisy_number] += math.prod(weights[z] for z in planted.noise)  # type: ignore[assignment]
+    return dict(found)  # type: ignore[arg-type]
+
+
+def divergence(
+    one: dict[Shown, float], two: dict[Shown, float], epsilon: float, number_scale: float
+) -> float:
+    """The least d with one <= e^epsilon two + d, when the number of keys gets its noise as well."""
+    total, shown = 0.0, {s for s, _ in (*one, *two)}
+    for keys in shown:
+        for z in range(-60, 64):
+            p, q = (
+                sum(
+                    w * two_sided_geometric.pmf(number_scale, z - n)
+                    for (s, n), w in some.items()
+                    if s == keys
+                )
+                for some in (one, two)
+            )
+            total += max(0.0, p - math.exp(epsilon) * q)
+    return total
+
+
+OTHERS: list[list[Unit]] = [
+    [frozenset("a")],
+    [frozenset("a"), frozenset("a"), frozenset("b")],
+]
+SINGLE: list[Unit] = [frozenset("a"), frozenset("b"), frozenset("c")]
+DOUBLE: list[Unit] = [frozenset("ab"), frozenset("bc"), frozenset("ac"), frozenset("c")]
+_LEFT_OUT = 1e-6
+_PLANTED = 8  # times the failure that is allowed
+
+
+@pytest.mark.parametrize("others", OTHERS)
+@pytest.mark.parametrize(("touched", "units"), [(1, SINGLE), (2, DOUBLE)])
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_theorem_KEY_SELECTION_covers_every_pair_of_neighbours(
+    others: list[Unit], touched: int, units: list[Unit], neighbours: Neighbours
+) -> None:
+    """All pairs: (epsilon, f) out of a table with a unit, (epsilon, e^epsilon f) back, both if it is exchanged.
+
+    A threshold that is too low fails.
+    """
+    failure, planted, number_scale = Fraction(1, 500), Planted(), touched / 0.5
+    laws = {}
+    for probability in (failure, _PLANTED * failure):
+        made = finding(touched, probability / made_share(), planted, Silent())
+        assert made.selection(1).probability == probability
+        for unit in (*units, frozenset[str]()):
+            laws[probability, unit] = law([*others, unit], made, planted)
+    moved = touched * (2 if neighbours == "replace" else 1)
+    epsilon = moved / SCALE + 0.5
+    pairs = (
+        itertools.permutations(units, 2) if neighbours == "replace" else ((u, frozenset("")) for u in units)
+    )
+
+    def excess(probability: Fraction) -> float:
+        worst = 0.0
+        for one, two in itertools.chain.from_iterable(((a, b), (b, a)) for a, b in pairs_of):
+            d = divergence(laws[probability, one], laws[probability, two], epsilon, number_scale)
+            allowed = float(failure) * ((len(one) > 0) + math.exp(epsilon) * (len(two) > 0))
+            worst = max(worst, d - allowed)
+        return worst
+
+    pairs_of = list(pairs)
+    assert excess(failure) <= _LEFT_OUT
+    if neighbours == "add-or-remove":
+        assert excess(_PLANTED * failure) > 100 * _LEFT_OUT
+
+
+def made_share() -> Fraction:
+    """What the first receipt may use."""
+    from adyton.validity.noise_part import question_share
+
+    return question_share(1)
+
+
+def test_theorem_KEY_SELECTION_what_nobody_counts_is_never_shown() -> None:
+    """A unit may have more keys than count for it; those must not get a chance each, nor be counted as keys."""
+    planted = Planted()
+    planted.noise = (10**6,)
+    made = finding(1, Fraction(1, 10**6), planted, Silent())
+    kept = made.release([["a"], ["b"], ["c"]], [[0, 1, 0]], 1, None)  # type: ignore[arg-type, list-item]
+    assert (kept.keys, kept.places, kept.noisy_number) == ([["b"]], [1], 1)
+    planted.noise = ()
+    assert made.release([["a"]], [[0]], 1, None).keys == []  # type: ignore[arg-type, list-item]
+
+
+# Over a study -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "7.3", "500"])
+def test_theorem_KEY_SELECTION_all_failures_together_stay_within_keys_delta(epsilon: str) -> None:
+    """Each failure counts once for either neighbour, the second one e^epsilon times."""
+    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**3))
+    study = Study(TABLE, PrivacyUnit("replace"), limit, keys_delta=Fraction(1, 10**4))
+    failure = keys_failure(study)
+    made = finding(1, failure, Planted(), Silent())
+    shares = sum((made.selection(j).probability for j in range(1, 500)), Fraction(0))
+    assert failure / 2 < shares <= failure * (1 - made_share() / 500)  # the others, 1 / j**2, sum to 1 / 500
+    with mpmath.workdps(300):
+        used = (1 + mpmath.exp(mpmath.mpf(epsilon))) * mpmath.mpf(failure.numerator) / failure.denominator
+        assert 1 - mpmath.mpf(10) ** -9 <= used / (mpmath.mpf(1) / 10**4) <= 1
+
+
+def persons(neighbours: Neighbours, rows: int) -> PrivacyUnit:
+    return PrivacyUnit(neighbours, "pid" if rows > 1 else None, rows)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize(("rows", "most_groups", "touched"), [(1, None, 1), (4, None, 4), (4, 2, 2)])
+def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
+    neighbours: Neighbours, rows: int, most_groups: int | None, touched: int
+) -> None:
+    study = Study(
+        TABLE,
+        persons(neighbours, rows),
+        Guarantee(Fraction(2), Fraction(1, 10**3)),
+        keys_delta=Fraction(1, 10**4),
+    )
+    measure = CountPersons() if most_groups else Count()
+    question = Question(TABLE, (("n", measure),), by=(CITY,), most_groups=most_groups)
+    made = plan_keys(question, Pricing(study, price_of(epsilon=1), study.allowed, None), 10)
+    assert made is not None
+    counted, number = (one.reading.sensitivity for one in made.noised)
+    one = (Fraction(1),)
+    both = 2 if neighbours == "replace" else 1
+    assert counted.l1_diameter(one) == both * touched
+    assert counted.l2_diameter_squared(one) == both * touched
+    assert number.l1_diameter(one) == touched  # never more: keys that one unit brings, or takes away
+    assert made.selection(3).touched == touched
+
+
+def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> None:
+    """No list bounds the keys, so a centre that is spread over all cells would be too far from some unit."""
+    for measure in (Count(), CountPersons()):
+        unit = persons("add-or-remove", 3)
+        (reading,) = readings_of(Question(TABLE, (("n", measure),), by=(CITY,)), unit)
+        noised = Noised(reading, GaussianNoise((Fraction(2),)))
+        reach = 9 if isinstance(measure, Count) else 3  # squared: three rows of one key, or three keys
+        assert noised.radius() == UNITS_PER_ONE * reach // 4
+        assert noised.radius() == noised.amount(filter_named("gdp"))
+
+
+def test_a_threshold_that_cannot_be_worked_out_is_refused_free_of_charge() -> None:
+    limit = Guarantee(Fraction(5), Fraction(1, 10**3))
+    study = Study(TABLE, PrivacyUnit("replace"), limit, keys_delta=Fraction(1, 10**260))
+    frame = pd.DataFrame({"city": ["x"] * 20, "age": [1] * 20})
+    with adyton.open(study, data=frame) as asker:
+        assert isinstance(asker, Curator)
+        with pytest.raises(adyton.InvalidRequest, match="no threshold"):
+            asker.ask("SELECT city, COUNT(*) FROM visits GROUP BY city", epsilon=1)
+        assert asker.receipts() == []
