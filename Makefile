@@ -17,8 +17,10 @@ endif
 demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
 
+# Each process gets half of the tests, in their order, and steals from the end of the other's: the tests of Spark, which
+# come early, stay together, so that only one process starts Java.
 test: $(VENV)/.installed-test servers
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # The tests of Postgres and Spark need a server and Java.  As root on Debian they are installed; elsewhere those tests
 # are skipped and say what is missing.

@@ -16,11 +16,8 @@ PATIENCE = 60.0
 # Many small jobs and a short life: the first compiler and the simplest collector are the quickest.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-# Spark tests stay in one process of pytest-xdist, so that only one of them starts Java.
-MARKS = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
+# Said by pyspark 4.3 of pandas 3, which Connect imports.
+MARKS = [pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")]
 
 
 def skip_without_spark() -> None:

@@ -146,7 +146,6 @@ def _address(postgres: str, table: str) -> str:
     return postgres.replace("owner@", "curator@") + f"/{table}"
 
 
-@pytest.mark.xdist_group("postgres")  # one server
 class TestPostgres(EngineContract):
     @pytest.fixture
     def store(self, owner: Any) -> Callable[[Source], str]:

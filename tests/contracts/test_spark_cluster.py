@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 
 from spark_cluster import spark_cluster
-from spark_session import MARKS, skip_without_spark
-
-pytestmark = MARKS
+from spark_session import skip_without_spark
 
 # In a process of its own: a process has one Spark, and the other tests use theirs.
 PROGRAM = """
