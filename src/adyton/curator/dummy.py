@@ -1,0 +1,107 @@
+"""A dummy of a study: the same tables, made up from public facts alone, to try questions free of charge.
+
+No real data is touched: a dummy can be made where the data does not exist.  It has a budget of its own that
+lasts as long as the object, so a whole session can be rehearsed.  All that it says is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any, NoReturn, Unpack
+
+from adyton.certify import Answer, Certificate, Preview
+from adyton.curator.curator import Curator
+from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.opening import _engine_of
+from adyton.curator.price import PriceWords
+from adyton.errors import InvalidRequest
+from adyton.ledger import Header, MemoryLedger
+from adyton.query.draft import Draft
+from adyton.query.nodes import Question
+from adyton.show import Sheet
+from adyton.study import Study
+
+MARK = "/* dummy */"  # a comment, so a question that is copied from an answer can be asked
+MADE_UP = "a dummy: every row is made up from public facts, and says nothing about anybody"
+_USUAL_UNITS, _MOST_USUAL_UNITS, _MOST_UNITS = 1_000, 100_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DummyAnswer(Answer):
+    """An answer about rows that nobody ever had."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"dummy": True, **Answer.to_json(self)}
+
+    def sheet(self) -> Sheet:
+        plain = Answer.sheet(self)
+        return replace(plain, notes=(f"This is {MADE_UP}.", *plain.notes))
+
+
+class DummyCurator(Curator):
+    """Answers questions about a dummy of a study, each answer marked as such."""
+
+    def ask(
+        self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
+    ) -> Answer:
+        return _marked(super().ask(question, request=request, **price))
+
+    def ask_many(
+        self,
+        questions: Iterable[str | Draft | Question],
+        *,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> list[Answer]:
+        return [_marked(answer) for answer in super().ask_many(questions, request=request, **price)]
+
+    def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
+        plain = super().preview(question, **price)
+        return replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
+
+    def open_stream(self, **_: Any) -> NoReturn:  # its answers would bear no mark
+        raise InvalidRequest("a dummy has no streams; ask it questions")
+
+    def stream(self, number: int) -> NoReturn:
+        raise InvalidRequest("a dummy has no streams; ask it questions")
+
+
+def dummy_of(study: Study, rows: int | None = None) -> Curator:
+    """A curator for a dummy of ``study`` with so many rows, or persons where a person is protected.
+
+    Without ``rows``, as many as the study declares, up to 100,000, or 1,000 where it declares none: then
+    prices and widths are those of the study.
+    """
+    units = units_of(study, rows)
+    alike = _of_size(study, units)
+    ledger = MemoryLedger(Header.fresh(f"dummy of {study.fingerprint}", alike.filter_name, alike.allowed))
+    return DummyCurator(alike, _engine_of(alike, dict(dummy_tables(study, units))), ledger)
+
+
+def units_of(study: Study, rows: int | None) -> int:
+    if rows is None:
+        return min(study.table.rows or _USUAL_UNITS, _MOST_USUAL_UNITS)
+    if type(rows) is not int or not 1 <= rows <= _MOST_UNITS:
+        raise InvalidRequest(f"a dummy has 1 to {_MOST_UNITS} rows, not {rows}")
+    return rows
+
+
+def _of_size(study: Study, units: int) -> Study:
+    """The same promises about a table of another size.  A plan for so many rows is left out."""
+    declared = study.table.rows
+    table = replace(study.table, rows=None if declared is None else units)
+    planned = study.validity is not None and study.validity.tolerance is not None
+    validity = None if planned and declared != units else study.validity
+    return replace(study, table=table, validity=validity, source=None, ledger=None)
+
+
+def _marked(answer: Answer) -> Answer:
+    known: dict[str, Any] = {field.name: getattr(answer, field.name) for field in fields(Answer)}
+    known["question"] = f"{MARK} {answer.question}"
+    known["certificate"] = _said_of(answer.certificate)
+    return DummyAnswer(**known)
+
+
+def _said_of(certificate: Certificate) -> Certificate:
+    return Certificate(certificate.theorems, (MADE_UP, *certificate.assumptions))

@@ -1,0 +1,78 @@
+"""A dummy of a study as files, for those who like to look at rows before they ask."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from adyton.curator.dummy import MADE_UP, units_of
+from adyton.curator.dummy_rows import Columns, dummy_tables
+from adyton.errors import InvalidRequest
+from adyton.study import Study
+
+
+def write_dummy(study: Study, path: Path, rows: int | None = None, *, overwrite: bool = False) -> list[Path]:
+    """The dummy's tables as files, Parquet or CSV by the suffix; further tables lie beside the first one."""
+    if path.suffix.lower() not in _WRITERS:
+        raise InvalidRequest(f"a dummy is written to .parquet, .pq, .csv or .tsv, not to {path.suffix!r}")
+    names = [study.table.name, *(one.table.name for one in study.further)]
+    paths = [path, *(path.with_name(f"{path.stem}.{name}{path.suffix}") for name in names[1:])]
+    for one in paths:
+        _check_target(study, one, overwrite)
+    made = dummy_tables(study, units_of(study, rows))
+    for name, one in zip(names, paths, strict=True):
+        try:
+            _WRITERS[path.suffix.lower()](made[name], one)
+        except OSError:
+            raise InvalidRequest(f"{one} cannot be written") from None
+    return paths
+
+
+def _check_target(study: Study, path: Path, overwrite: bool) -> None:
+    sources = [study.source, *(one.source for one in study.further)]
+    if any(isinstance(source, Path) and source.resolve() == path.resolve() for source in sources):
+        raise InvalidRequest(f"{path} is the data of the study; a dummy is written elsewhere")
+    if path.exists() and not overwrite:
+        raise InvalidRequest(f"{path} exists already; choose another -o, or --force")
+
+
+def _write_parquet(columns: Columns, path: Path) -> None:
+    import duckdb  # 0.1 s: only who writes such a file pays for it
+
+    days = [name for name, values in columns.items() if values.dtype.kind == "M"]
+    listed = ", ".join(
+        f"CAST({_quoted(n)} AS DATE) AS {_quoted(n)}" if n in days else _quoted(n) for n in columns
+    )
+    connection = duckdb.connect(":memory:")
+    try:
+        connection.register("made_up", columns)
+        target = str(path).replace("'", "''")
+        connection.execute(
+            f"COPY (SELECT {listed} FROM made_up) TO '{target}' "
+            f"(FORMAT parquet, KV_METADATA {{dummy: '{MADE_UP}'}})"
+        )
+    except duckdb.Error:
+        raise InvalidRequest(f"{path} cannot be written") from None
+    finally:
+        connection.close()
+
+
+def _write_csv(columns: Columns, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+        lines.writerow(columns)
+        lines.writerows(zip(*(_texts(values) for values in columns.values()), strict=True))
+
+
+def _texts(values: Any) -> list[Any]:
+    if values.dtype.kind == "M":
+        return ["" if day is None else day.isoformat() for day in values.astype("datetime64[D]").tolist()]
+    return ["" if value is None else value for value in values.tolist()]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+_WRITERS = {".parquet": _write_parquet, ".pq": _write_parquet, ".csv": _write_csv, ".tsv": _write_csv}

@@ -1,0 +1,115 @@
+"""Rows that nobody ever had: drawn from public facts alone, the same ones for the same study.
+
+Numbers are even between the declared bounds, categories and truths even over their values, texts are "a" for
+every second row, "b" for every fourth, and so on.  Now and then a value is missing.  Each column has a stream
+of digits of its own, a hash of the study's fingerprint, so nothing here depends on data, on a clock or on a
+version of a library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+from typing import Any
+
+import numpy as np
+
+from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, Table, TextColumn
+from adyton.study import Study
+
+Columns = dict[str, Any]  # of arrays, masked where a value is missing
+
+_ONE_MISSING_IN = 50
+_MOST_ROWS_OF_A_PERSON = 20  # however many are allowed
+
+
+def dummy_tables(study: Study, units: int) -> dict[str, Columns]:
+    """Every private table of ``study`` by its name, with ``units`` rows or persons in its own."""
+    if study.unit.person is None:
+        return {study.table.name: _values(study, study.table, units)}
+    most = {study.table.name: study.unit.rows, **{f.table.name: f.rows_per_person for f in study.further}}
+    whose = {table.name: _whose(study, table, units, most[table.name]) for table in study.tables}
+    return {
+        table.name: _of_persons(study, table, whose[table.name], _persons(study, units))
+        for table in study.tables
+    }
+
+
+def _whose(study: Study, table: Table, persons: int, most: int) -> Any:
+    """For each row, which person's it is.  In a further table every fourth person or so has no rows."""
+    drawn = _draws(study, table, "rows of a person", persons)
+    rows = 1 + drawn % np.uint64(min(most, _MOST_ROWS_OF_A_PERSON))
+    if table.name != study.table.name:
+        rows = np.where((drawn >> np.uint64(32)) % np.uint64(4) == 0, np.uint64(0), rows)
+    return np.repeat(np.arange(persons), rows.astype(np.int64))
+
+
+def _of_persons(study: Study, table: Table, whose: Any, persons: Any) -> Columns:
+    values = _values(study, table, len(whose))
+    identity = table.person or study.unit.person or ""
+    declared = next((name for name in values if name.casefold() == identity.casefold()), identity)
+    return {declared: persons[whose], **{name: v for name, v in values.items() if name != declared}}
+
+
+def _persons(study: Study, units: int) -> Any:
+    """One name for each person, in all tables; where it is declared as a column, of that column's kind."""
+    declared = [
+        column
+        for table in study.tables
+        for column in table.columns
+        if column.name.casefold() == (table.person or study.unit.person or "").casefold()
+    ]
+    if declared and all(isinstance(column, IntegerColumn) for column in declared):
+        return np.arange(units, dtype=np.int64) + max(c.low for c in declared if isinstance(c, IntegerColumn))
+    names: list[str] = [f"dummy-{i}" for i in range(1, units + 1)]
+    for column in declared:
+        if isinstance(column, CategoryColumn):
+            known = [str(value) for value in column.values[:units]]
+            names[: len(known)] = known
+    return np.array(names, dtype=object)
+
+
+def _values(study: Study, table: Table, rows: int) -> Columns:
+    return {column.name: _column(study, table, column, rows) for column in table.columns}
+
+
+def _column(study: Study, table: Table, column: Column, rows: int) -> Any:
+    drawn = _draws(study, table, f"column {column.name}", rows)
+    missing = _draws(study, table, f"missing {column.name}", rows) % np.uint64(_ONE_MISSING_IN) == 0
+    match column:
+        case CategoryColumn(_, values):
+            return _or_missing([values[i] for i in drawn % np.uint64(len(values))], missing, type(values[0]))
+        case BooleanColumn():
+            return np.ma.masked_array(drawn % np.uint64(2) == 1, missing)
+        case TextColumn():
+            return _or_missing([_letter(int(z)) for z in drawn], missing, str)
+    lattice = column.lattice
+    steps = lattice.low + (drawn % np.uint64(lattice.high - lattice.low + 1)).astype(np.int64)
+    if isinstance(column, IntegerColumn):
+        return np.ma.masked_array(steps, missing)
+    if isinstance(column, DateColumn):
+        days = steps.astype("datetime64[D]").astype("datetime64[s]")
+        return np.where(missing, np.datetime64("NaT"), days)
+    top, bottom = lattice.grain.as_integer_ratio()
+    return np.ma.masked_array([step * top / bottom for step in steps.tolist()], missing)
+
+
+def _or_missing(values: list[Any], missing: Any, kind: type) -> Any:
+    if kind is int:
+        return np.ma.masked_array(np.array(values, np.int64), missing)
+    known = np.array(values, dtype=object)
+    known[missing] = None
+    return known
+
+
+def _letter(drawn: int) -> str:
+    """ "a" with probability 1/2, "b" with 1/4, ..., so that some keys are common and some are rare."""
+    zeros = (drawn & -drawn).bit_length() - 1
+    return string.ascii_lowercase[zeros % 26]
+
+
+def _draws(study: Study, table: Table, what: str, number: int) -> Any:
+    """Evenly distributed whole numbers below 2**64; more of them begin with the same ones."""
+    seed = "\0".join(("dummy", study.fingerprint, table.name, what))
+    digits = hashlib.shake_256(seed.encode()).digest(8 * number)
+    return np.frombuffer(digits, dtype="<u8").astype(np.uint64)
