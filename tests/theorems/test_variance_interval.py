@@ -1,0 +1,159 @@
+"""Variances and standard deviations: whatever the noise is within its bounds, the interval holds the truth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adyton.certify import Value
+from adyton.curator.noised import LEVEL, Noised
+from adyton.curator.part import Columns
+from adyton.curator.population import Population, Standing
+from adyton.curator.spread import Spread
+from adyton.mechanisms import Band, intervals_of
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.nodes import Question, ValueOf, Variance
+from adyton.schema import RealColumn, Table
+from adyton.sensitivity import Reading, readings_of
+from adyton.study import Study
+from adyton.testing.engine_meaning import number
+
+# An odd number of steps, so that the middle of the bounds is not on the grain; and bounds far from 0.
+COLUMNS = (
+    RealColumn("x", Fraction(-3), Fraction(9, 2), Fraction(1, 2)),
+    RealColumn("x", Fraction(1000), Fraction(1001), Fraction(1, 8)),
+)
+
+
+class Bounded:
+    """Noise of which a test knows how far it reaches, and says so, or says less."""
+
+    name, norm, theorems = "bounded", 2, ()
+
+    def __init__(self, reach: tuple[int, int], said: float = 1.0) -> None:
+        self.reach, self.said, self.levels = reach, said, set[float]()
+        self.scales = (Fraction(1), Fraction(1))
+
+    def ratio_error(self, level: float) -> Band:
+        self.levels.add(level)
+        return Band(0.0, 0.0, self.reach[0] * self.said, self.reach[1] * self.said)
+
+
+def spread(column: RealColumn, root: bool, *noise: Bounded) -> Spread:
+    table = Table("t", (column,), rows=9)
+    readings = readings_of(
+        Question(table, (("v", Variance(ValueOf(column), root=root)),)), PrivacyUnit("replace")
+    )
+    mean, square = (Noised(reading, own) for reading, own in zip(readings, noise, strict=True))  # type: ignore[arg-type]
+    return Spread(mean, square, root)
+
+
+def read(reading: Reading, steps: list[int]) -> list[int]:
+    """The two integers behind a mean, by a plain loop."""
+    totals = []
+    for coordinate in reading.coordinates:
+        values = [1 if coordinate.value is None else number(coordinate.value, {"x": step}) for step in steps]
+        totals.append(sum(coordinate.times * v - coordinate.minus for v in values if v is not None))
+    return totals
+
+
+def standing() -> Standing:
+    table = Table("t", (COLUMNS[0],), rows=9)
+    study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
+    population = Population(study)
+    return Standing(population, population.position(1, 1, 1), 9)
+
+
+def values(part: Spread, released: Columns) -> list[Value]:
+    where = standing()
+    return part.values(released, where, intervals_of(part.ratios(released, where)))
+
+
+def variance_of(column: RealColumn, steps: list[int]) -> Fraction:
+    values = [step * column.grain for step in steps]
+    mean = sum(values, Fraction(0)) / len(values)
+    return sum(((v - mean) ** 2 for v in values), Fraction(0)) / len(values)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[RealColumn, list[int]]:
+    column = draw(st.sampled_from(COLUMNS))
+    low, high = int(column.low / column.grain), int(column.high / column.grain)
+    return column, draw(st.lists(st.integers(low, high), min_size=1, max_size=12))
+
+
+@given(table=tables(), root=st.booleans(), data=st.data())
+def test_theorem_VARIANCE_INTERVAL_holds_whatever_the_noise_is(
+    table: tuple[RealColumn, list[int]], root: bool, data: st.DataObject
+) -> None:
+    column, steps = table
+    reaches = [(data.draw(st.integers(0, 60)), data.draw(st.integers(0, 60))) for _ in range(2)]
+    part = spread(column, root, *map(Bounded, reaches))
+    released: Columns = []
+    for noised, reach in zip(part.noised, reaches, strict=True):
+        for exact, most in zip(read(noised.reading, steps), reach, strict=True):
+            released.append([exact + data.draw(st.integers(-most, most))])
+    (found,) = values(part, released)
+    truth = variance_of(column, steps)
+    interval = found.noise_interval
+    low, high = (Fraction(end) ** 2 if root else Fraction(end) for end in (interval.low, interval.high))
+    assert 0 <= low <= truth <= high
+    assert interval.low <= found.value <= interval.high
+    assert interval.level == LEVEL
+
+
+def test_theorem_VARIANCE_INTERVAL_both_means_hold_at_once() -> None:
+    """Each gets half of what may fail."""
+    noise = Bounded((3, 3)), Bounded((3, 3))
+    values(spread(COLUMNS[0], False, *noise), [[5], [40], [7], [50]])
+    for one in noise:
+        (level,) = one.levels
+        assert level == pytest.approx(1 - (1 - LEVEL) / 2)
+
+
+@given(
+    mean=st.tuples(st.floats(-5, 5), st.floats(-5, 5)).map(sorted),
+    square=st.tuples(st.floats(0, 25), st.floats(0, 25)).map(sorted),
+    where=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
+def test_theorem_VARIANCE_INTERVAL_is_the_range_over_all_pairs(
+    mean: list[float], square: list[float], where: tuple[float, float]
+) -> None:
+    """No pair is outside, and the ends are those of two pairs: nothing is given away."""
+    part = spread(COLUMNS[0], False, Bounded((1, 1)), Bounded((1, 1)))
+    found = part._interval((mean[0], mean[1]), (square[0], square[1]), LEVEL)
+    m, s = (a + t * (b - a) for (a, b), t in zip((mean, square), where, strict=True))
+    assert found.low <= max(0.0, s - m * m) <= found.high
+    middle = min(max(0.0, mean[0]), mean[1])
+    least, greatest = square[0] - max(m * m for m in mean), square[1] - middle**2
+    assert found.low == pytest.approx(max(0.0, least), abs=1e-9)
+    assert found.high == pytest.approx(max(0.0, greatest), abs=1e-9)
+
+
+@pytest.mark.parametrize("said", [0.5, 0.8])
+def test_an_interval_from_less_noise_than_there_was_is_refuted(said: float) -> None:
+    """The same property finds the counterexample if the noise is understated."""
+    column, steps = COLUMNS[0], [-6, 9, 9, 0, 2, 3, 5, 5] * 20
+    missed = 0
+    for signs in range(16):
+        part = spread(column, False, Bounded((300, 2), said), Bounded((900, 2), said))
+        released = []
+        for i, noised in enumerate(part.noised):
+            for j, exact in enumerate(read(noised.reading, steps)):
+                sign = 1 if signs >> (2 * i + j) & 1 else -1
+                released.append([exact + sign * part.noised[i].mechanism.reach[j]])  # type: ignore[attr-defined]
+        (found,) = values(part, released)
+        missed += not found.noise_interval.low <= variance_of(column, steps) <= found.noise_interval.high
+    assert missed > 0
+
+
+def test_nothing_is_known_of_too_few_rows() -> None:
+    """Where the noise drowns the count, the interval is all that the bounds allow."""
+    part = spread(COLUMNS[0], False, Bounded((10, 1000)), Bounded((10, 1000)))
+    (found,) = values(part, [[3], [20], [4], [20]])
+    half = Fraction(15, 4)
+    assert found.noise_interval.low == 0
+    assert found.noise_interval.high == pytest.approx(float(half**2))
