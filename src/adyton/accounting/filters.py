@@ -30,6 +30,8 @@ LEAST_DELTA = Fraction(1, 10**300)
 
 
 class Filter(Protocol):
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> FilterName: ...
 

@@ -15,7 +15,6 @@ from adyton.certify import (
     Preview,
     Promise,
     Proof,
-    Row,
     Statement,
     Step,
 )
@@ -230,37 +229,29 @@ class Curator:
         released = many_from_text(stored)
         standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
         spent = self._promise(self._ledger.spent() if repeated else receipt.spent)
-        rows = rows_of_many(basket.plans, released, standing)
-        return [
-            self._one_answer(plan, own, made, standing, receipt, spent, repeated, len(basket.plans))
-            for plan, own, made in zip(basket.plans, released, rows, strict=True)
-        ]
-
-    def _one_answer(
-        self,
-        plan: Plan,
-        stored: Stored,
-        rows: tuple[Row, ...],
-        standing: Standing,
-        receipt: Receipt,
-        spent: Promise,
-        repeated: bool,
-        together: int,
-    ) -> Answer:
-        shown = shaped(rows, plan.shape)
-        return Answer(
-            question=plan.text,
-            rows=shown,
-            cost=self._amount(0 if repeated else receipt.order.amount),
-            spent=spent,
-            limit=self._limit(),
-            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
-            certificate=self._certificate(plan, standing),
-            repeated=repeated,
-            keys_found=found_in(plan, stored, receipt.number),
-            left_out=len(rows) - len(shown),
-            together=together,
-        )
+        limit, cost = self._limit(), self._amount(0 if repeated else receipt.order.amount)
+        proof = Proof(receipt.number, receipt.digest, receipt.previous)
+        answers = []
+        for plan, own, rows in zip(
+            basket.plans, released, rows_of_many(basket.plans, released, standing), strict=True
+        ):
+            shown = shaped(rows, plan.shape)
+            answers.append(
+                Answer(
+                    question=plan.text,
+                    rows=shown,
+                    cost=cost,
+                    spent=spent,
+                    limit=limit,
+                    receipt=proof,
+                    certificate=self._certificate(plan, standing),
+                    repeated=repeated,
+                    keys_found=found_in(plan, own, receipt.number),
+                    left_out=len(rows) - len(shown),
+                    together=len(basket.plans),
+                )
+            )
+        return answers
 
     # What an answer may say about the population.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from adyton.accounting import Filter
 from adyton.errors import InvalidRequest
@@ -25,17 +26,17 @@ class Noised:
     times: int = 1
 
     def amount(self, rule: Filter) -> int:
-        return self.times * rule.amount(self.mechanism.cost(self.reading.sensitivity))
+        return self.times * _amount(self.mechanism, self.reading.sensitivity, rule)
 
     def amount_of_one_more(self, rule: Filter) -> int:
         """What it would be if neighbours differed by one unit added or removed."""
-        return self.times * rule.amount(self.mechanism.cost(self._one_more))
+        return self.times * _amount(self.mechanism, self._one_more, rule)
 
     def radius(self) -> int:
         """Where the keys of groups are found, their number has no bound: then the centre is at nothing."""
         if any(isinstance(group, TextColumn) for group in self.reading.by):
             return self.radius_from_nothing()
-        return self.times * stability_units(self.mechanism.radius(self.reading.sensitivity))
+        return self.times * _radius(self.mechanism, self.reading.sensitivity)
 
     def radius_from_nothing(self) -> int:
         """The radius around a unit that contributes nothing."""
@@ -44,6 +45,17 @@ class Noised:
     @property
     def _one_more(self) -> Sensitivity:
         return replace(self.reading.sensitivity, neighbours="add-or-remove")
+
+
+@lru_cache(maxsize=4096)
+def _amount(mechanism: Mechanism, sensitivity: Sensitivity, rule: Filter) -> int:
+    """Worked out in exact fractions, and the same for the many questions of a batch that are alike."""
+    return rule.amount(mechanism.cost(sensitivity))
+
+
+@lru_cache(maxsize=4096)
+def _radius(mechanism: Mechanism, sensitivity: Sensitivity) -> int:
+    return stability_units(mechanism.radius(sensitivity))
 
 
 def stability_units(radius: Cost) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from adyton.curator.noised import LEVEL, step_of
 from adyton.curator.price import Price
@@ -11,7 +12,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.query.nodes import Question
-from adyton.sensitivity import Reading
+from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
 
 TOO_SMALL = "this price is below the smallest unit that can be charged"
@@ -45,7 +46,8 @@ class Pricing:
         return self._kind.for_scale(reading.sensitivity, steps)
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
-        return self._kind.for_cost(reading.sensitivity, _cost_of_units(self.study.filter_name, units))
+        cost = _cost_of_units(self.study.filter_name, units)
+        return _quietest(self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]  # classes have hashes
 
     def check_total(self, what: str) -> None:
         """For values whose width nobody can promise before the rows are read."""
@@ -87,6 +89,14 @@ def units_of(study: Study, price: Price, left: int) -> int:
     if units < 1:
         raise InvalidRequest(TOO_SMALL)
     return units
+
+
+@lru_cache(maxsize=4096)
+def _quietest(
+    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, cost: Fraction
+) -> Mechanism:
+    """Many questions of a batch are alike."""
+    return kind.for_cost(sensitivity, cost)
 
 
 def _cost_of_units(filter_name: str, units: int) -> Fraction:

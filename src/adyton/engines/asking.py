@@ -12,6 +12,7 @@ from math import prod
 from adyton.engines.asking_persons import needs_choice, persons_scan
 from adyton.engines.asking_rows import rows_scan
 from adyton.engines.base import Exact, Key
+from adyton.engines.cube import cubes_of, read_cube
 from adyton.engines.folding import apart
 from adyton.engines.scan import Run, Scan, Units
 from adyton.query.nodes import Group, group_size
@@ -20,16 +21,22 @@ from adyton.sensitivity import Reading
 
 # Cells times numbers in each that one scan computes: more of them take too much memory at once.
 _MOST_RESULTS = 2**22
+# An engine plans a statement of many aggregates in more than linear time.
+_MOST_READINGS = 64
 
 
 def exact_from(units: Units, run: Run, readings: Sequence[Reading]) -> Exact:
     """For every declared cell, in the declared order, whether it occurs in the data or not."""
-    exact: Exact = [[] for _ in readings]
-    for asked, scan in _scans(units, readings, counted=False):
-        columns = _declared(scan, [group_size(group) for group in readings[asked[0]].by], run)
+    found: dict[int, list[list[int]]] = {}
+    for places, columns in cubes_of(readings):
+        found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
+    rest = [place for place in range(len(readings)) if place not in found]
+    for asked, scan in _scans(units, [readings[i] for i in rest], counted=False):
+        sizes = [group_size(group) for group in readings[rest[asked[0]]].by]
+        integers = _declared(scan, sizes, run)
         for place in asked:
-            exact[place] = [next(columns) for _ in readings[place].coordinates]
-    return exact
+            found[rest[place]] = [next(integers) for _ in readings[rest[place]].coordinates]
+    return [found[place] for place in range(len(readings))]
 
 
 def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
@@ -66,7 +73,7 @@ def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Itera
 
 def _most_readings(by: Sequence[Group]) -> int:
     declared = prod(group_size(group) for group in by if not isinstance(group, TextColumn))
-    return max(1, _MOST_RESULTS // declared)
+    return max(1, min(_MOST_READINGS, _MOST_RESULTS // declared))
 
 
 def _in_parts(places: list[int], size: int) -> Iterator[list[int]]:

@@ -32,8 +32,12 @@ class SqliteSession:
             self._disconnect()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """``durable``: on the disk before it ends.  Else it may be lost with the power, whole; never a part,
+        and never without what comes after it.
+        """
         with self._session() as connection:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection

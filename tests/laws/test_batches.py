@@ -1,0 +1,235 @@
+"""Batches: priced together, charged once, read in one go, and the same integers as one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import adyton
+from adyton.curator.curator import MOST_QUESTIONS, Curator
+from adyton.engines.cube import cubes_of, read_cube
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.exact import UNITS_PER_ONE
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.check import columns_in
+from adyton.query.nodes import Condition, Count, Mean, Question, Sum, ValueOf
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.sensitivity import readings_of
+from adyton.study import Study, Validity
+from strategies import conditions
+
+ROWS = 400
+AGE = IntegerColumn("age", 0, 120)
+REGION = CategoryColumn("region", ("north", "south", "east", "west"))
+INCOME = RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1, 100))
+PEOPLE = Table("people", (AGE, REGION, INCOME, BooleanColumn("smoker"), TextColumn("city")), rows=ROWS)
+
+
+def frame(seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.choice([*range(0, 130, 3), None], ROWS),
+            "region": rng.choice(["north", "south", "east", "west", "nowhere"], ROWS),
+            "income": rng.choice([0.0, 1e9, -5.0, 12.34, float("nan")], ROWS),
+            "smoker": rng.choice([True, False, None], ROWS),
+            "city": rng.choice(["a", "b"], ROWS),
+        }
+    )
+
+
+def curator(neighbours: str = "replace", epsilon: int = 50, **more: Any) -> Curator:
+    limit = Guarantee(Fraction(epsilon), Fraction(1, 10**9))
+    study = Study(PEOPLE, PrivacyUnit(neighbours), limit, **more)  # type: ignore[arg-type]
+    return adyton.open(study, data=frame())
+
+
+FILTERED = [f"SELECT AVG(income) FROM people WHERE age > {age}" for age in range(20)]
+
+
+def test_a_batch_is_one_charge_and_every_answer_shows_it() -> None:
+    asker = curator()
+    answers = asker.ask_many(FILTERED, epsilon=1)
+    assert [answer.question for answer in answers] == [asker.preview(q, epsilon=1).question for q in FILTERED]
+    assert {answer.receipt.number for answer in answers} == {1}
+    assert {answer.together for answer in answers} == {20}
+    assert asker.statement().questions == 1
+    assert asker.statement().spent.epsilon <= 1 + 1e-9
+    assert asker.statement().spent.epsilon > 0.999
+    assert "for 20 questions together" in str(answers[0])
+    assert answers[0].to_json()["together"] == 20
+
+
+def test_the_same_batch_again_is_free_and_says_the_same() -> None:
+    asker = curator()
+    first = asker.ask_many(FILTERED, epsilon=1)
+    spent = asker.statement().spent
+    again = asker.ask_many(FILTERED, epsilon=1)
+    assert [a.rows for a in again] == [a.rows for a in first]
+    assert all(a.repeated for a in again)
+    assert asker.statement().spent == spent
+    fewer = asker.ask_many(FILTERED[:19], epsilon=1)
+    assert not any(a.repeated for a in fewer)
+
+
+def test_one_request_id_is_charged_once() -> None:
+    asker = curator()
+    first = asker.ask_many(FILTERED, request="mine", epsilon=1)
+    again = asker.ask_many(FILTERED, request="mine", epsilon=1)
+    assert [a.rows for a in again] == [a.rows for a in first]
+    assert asker.statement().questions == 1
+
+
+def test_all_are_answered_or_none() -> None:
+    asker = curator(epsilon=1)
+    with pytest.raises(BudgetRefused):
+        asker.ask_many(FILTERED, within=1)
+    with pytest.raises(InvalidRequest, match="no column"):
+        asker.ask_many([*FILTERED, "SELECT AVG(nothing) FROM people"], epsilon="0.1")
+    assert asker.statement().questions == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ([], "1 to 10000 questions"),
+        (["SELECT COUNT(*) FROM people"] * (MOST_QUESTIONS + 1), "1 to 10000 questions"),
+        (["SELECT city, COUNT(*) FROM people GROUP BY city", "SELECT COUNT(*) FROM people"], "keys"),
+        ([f"{q.replace('SELECT', 'SELECT WITH OPTIONS(epsilon = 1)')}" for q in FILTERED[:2]], "named twice"),
+    ],
+)
+def test_what_is_no_batch_is_refused_free_of_charge(asked: list[str], reason: str) -> None:
+    asker = curator(keys_delta=Fraction(1, 10**10))
+    with pytest.raises(InvalidRequest, match=reason):
+        asker.ask_many(asked, epsilon=1)
+    assert asker.statement().questions == 0
+
+
+@pytest.mark.parametrize(("neighbours", "times"), [("add-or-remove", 1), ("replace", 2)])
+def test_filters_that_exclude_each_other_share_the_price(neighbours: str, times: int) -> None:
+    """Four regions at the same noise cost what one costs, or two where a unit may move between them."""
+    asked = [f"SELECT COUNT(*) FROM people WHERE region = '{r}'" for r in REGION.values]
+    alone, together = curator(neighbours), curator(neighbours)
+    alone.ask(asked[0], scale=10)
+    together.ask_many(asked, scale=10)
+    one, four = (asker.receipts()[0].order.amount for asker in (alone, together))
+    assert four == times * one
+    in_one = curator(neighbours)
+    listed = ", ".join(f"COUNT(*) FILTER (WHERE region = '{r}')" for r in REGION.values)
+    answer = in_one.ask(f"SELECT {listed} FROM people", scale=10)
+    assert in_one.receipts()[0].order.amount == four
+    assert "DISJOINT-FILTERS" in answer.certificate.theorems
+
+
+def test_overlapping_filters_pay_the_sum() -> None:
+    asker, alone = curator(), curator()
+    asker.ask_many([f"SELECT COUNT(*) FROM people WHERE age > {age}" for age in (1, 2, 3)], scale=10)
+    alone.ask("SELECT COUNT(*) FROM people WHERE age > 1", scale=10)
+    assert asker.receipts()[0].order.amount == 3 * alone.receipts()[0].order.amount
+
+
+def test_a_batch_counts_all_its_values_for_the_population() -> None:
+    """Twenty answers that must be right at once have wider intervals than one, at the same noise."""
+    validity = Validity(Fraction(95, 100), Fraction(1, 2))
+    many = curator(validity=validity).ask_many(
+        [f"SELECT COUNT(*) FROM people WHERE age = {age}" for age in range(20)], scale=20
+    )
+    one = curator(validity=validity).ask("SELECT COUNT(*) FROM people WHERE age = 3", scale=20)
+
+    def width(answer: adyton.Answer) -> float:
+        ((value,),) = [row.values.values() for row in answer.rows]
+        return float(value.population_interval.high - value.population_interval.low)
+
+    assert width(many[0]) > width(one)
+
+
+def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
+    """Found together, they are what they are alone: the same integers give the same rows."""
+    from adyton.curator.estimate import rows_of, rows_of_many
+    from adyton.curator.plan import make_basket
+    from adyton.curator.population import Population, Standing
+    from adyton.curator.price import price_of
+    from adyton.query.asking import asking_of
+    from adyton.wire import Stored
+
+    study = curator(validity=Validity(Fraction(95, 100), Fraction(1, 2))).study
+    asked = [asking_of(q, study.table) for q in [*FILTERED, "SELECT VARIANCE(age), COUNT(*) FROM people"]]
+    basket = make_basket(study, asked, price_of(epsilon=1), study.allowed)
+    population = Population(study)
+    standing = Standing(population, population.position(1, UNITS_PER_ONE // 1000, 21), ROWS)
+    rng = np.random.default_rng(1)
+    stored = [
+        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2 * len(part.noised))] for part in plan.parts])
+        for plan in basket.plans[:-1]
+    ]
+    stored.append(Stored([[[5], [10**9], [7], [10**9]], [[300]]]))
+    together = rows_of_many(basket.plans, stored, standing)
+    assert together == [rows_of(plan, own, standing) for plan, own in zip(basket.plans, stored, strict=True)]
+
+
+# The integers ---------------------------------------------------------------------------------------------------
+
+
+@given(wheres=st.lists(conditions(), min_size=12, max_size=16))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
+    from strategies import PEOPLE as WIDE
+
+    engine = _wide_engine()
+    measures = [Count(), Sum(ValueOf(WIDE.column("age"))), Mean(ValueOf(WIDE.column("income")))]  # type: ignore[arg-type]
+    asked = [Question(WIDE, (("m", measures[i % 3]),), where) for i, where in enumerate(wheres)]
+    readings = [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
+    one_by_one = [engine.exact([reading])[0] for reading in readings]
+    assert engine.exact(readings) == one_by_one
+    columns = sorted(set(columns_in(*wheres)), key=lambda column: column.name) or [WIDE.columns[0]]
+    assert read_cube(readings, columns, engine._units, engine._run) == one_by_one  # however large the cube is
+
+
+def test_filters_on_few_values_make_a_cube_and_others_do_not() -> None:
+    def readings(texts: list[str]) -> Any:
+        from adyton.query.draft import question_of
+
+        asked = [question_of(text, PEOPLE) for text in texts]
+        return [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
+
+    ((places, columns),) = cubes_of(readings(FILTERED))
+    assert places == list(range(20))
+    assert columns == [AGE]
+    incomes = [f"SELECT AVG(age) FROM people WHERE income > {x}" for x in range(20)]
+    assert cubes_of(readings(incomes)) == []
+    grouped = [f"SELECT region, AVG(age) FROM people WHERE age > {x} GROUP BY region" for x in range(20)]
+    assert cubes_of(readings(grouped)) == []
+    binned = [f"SELECT AVG(age) FROM people WHERE FLOOR(age / 10) = {x}" for x in range(12)]
+    assert cubes_of(readings(binned)) == []
+    assert cubes_of(readings(FILTERED[:5])) == []
+
+
+_opened: dict[str, DuckDBEngine] = {}
+
+
+def _wide_engine() -> DuckDBEngine:
+    """Values of all kinds: missing, clipped, wild."""
+    from strategies import PEOPLE as WIDE
+
+    if "wide" not in _opened:
+        rng, n = np.random.default_rng(2), 300
+        data = pd.DataFrame(
+            {
+                "age": rng.choice([*range(0, 121, 7), None], n),
+                "income": rng.choice([0.0, 1e9, -5.0, 12.34, 99_999.99, float("nan")], n),
+                "region": rng.choice(["north", "south", "east", "west", "no"], n),
+                "year": rng.choice([2020, 2021, 2022, 1999], n),
+                "smoker": rng.choice([True, False, None], n),
+                "born": rng.choice(["1900-01-01", "1970-01-01", "2030-05-05", "never"], n),
+            }
+        )
+        _opened["wide"] = DuckDBEngine(WIDE, PrivacyUnit("add-or-remove"), data)
+        _opened["wide"].prepare()
+    return _opened["wide"]
