@@ -46,6 +46,10 @@ def spark_session(
     """A classic session in a Java of its own.  The system chooses every port; nothing is written elsewhere."""
     from pyspark.sql import SparkSession
 
+    running = SparkSession.getActiveSession()
+    if running is not None:  # a process has one Spark; who started it also stops it
+        yield running
+        return
     own = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
