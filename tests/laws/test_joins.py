@@ -21,7 +21,7 @@ from adyton.query.nodes import Count, Question, group_values
 from adyton.query.scope import joined
 from adyton.query.sql import parse
 from adyton.query.text import question_text
-from adyton.schema import IntegerColumn, Table
+from adyton.schema import IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, read_study
 
@@ -403,6 +403,32 @@ def test_a_question_of_another_study_is_refused(study: Study) -> None:
     for table in (wider, joined((wider, study.tables[1])), joined(study.tables[::-1])):
         with pytest.raises(InvalidRequest, match="about another table"):
             question_of(Question(table, (("n", Count()),)), *study.tables)
+
+
+def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
+    """Bounds, or a public table, that somebody changed on the way."""
+    from adyton.query.draft import question_of
+
+    people = study.tables[0]
+    (regions,) = people.dimensions
+    good = joined(study.tables, (Link("people", regions, left=False),))
+    assert question_of(Question(good, (("n", Count()),)), *study.tables).table == good
+    tampered = replace(regions, attributes=regions.attributes[1:])
+    wider = tuple(replace(c, high=10**6) if isinstance(c, IntegerColumn) else c for c in good.columns)
+    for table in (
+        joined(study.tables, (Link("people", tampered, left=False),)),
+        joined(study.tables, (Link("visits", regions, left=False),)),
+        replace(good, columns=wider),
+        replace(good, rows=5),
+    ):
+        with pytest.raises(InvalidRequest, match="about another table"):
+            question_of(Question(table, (("n", Count()),)), *study.tables)
+
+
+def test_how_many_rows_a_join_has_is_not_known() -> None:
+    one, two = (Table(name, (IntegerColumn("x", 0, 1),), 5, "pid") for name in ("one", "two"))
+    assert joined((one, two)).rows is None
+    assert joined((one,)).rows == 5
 
 
 def test_a_public_table_can_be_joined_and_asked(folder: Path) -> None:

@@ -135,7 +135,7 @@ def _key(link: Link) -> Attribute:
 
 
 def _is_key(link: Link, said: str, source: str | None) -> bool:
-    return not link.left and link.dimension.key.casefold() == said and source in (None, link.dimension.name)
+    return link.dimension.key.casefold() == said and source in (None, link.dimension.name)
 
 
 def _matched(known: tuple[Entry, ...], link: Link) -> Entry:
