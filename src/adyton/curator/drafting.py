@@ -1,7 +1,7 @@
 """The first draft of a study file, from names and types alone.
 
-No value is read unless the owner says that the file is public.  The number of rows is read only where it is
-public by the owner's choice of neighbours.
+No value is read unless the owner says that the file is public; bounds and values may come from another file
+that is.  The number of rows is read only where it is public by the owner's choice of neighbours.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import datetime
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,14 +18,14 @@ from typing import Any
 
 from adyton.accounting import filter_named
 from adyton.engines.csv_lines import SEPARATORS
-from adyton.engines.duckdb import count_units, describe, public_profile
+from adyton.engines.duckdb import count_units, describe
+from adyton.engines.public_profile import MOST_VALUES, Profile, public_profiles
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.text import fraction_text
 from adyton.study import FILL_IN, check_size
 
-_MOST_VALUES = 100
 _NO_WORD = re.compile(r"\W")
 _KINDS = (
     (re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"), "integer"),
@@ -49,6 +49,18 @@ class Wishes:
     name: str | None = None
     filter: str = "gdp"
     public: bool = False
+    metadata: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What public files say about the columns, and the name of the file that says it."""
+
+    profiles: dict[str, Profile]
+    file: str | None = None
+
+    def of(self, name: str) -> Profile | None:
+        return self.profiles.get(name.casefold())
 
 
 def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
@@ -58,9 +70,35 @@ def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
         raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
     rows = _rows(data, wishes)
     _check_promise(wishes, rows)
-    sections = [_table(data, wishes, rows, study_file), _privacy(wishes)]
-    sections += [_column(data, n, t, wishes.public) for n, t in types.items() if n != wishes.person]
-    return "\n".join([_PREFACE, *([_CSV_NOTE] if data.suffix.lower() in SEPARATORS else []), *sections])
+    asked_for = {name: kind for name, kind in types.items() if name != wishes.person}
+    known = _known(data, asked_for, wishes)
+    columns = [_column(name, kind, known) for name, kind in asked_for.items()]
+    open_values = any(f"values = {_toml(FILL_IN)}" in column for column in columns)
+    notes = [_METADATA_NOTE.format(known.file)] if known.file else []
+    if data.suffix.lower() in SEPARATORS and not wishes.public:
+        notes.append(_CSV_NOTE)
+    sections = [_table(data, wishes, rows, study_file), _privacy(wishes, finds_keys=open_values)]
+    return "\n".join([_PREFACE, *notes, *sections, *columns])
+
+
+def _known(data: Path, columns: Iterable[str], wishes: Wishes) -> _Known:
+    """Values are read here, and only from a file that the owner calls public."""
+    if wishes.metadata is None:
+        return _Known(_folded(public_profiles(data)) if wishes.public else {})
+    if wishes.public:
+        raise InvalidRequest("give either --public, if the data itself is public, or --metadata")
+    if wishes.metadata.exists() and wishes.metadata.samefile(data):
+        raise InvalidRequest("--metadata is the data itself; if all of it is public, say --public")
+    profiles = _folded(public_profiles(wishes.metadata))
+    if not any(name.casefold() in profiles for name in columns):
+        raise InvalidRequest(
+            f"no column of {wishes.metadata.name!r} is a column of the data, which has: {', '.join(columns)}"
+        )
+    return _Known(profiles, wishes.metadata.name)
+
+
+def _folded(profiles: dict[str, Profile]) -> dict[str, Profile]:
+    return {name.casefold(): profile for name, profile in profiles.items()}
 
 
 _PREFACE = """\
@@ -71,8 +109,14 @@ _PREFACE = """\
 
 
 _CSV_NOTE = """\
-# The data is CSV, and CSV is text: every column below begins as a category.  Where a column holds numbers,
-# days or truths, set kind to "integer", "real", "date" or "boolean" and give its bounds.
+# The data is CSV, and CSV is text: a column of which nothing is known begins as a category.  Where it holds
+# numbers, days or truths, set kind to "integer", "real", "date" or "boolean" and give its bounds.
+"""
+
+
+_METADATA_NOTE = """\
+# Kinds, bounds and values of columns that are in {!r} were read there, because it is public.  The
+# data may go further: what lies outside the bounds is clipped, and other values count as missing.
 """
 
 
@@ -109,7 +153,7 @@ def _check_promise(wishes: Wishes, rows: int | None) -> None:
     filter_named(wishes.filter).allowed(_guarantee(wishes))
 
 
-def _privacy(wishes: Wishes) -> str:
+def _privacy(wishes: Wishes, *, finds_keys: bool) -> str:
     limit = _guarantee(wishes)
     lines = ["[privacy]"]
     if wishes.person is None:
@@ -126,19 +170,27 @@ def _privacy(wishes: Wishes) -> str:
         f"delta = {_delta(limit.delta)}",
         f'filter = "{wishes.filter}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
     ]
+    if finds_keys and limit.delta:
+        part = f"# keys_delta = {_delta(limit.delta / 10)}"
+        lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
     return "\n".join(lines) + "\n"
 
 
-def _column(data: Path, name: str, kind_of_file: str, public: bool) -> str:
-    kind = next((kind for pattern, kind in _KINDS if pattern.fullmatch(kind_of_file)), None)
-    if kind is None:
+def _column(name: str, kind_of_file: str, known: _Known) -> str:
+    own = next((kind for pattern, kind in _KINDS if pattern.fullmatch(kind_of_file)), None)
+    if own is None:
         return f"# column {name!r} has type {kind_of_file}, which cannot be questioned\n"
+    profile = known.of(name)
+    kind = profile.kind if profile is not None and own == "category" else own  # any kind can be text
+    found = _from_profile(profile, kind) if profile is not None else {}
+    said = f"  # as in {known.file!r}" if known.file else ""
     lines = [f"[columns.{_key(name)}]", f'kind = "{kind}"']
-    found = _from_values(data, name, kind) if public else {}
     for key, advice in _ADVICE[kind]:
-        lines.append(
-            f"{key} = {found.get(key, _toml(FILL_IN))}" + (f"  # {advice}" if key not in found else "")
-        )
+        if key in found:
+            lines.append(f"{key} = {found[key]}{said}")
+        else:
+            many = key == "values" and profile is not None and profile.kind == "category"
+            lines.append(f"{key} = {_toml(FILL_IN)}  # {_TOO_MANY if many else advice}")
     if kind == "real":
         lines.append(
             "# grain = 0.01  # the step to which values are rounded; the default has at least 10,000"
@@ -150,24 +202,28 @@ _ADVICE: dict[str, list[tuple[str, str]]] = {
     "integer": [("low", "least possible value"), ("high", "greatest possible value")],
     "real": [("low", "least possible value"), ("high", "greatest possible value")],
     "date": [("low", "first possible day, e.g. 1900-01-01"), ("high", "last possible day")],
-    "category": [("values", 'possible values, e.g. ["north", "south"]; others count as missing')],
+    "category": [
+        ("values", 'possible values, e.g. ["north", "south"]; or kind = "text" without values, if unknown')
+    ],
     "boolean": [],
 }
+_TOO_MANY = f'more than {MOST_VALUES} values: list them, or write kind = "text" and no values'
 
 
-def _from_values(data: Path, name: str, kind: str) -> dict[str, str]:
-    """Bounds and values read from a file that the owner calls public."""
-    low, high, values = public_profile(data, name, _MOST_VALUES)
+def _from_profile(profile: Profile, kind: str) -> dict[str, str]:
+    """Bounds and values as they are written in a study file; nothing where they say nothing."""
     if kind == "category":
-        return {"values": json.dumps(values, ensure_ascii=False)} if values else {}
-    shape = _SHAPES.get(kind)
-    if shape is None or low is None or high is None or not low < high:
+        return {"values": json.dumps(profile.values, ensure_ascii=False)} if profile.values else {}
+    numbers = ("integer", "real")
+    alike = kind == profile.kind or (kind in numbers and profile.kind in numbers)
+    if not alike or profile.low is None or not profile.low < profile.high:
         return {}
-    return {"low": shape(low, math.floor), "high": shape(high, math.ceil)}
+    shape = _SHAPES[kind]
+    return {"low": shape(profile.low, math.floor), "high": shape(profile.high, math.ceil)}
 
 
 _SHAPES: dict[str, Callable[[Any, Callable[[float], int]], str]] = {
-    "integer": lambda value, _: str(int(value)),
+    "integer": lambda value, away: str(away(value)),
     "real": lambda value, away: str(away(value)),
     "date": lambda value, _: (value.date() if isinstance(value, datetime.datetime) else value).isoformat(),
 }

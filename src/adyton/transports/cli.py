@@ -17,8 +17,17 @@ from adyton.errors import InvalidRequest
 from adyton.exact import decimal_text
 from adyton.privacy import NEIGHBOURS
 from adyton.show import Sheet
-from adyton.study import FILL_IN
-from adyton.transports import cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan
+from adyton.study import FILL_IN, read_study
+from adyton.transports import (
+    cli_accounting,
+    cli_audit,
+    cli_bounds,
+    cli_dummy,
+    cli_holdout,
+    cli_lab,
+    cli_plan,
+)
+from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Json, run, show, whole
 
 app = typer.Typer(
@@ -74,10 +83,14 @@ def init(
     public: Annotated[
         bool, typer.Option("--public", help="The file is public: take bounds and values from it.")
     ] = False,
+    metadata: Annotated[
+        Path | None,
+        typer.Option(help="Another file, which is public: take bounds and values of its columns from it."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing study file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a first study file from column names and types. Values are never read, unless --public."""
+    """Write a first study file from column names and types. Its values are never read, unless --public."""
 
     def work() -> dict[str, Any]:
         if not data.is_file():
@@ -97,6 +110,7 @@ def init(
             name,
             filter_name,
             public,
+            metadata,
         )
         text = draft_study(data, wishes, study_file)
         _write(study_file, text)
@@ -132,18 +146,39 @@ def preview(
 @app.command()
 def ask(
     study: StudyFile,
-    sql: Sql,
+    sql: Annotated[
+        str | None, typer.Argument(help="A question in SQL, unless --file is given.", show_default=False)
+    ] = None,
     within: Within = None,
     epsilon: Epsilon = None,
     share: Share = None,
     scale: Scale = None,
     matching: Matching = None,
     request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Several questions, priced together and read in one go: SQL with semicolons, or a JSON "
+            "list; - is standard input. With --json a list is printed.",
+            metavar="FILE",
+        ),
+    ] = None,
+    dummy: Annotated[
+        bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question: charge first, then read, then answer."""
     words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
-    _show(study, lambda curator: curator.ask(sql, request=request, **_price(**words)), as_json)
+
+    def make(curator: Curator) -> Any:
+        if sql is not None and file is None:
+            return curator.ask(sql, request=request, **_price(**words))
+        if sql is not None or file is None:
+            raise InvalidRequest("give either a question or --file, a file of questions")
+        return Batch.asked_of(curator, read_questions(file), request, _price(**words))
+
+    _show(study, make, as_json, dummy=dummy)
 
 
 @app.command()
@@ -228,12 +263,18 @@ def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
     return named if matching is None else {**named, "matching": whole(matching, "--matching")}
 
 
-def _show(study: Path, make: Callable[[Curator], Any], as_json: bool) -> None:
+def _show(study: Path, make: Callable[[Curator], Any], as_json: bool, *, dummy: bool = False) -> None:
     def opened() -> Any:
-        with open_study(study) as curator:
+        with _dummy_of(study) if dummy else open_study(study) as curator:
             return make(curator)
 
     show(opened, as_json)
+
+
+def _dummy_of(study: Path) -> Curator:
+    from adyton.curator.dummy import dummy_of
+
+    return dummy_of(read_study(study))
 
 
 def _write(path: Path, text: str) -> None:
@@ -243,7 +284,7 @@ def _write(path: Path, text: str) -> None:
         raise InvalidRequest(f"{path} cannot be written") from None
 
 
-for commands in (cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):
+for commands in (cli_bounds, cli_dummy, cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):
     commands.register(app)
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from adyton.certify import json_text
 from adyton.errors import CuratorError, InvalidRequest
 
+_Done = TypeVar("_Done")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 
-def run(work: Callable[[], dict[str, Any]], as_json: bool) -> dict[str, Any]:
+def run(work: Callable[[], _Done], as_json: bool) -> _Done:
     """Do the work; print its JSON, or the error's, and leave with the error's code."""
     try:
         done = work()
@@ -28,13 +29,13 @@ def run(work: Callable[[], dict[str, Any]], as_json: bool) -> dict[str, Any]:
 def show(make: Callable[[], Any], as_json: bool) -> None:
     """Print what ``make`` makes: something with ``to_json`` that rich can draw."""
 
-    def work() -> dict[str, Any]:
+    def work() -> Any:
         made = make()
         if not as_json:
             from rich.console import Console
 
             Console().print(made)
-        return dict(made.to_json())
+        return made.to_json()
 
     run(work, as_json)
 

@@ -1,0 +1,235 @@
+"""Private help with bounds: where nearly all values of a column lie, for a stated part of the budget.
+
+Declared bounds must be public knowledge, so they may have to be generous, and noise grows with them.  Two
+quantiles say where the values really are; questions then use CLAMP.  Rounding what was released is
+post-processing, so the suggestion costs no more than its one question.  Theorem: POST-PROCESSING.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, Unpack
+
+from adyton.certify import Answer, Value
+from adyton.curator.curator import Curator
+from adyton.curator.noised import LEVEL
+from adyton.curator.plan import Basket, make_basket
+from adyton.curator.price import PriceWords, price_of
+from adyton.curator.search import searched
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, rational
+from adyton.query.asking import Asking
+from adyton.query.nodes import EVERY_ROW, Condition, Quantile, Question, ValueOf
+from adyton.query.text import fraction_text, name_text, question_text
+from adyton.schema import IntegerColumn, Lattice, RealColumn, Table
+from adyton.sensitivity.readings import search_weights
+from adyton.show import Sheet, Shown, number
+
+FRACTION = Fraction(5, 1000)  # of the values that are left out at each end, or as many as noise needs
+_MOST_LEFT_OUT = Fraction(1, 4)
+_STEPS_ACROSS = 10  # the range between the quantiles is at least so many steps of the rounding
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedBounds(Shown):
+    """Bounds for CLAMP, and the answer that they were rounded from.
+
+    ``more_rows``: with 95 % for each end, noise clips at most so many rows beyond its fraction of the rows.
+    It is None if others spent at the same time, so that the noise is not known.
+    """
+
+    column: IntegerColumn | RealColumn
+    low: Fraction
+    high: Fraction
+    low_fraction: Fraction
+    high_fraction: Fraction
+    more_rows: int | None
+    answer: Answer
+
+    @property
+    def clamp(self) -> str:
+        """What to write in questions in place of the column."""
+        return f"CLAMP({name_text(self.column.name)}, {fraction_text(self.low)}, {fraction_text(self.high)})"
+
+    @property
+    def declared(self) -> tuple[Fraction, Fraction]:
+        lattice = self.column.lattice
+        return lattice.low * lattice.grain, lattice.high * lattice.grain
+
+    @property
+    def vague(self) -> bool:
+        """Whether noise allows an end to be anywhere up to the declared bound."""
+        low, high = self._ends
+        return (low.noise_interval.low <= self.declared[0] < self.low) or (
+            self.high < self.declared[1] <= high.noise_interval.high
+        )
+
+    @property
+    def _ends(self) -> tuple[Value, Value]:
+        (row,) = self.answer.rows
+        low, high = row.values.values()
+        return low, high
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "column": self.column.name,
+            "low": _plain(self.low),
+            "high": _plain(self.high),
+            "write": self.clamp,
+            "declared": {"low": _plain(self.declared[0]), "high": _plain(self.declared[1])},
+            "clipped": {
+                "below": float(self.low_fraction),
+                "above": float(1 - self.high_fraction),
+                "more_rows": self.more_rows,
+            },
+            "vague": self.vague,
+            "asked": self.answer.to_json(),
+        }
+
+    def sheet(self) -> Sheet:
+        shares = (self.low_fraction, self.high_fraction)
+        ends = zip(("low", "high"), shares, self._ends, (self.low, self.high), self.declared, strict=True)
+        rows = tuple(
+            (name, f"{float(share):g}", *self._cells(v), _written(end), _written(bound))
+            for name, share, v, end, bound in ends
+        )
+        headers = ("end", "quantile", "answer", "noise interval", "suggested", "declared")
+        return Sheet(f"Bounds for {self.column.name}", headers, rows, self._notes())
+
+    def _cells(self, v: Value) -> tuple[str, str]:
+        answer, low, high = (
+            number(x, 10 * float(self.column.lattice.grain))  # all digits of the grain, and no more
+            for x in (v.value, v.noise_interval.low, v.noise_interval.high)
+        )
+        return answer, f"{low} .. {high}"
+
+    def _notes(self) -> tuple[str, ...]:
+        below, above = 100 * float(self.low_fraction), 100 * float(1 - self.high_fraction)
+        vague = (
+            "A noise interval reaches the declared bound: noise may have moved that end far. A higher price, "
+            "or fractions further inside, say more."
+        )
+        more = f", and because of noise up to {self.more_rows:,} rows more at each end (95 %)"
+        return (
+            f"Write {self.clamp} in questions, e.g. AVG({self.clamp}).",
+            f"About {below:.3g} % of the rows may be clipped below and {above:.3g} % above"
+            f"{more if self.more_rows is not None else ''}.",
+            *([vague] if self.vague else []),
+            "Leave the bounds in the study file as they are: the ledger belongs to them.",
+            *self.answer.sheet().notes,
+        )
+
+
+def suggest_bounds(
+    curator: Curator,
+    column: str,
+    *,
+    low_fraction: Number | None = None,
+    high_fraction: Number | None = None,
+    where: str | None = None,
+    **price: Unpack[PriceWords],
+) -> SuggestedBounds:
+    """Bounds between which nearly all values of ``column`` lie, at an ``epsilon`` or a ``share``.
+
+    ``low_fraction`` of the values are at or below the first quantile, ``high_fraction`` at or below the
+    second: 0.005 and 0.995 unless given, or as far inside as the noise makes necessary.  Both are rounded
+    outwards, and stay within the declared bounds.  A column of a further private table is written
+    table.column.
+    """
+    table, known = _column(curator, column)
+
+    def planned(low: Fraction, high: Fraction) -> tuple[Question, Basket]:
+        question = _question(table, known, low, high, where)
+        left = curator.statement().left
+        return question, make_basket(curator.study, [Asking(question)], price_of(**price), left)
+
+    rows = price.get("matching", table.rows)
+    inside = FRACTION if rows is None else _far_enough(_more_rows(planned(FRACTION, 1 - FRACTION)[1]), rows)
+    low = inside if low_fraction is None else rational(low_fraction, "low_fraction")
+    high = 1 - inside if high_fraction is None else rational(high_fraction, "high_fraction")
+    if not low < high:
+        raise InvalidRequest("low_fraction must be below high_fraction")
+    question, basket = planned(low, high)
+    answer = curator.ask(question_text(question), **price)
+    (row,) = answer.rows
+    one, other = (Fraction(v.value) for v in row.values.values())
+    ends = round_outwards(one, other, known.lattice)
+    as_planned = answer.repeated or answer.cost.units == basket.amount
+    return SuggestedBounds(known, *ends, low, high, _more_rows(basket) if as_planned else None, answer)
+
+
+def round_outwards(one: Fraction, other: Fraction, lattice: Lattice) -> tuple[Fraction, Fraction]:
+    """The least and the greatest of two numbers, moved outwards to few digits, but not past the lattice."""
+    low, high = min(one, other), max(one, other)
+    step = _nice_step((high - low) / _STEPS_ACROSS, lattice.grain)
+    first, last = floor(low / step) * step, ceil(high / step) * step
+    if first == last:
+        first, last = first - step, last + step
+    return max(first, lattice.low * lattice.grain), min(last, lattice.high * lattice.grain)
+
+
+def _nice_step(at_most: Fraction, grain: Fraction) -> Fraction:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above ``at_most``, on the grain; at least the grain."""
+    power = Fraction(1)
+    while power > at_most and power > grain:
+        power /= 10
+    while power * 10 <= at_most:
+        power *= 10
+    while power > grain:
+        for digit in (5, 2, 1):
+            if digit * power <= at_most and (digit * power / grain).denominator == 1:
+                return digit * power
+        power /= 10
+    return grain
+
+
+def _column(curator: Curator, name: str) -> tuple[Table, IntegerColumn | RealColumn]:
+    tables = curator.study.tables
+    table, inner = tables[0], name
+    for further in tables:
+        prefix, _, rest = name.partition(".")
+        if rest and prefix.casefold() == further.name.casefold():
+            table, inner = further, rest
+    column = table.column(inner)
+    if not isinstance(column, IntegerColumn | RealColumn):
+        raise InvalidRequest(
+            f"{column.name!r} is {column.kind}; only numbers, integer or real, have bounds to clamp to"
+        )
+    return table, column
+
+
+def _question(
+    table: Table, column: IntegerColumn | RealColumn, low: Fraction, high: Fraction, where: str | None
+) -> Question:
+    condition: Condition = EVERY_ROW
+    if where is not None:
+        from adyton.query.sql import parse_condition
+
+        condition = parse_condition(where, table)
+    value = ValueOf(column)
+    measures = (("low", Quantile(value, low)), ("high", Quantile(value, high)))
+    return Question(table, measures, condition)
+
+
+def _far_enough(more_rows: int, rows: int) -> Fraction:
+    """Nearer to the end than noise reaches, every bound would do that lies beyond the last value."""
+    needed = Fraction(ceil(Fraction(1000 * more_rows, rows)), 1000)
+    return min(max(FRACTION, needed), _MOST_LEFT_OUT)
+
+
+def _more_rows(basket: Basket) -> int:
+    """A search goes wrong by no more than its comparisons do, which count each row ``times`` times."""
+    return max(
+        ceil(one.mechanism.error(1 - (1 - LEVEL) / one.times) / search_weights(searched(one.reading))[0])
+        for one in basket.plans[0].noised
+    )
+
+
+def _written(bound: Fraction) -> str:
+    return f"{int(bound):,}" if bound.denominator == 1 else fraction_text(bound)
+
+
+def _plain(bound: Fraction) -> int | float:
+    return int(bound) if bound.denominator == 1 else float(bound)

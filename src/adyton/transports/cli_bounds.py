@@ -1,0 +1,80 @@
+"""adyton suggest-bounds: where nearly all values of a column lie, for a part of the budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.curator import open_study
+from adyton.errors import InvalidRequest
+from adyton.transports.terminal import Json, show, whole
+
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
+ColumnName = Annotated[
+    str,
+    typer.Argument(
+        help="An integer or real column; table.column for a further private table.", show_default=False
+    ),
+]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this suggestion.", metavar="E")]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
+LowFraction = Annotated[
+    str | None,
+    typer.Option(
+        help="Fraction of the values at or below the lower end: 0.005, or as many as noise makes necessary.",
+        metavar="F",
+    ),
+]
+HighFraction = Annotated[
+    str | None,
+    typer.Option(
+        help="Fraction of the values at or below the upper end: 0.995, or as few as noise makes necessary.",
+        metavar="F",
+    ),
+]
+Where = Annotated[str | None, typer.Option(help="Only rows for which this is true.", metavar="CONDITION")]
+Matching = Annotated[str | None, typer.Option(help="Rows you expect to match --where.", metavar="N")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("suggest-bounds")(suggest_bounds)
+
+
+def suggest_bounds(
+    study: StudyFile,
+    column: ColumnName,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    low_fraction: LowFraction = None,
+    high_fraction: HighFraction = None,
+    where: Where = None,
+    matching: Matching = None,
+    as_json: Json = False,
+) -> None:
+    """Spend a part of the budget to learn where a column's values lie, and what to write in questions.
+
+    Declared bounds must be public knowledge, so they may be generous; noise grows with them. Clamp the column
+    in questions to the bounds that are suggested here, e.g. AVG(CLAMP(income, 0, 150000)).
+    """
+
+    def make() -> Any:
+        from adyton.curator.bounds import suggest_bounds as suggest
+
+        if (epsilon is None) == (share is None):
+            raise InvalidRequest("give exactly one price: --epsilon or --share")
+        named: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        if matching is not None:
+            named["matching"] = whole(matching, "--matching")
+        with open_study(study) as curator:
+            return suggest(
+                curator,
+                column,
+                low_fraction=low_fraction,
+                high_fraction=high_fraction,
+                where=where,
+                **named,
+            )
+
+    show(make, as_json)

@@ -1,0 +1,43 @@
+"""adyton dummy: rows to look at and to try questions on, made up from public facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.study import read_study
+from adyton.transports.terminal import Json, run, whole
+
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
+]
+Rows = Annotated[
+    str | None,
+    typer.Option(help="Rows, or persons; as many as the study declares unless given.", metavar="N"),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(dummy)
+
+
+def dummy(
+    study: StudyFile, output: Output, rows: Rows = None, force: Force = False, as_json: Json = False
+) -> None:
+    """Write a table like the study's, made up from public facts alone. The real data is never touched."""
+
+    def work() -> dict[str, Any]:
+        from adyton.curator.dummy_file import write_dummy
+
+        units = None if rows is None else whole(rows, "--rows")
+        written = write_dummy(read_study(study), output, units, overwrite=force)
+        return {"dummy": True, "files": [str(path) for path in written]}
+
+    done = run(work, as_json)
+    if not as_json:
+        typer.echo(f"Wrote {' and '.join(done['files'])}: made up from public facts, about nobody.")
+        typer.echo("To ask questions of it: adyton ask STUDY SQL --dummy")

@@ -1,0 +1,106 @@
+"""Several questions in one file: SQL with semicolons, one SELECT a line, or a JSON list of texts.
+
+They are asked as one batch, and their answers printed one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adyton.certify import Answer
+from adyton.curator import Curator
+from adyton.errors import InvalidRequest
+from adyton.query.asking import asking_of
+
+# Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
+_PIECES = re.compile(
+    r"""(?P<whole>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<begin>(?m:^)(?:[ \t]|/\*.*?\*/)*SELECT\b)|"""
+    r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)|(?P<other>[^'"/;\n-]+|.)""",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The answers to a batch, as tables and as a JSON list."""
+
+    answers: list[Answer]
+
+    @classmethod
+    def asked_of(
+        cls, curator: Curator, questions: Sequence[str], request: str | None, price: dict[str, Any]
+    ) -> Batch:
+        try:
+            return cls(curator.ask_many(questions, request=request, **price))
+        except InvalidRequest as wrong:
+            raise _which(curator, questions) or wrong from None
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [answer.to_json() for answer in self.answers]
+
+    def __rich__(self) -> object:
+        from rich.console import Group
+
+        return Group(*self.answers)
+
+
+def _which(curator: Curator, questions: Sequence[str]) -> InvalidRequest | None:
+    """The first question that is wrong by itself, with its number."""
+    for number, question in enumerate(questions, start=1):
+        try:
+            asking_of(question, *curator.study.tables)
+        except InvalidRequest as wrong:
+            return InvalidRequest(f"question {number} of {len(questions)}: {wrong.message}", **wrong.facts)
+    return None
+
+
+def read_questions(path: Path) -> list[str]:
+    """The questions in a file; ``-`` is standard input."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidRequest(f"there is no file of questions {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"the file of questions {str(path)!r} cannot be read as text") from None
+    questions = _listed(text) if text.lstrip().startswith("[") else split_questions(text)
+    if not questions:
+        raise InvalidRequest(f"the file of questions {str(path)!r} holds none")
+    return questions
+
+
+def split_questions(text: str) -> list[str]:
+    """A semicolon ends a question, and so does a line that begins with SELECT: none has another inside."""
+    questions, current, asked = [], "", False
+
+    def finish() -> None:
+        nonlocal current, asked
+        if asked:
+            questions.append(current.strip())
+        current, asked = "", False
+
+    for piece in _PIECES.finditer(text):
+        if piece["end"] is not None or (piece["begin"] is not None and asked):
+            finish()
+        if piece["end"] is None and piece["comment"] is None:
+            current += piece[0]
+            asked = asked or not piece[0].isspace()
+        elif piece["comment"] is not None:
+            current += " "
+    finish()
+    return questions
+
+
+def _listed(text: str) -> list[str]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(f"the list of questions is no JSON: {error}") from None
+    if not all(isinstance(question, str) for question in found):
+        raise InvalidRequest('a list of questions holds texts: ["SELECT ...", "SELECT ..."]')
+    return list(found)
