@@ -173,6 +173,30 @@ def test_theorem_MWEM_ERROR_the_average_guess_is_within_its_bound(
     assert better == runs  # it learned something each time
 
 
+def test_theorem_MWEM_ERROR_pays_for_the_noise_of_measurements() -> None:
+    """Much noise and sure selections: the guess walks at random, and away from two cells that are alike."""
+    sure = PermuteAndFlip((0, 1), Fraction(1000), ScoreSensitivity(Fraction(1)))
+    loud, total = Mwem(60, sure, Fraction(400)), 100
+    quiet = Mwem(60, sure, Fraction(1, 100))
+    made = loud.release(Cells(2), np.array([50, 50]), total, Seeded(3))
+    error = float(np.max(np.abs(made.answers(Cells(2)) - 0.5)))
+    assert quiet.error(2, total, 0.95) < error <= loud.error(2, total, 0.95)
+
+
+def test_theorem_MWEM_ERROR_pays_for_selections() -> None:
+    """Blind selections and hardly any noise: what is never measured stays wrong, and the bound knows."""
+    blind, sure = (
+        PermuteAndFlip(tuple(range(64)), epsilon, ScoreSensitivity(Fraction(1)))
+        for epsilon in (Fraction(1, 10**6), Fraction(1000))
+    )
+    total = 1000
+    exact = np.array([0] * 63 + [total])
+    made = Mwem(40, blind, Fraction(1, 100)).release(Cells(64), exact, total, Seeded(4))
+    error = float(np.max(np.abs(made.answers(Cells(64)) - exact / total)))
+    known = Mwem(40, sure, Fraction(1, 100)).error(64, total, 0.95)
+    assert known < error <= Mwem(40, blind, Fraction(1, 100)).error(64, total, 0.95)
+
+
 def test_theorem_MWEM_ERROR_without_noise_follows_from_the_potential() -> None:
     """Exact selections and measurements: the root of ln(cells) / (2 rounds), which a worse step would miss."""
     workload, rounds = Ranges(64), 40

@@ -346,3 +346,18 @@ def test_theorem_L2_SENSITIVITY_of_a_distribution_counts_every_bin_as_a_cell(
     assert reading.sensitivity.l2_diameter_squared((ONE,)) == max(int((m**2).sum()) for m in moves)
     least = _no_ball_is_smaller_squared(np.array(units, dtype=float))
     assert float(reading.sensitivity.l2_radius_squared((ONE,))) >= least * (1 - 1e-12)
+
+
+def test_theorem_L1_SENSITIVITY_a_denominator_is_public_for_units_of_one_row_only() -> None:
+    """Exchanging a person of two rows for one of one row changes how many rows there are."""
+    question = Question(PEOPLE, (("value", Proportion(IsTrue(SMOKER))),))
+    denominators = {
+        unit: readings_of(question, unit)[0].public_rows
+        for unit in (
+            PrivacyUnit("replace"),
+            PrivacyUnit("add-or-remove"),
+            PrivacyUnit("replace", "who", 1),
+            PrivacyUnit("replace", "who", 2),
+        )
+    }
+    assert list(denominators.values()) == [PEOPLE.rows, None, PEOPLE.rows, None]
