@@ -154,6 +154,14 @@ def test_distributions_histograms_and_days_have_keys_of_their_own() -> None:
     assert days.shape.applied(rows) == (1, 2)
 
 
+def test_two_values_of_one_meaning_are_told_apart_by_place_and_name() -> None:
+    twice = "SELECT region, COUNT(*) AS a, COUNT(*) AS b FROM people GROUP BY region ORDER BY"
+    ordered = [
+        asking_of(f"{twice} {term}", PEOPLE).shape.order[0].name for term in ("2", "3", "b", "COUNT(*)")
+    ]
+    assert ordered == ["a", "b", "b", "a"]
+
+
 def test_the_head_of_a_question_names_a_price() -> None:
     head = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-7, privacy_unit_column = pid)"
     asking = asking_of(f"{head} COUNT(*) FROM people", PERSONS)

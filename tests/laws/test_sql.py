@@ -232,6 +232,9 @@ NUMBERS = {
     "2 * (age + 1) * income": "((1 + age) * 2 * income)",
     "CASE WHEN age > 3 THEN 1 ELSE 0 END": "CASE WHEN (age > 3) THEN 1 ELSE 0 END",
     "CASE WHEN smoker THEN 1 END": "CASE WHEN smoker THEN 1 END",
+    "CASE WHEN smoker THEN 1 WHEN age > 3 THEN 2 ELSE 0 END": (
+        "CASE WHEN smoker THEN 1 WHEN (age > 3) THEN 2 ELSE 0 END"
+    ),
     "CASE WHEN smoker THEN age ELSE NULL END": "CASE WHEN smoker THEN age END",
     "CASE WHEN smoker THEN 1.5 WHEN age > 3 THEN - income ELSE 0 END": (
         "CASE WHEN smoker THEN 1.5 WHEN (age > 3) THEN (- income) ELSE 0 END"

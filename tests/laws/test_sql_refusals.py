@@ -388,9 +388,9 @@ BOMBS = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_refused_in_time(bomb: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     _refused(parse, BOMBS[bomb])
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 LARGE = {
@@ -406,15 +406,18 @@ LARGE = {
 
 @pytest.mark.parametrize("case", LARGE)
 def test_a_large_question_is_read_in_time(case: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     parse(LARGE[case], PEOPLE)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 MESSAGES = {
     "SELECT COUNT(*)\nFROM people\nORDER BY age": ["ORDER BY", "count", "line 3, column 10"],
     "SELECT COUNT(*)\nFROM people\nFETCH FIRST 3": ["FETCH", "LIMIT", "line 3, column 1"],
     "SELECT WITH OPTIONS(max_rows_contributed = 3) COUNT(*) FROM people": ["in the study", "column 21"],
+    "SELECT DISTINCT COUNT(*) FROM people": ["DISTINCT stands in COUNT", "column 8"],
+    "SELECT SUM(age, bounds => (0, 5)) FROM people": ["contribution_bounds_per_group", "column 24"],
+    "SELECT COUNT(*) AS n FROM people ORDER BY DESC n": ["DESC stands behind", "column 43"],
     "SELECT AVG(MAX(age)) FROM people": ["MAX", "aggregate", "column 12"],
     "SELECT COUNT(*) FROM people GROUP BY EXTRACT(DOW FROM born)": ["ISODOW", "Monday", "column 55"],
     "SELECT COUNT(*) FROM people GROUP BY income": ["20000001", "FLOOR"],

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
@@ -33,13 +32,11 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
-from adyton.query.scope import entry_of, has_entry, is_person
 from adyton.query.sql_functions import read_call, read_case, read_extract
-from adyton.query.sql_place import place
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, day_number
+from adyton.query.sql_names import Names, title
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, day_number
 
 MOST_VALUES = 10_000
-LONGEST_COLUMN_NAME = 200
 
 _NUMBER = re.compile(r"(?a:\d+\.?\d*|\.\d+)([eE][+-]?(?a:\d+))?")
 _DAY = re.compile(r"(?a:\d{4}-\d{2}-\d{2})")
@@ -56,83 +53,8 @@ Operand = Number | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """The text that is read, the table it asks about, and what the names of tables in it stand for."""
-
-    text: str
-    table: Table
-    known_as: str
-    aliases: Mapping[str, str] = field(default_factory=dict)  # in small letters -> the table's own name
-
-    def refusal(self, node: exp.Expr, reason: str) -> InvalidRequest:
-        """The error that names the place of ``node`` and why it is refused."""
-        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
-        try:
-            fragment = node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE).replace('"', "")
-        except Exception:  # a fragment is a courtesy; the refusal stands without it
-            fragment = "a long expression"
-        return InvalidRequest(f"{reason} {place(self.text, min(starts, default=None), fragment)}")
-
-    def check_parts(self, node: exp.Expr, *allowed: str) -> None:
-        """Nothing but ``allowed`` may be said about ``node``, so nothing can be left out by mistake."""
-        for name, value in node.args.items():
-            if name not in allowed and not (value is None or value is False or value == []):
-                said = name.rstrip("_").replace("_", " ").upper()
-                raise self.refusal(node, f"{said} is not answered in {_title(node)}")
-
-    def column(self, node: exp.Expr) -> Column:
-        """The column that ``node`` names."""
-        if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
-            raise self.refusal(node, "a column is needed here")
-        name = self._own_name(node)
-        if len(name) > LONGEST_COLUMN_NAME:
-            raise self.refusal(node, "no column has so long a name")
-        source = self._source_of(node)
-        if self.is_person(node) and not has_entry(self.table, name, source):
-            raise self.refusal(
-                node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
-            )
-        return entry_of(self.table, name, source).shown
-
-    def is_person(self, node: exp.Expr) -> bool:
-        """Whether ``node`` names the column that says whose row it is."""
-        if type(node) is not exp.Column or type(node.this) is not exp.Identifier or self.table.person is None:
-            return False
-        return is_person(self.table, self._own_name(node), self._source_of(node))
-
-    def has_column(self, name: str) -> bool:
-        return any(column.name.casefold() == name.casefold() for column in self.table.columns)
-
-    def plain_name(self, node: exp.Expr) -> str | None:
-        """The name, if ``node`` is nothing else and belongs to no table by name."""
-        if type(node) is not exp.Column or node.args.get("table") is not None:
-            return None
-        return self._own_name(node) if type(node.this) is exp.Identifier else None
-
-    def _own_name(self, node: exp.Expr) -> str:
-        """The name of a column, which may be said to belong to the table."""
-        self.check_parts(node, "this", "table")
-        return self.name(node.this)
-
-    def _source_of(self, node: exp.Expr) -> str | None:
-        """The table that a column is said to belong to."""
-        qualifier = node.args.get("table")
-        if qualifier is None:
-            return None
-        known = self.aliases or {self.known_as.casefold(): self.table.name}
-        found = known.get(self.name(qualifier).casefold())
-        if found is None:
-            names = ", ".join(map(repr, known))
-            raise self.refusal(
-                node, f"the {'only table here is' if len(known) == 1 else 'tables here are'} {names}"
-            )
-        return found
-
-    def name(self, node: exp.Expr) -> str:
-        if type(node) is not exp.Identifier:
-            raise self.refusal(node, "a name is needed here")
-        self.check_parts(node, "this", "quoted")
-        return str(node.this)
+class Source(Names):
+    """The text that is read, and how its numbers and conditions are read."""
 
     # Numbers ---------------------------------------------------------------------------------------------
 
@@ -140,7 +62,7 @@ class Source:
         node = self.bare(node)
         read = _NUMBERS.get(type(node))
         if read is None:
-            raise self.refusal(node, f"a number is needed here, not {_title(node)}")
+            raise self.refusal(node, f"a number is needed here, not {title(node)}")
         return read(self, node)
 
     def constant(self, node: exp.Expr) -> Fraction:
@@ -188,24 +110,13 @@ class Source:
                 factors.append(Constant(1 / value.value))
         return _balanced(Times, factors)
 
-    def chain(
-        self, node: exp.Expr, kinds: Collection[type[exp.Expr]]
-    ) -> tuple[exp.Expr, list[tuple[type[exp.Expr], exp.Expr]]]:
-        """The first operand of a chain like a - b + c, and the others with their signs, from the left."""
-        rest = []
-        while type(node) in kinds:
-            self.check_parts(node, "this", "expression")
-            rest.append((type(node), node.args["expression"]))
-            node = node.this
-        return node, rest[::-1]
-
     # Conditions ------------------------------------------------------------------------------------------
 
     def condition(self, node: exp.Expr) -> Condition:
         node = self.bare(node)
         read = _CONDITIONS.get(type(node))
         if read is None:
-            raise self.refusal(node, f"a condition is needed here, not {_title(node)}")
+            raise self.refusal(node, f"a condition is needed here, not {title(node)}")
         return read(self, node)
 
     def _is_true(self, node: exp.Expr) -> Condition:
@@ -332,13 +243,6 @@ class Source:
         chosen = OneOf(column, (written if isinstance(written, str) else _whole(written.value),))
         return chosen if operator == "=" else Not(chosen)
 
-    def bare(self, node: exp.Expr) -> exp.Expr:
-        """``node`` without the brackets around it."""
-        while type(node) is exp.Paren:
-            self.check_parts(node, "this")
-            node = node.this
-        return node
-
 
 # Every kind of node that has a meaning, and how it is read.
 _NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Number]] = {
@@ -393,12 +297,6 @@ def _balanced(node: Callable[[Number, Number], Number], parts: Sequence[Number])
         return parts[0]
     middle = len(parts) // 2
     return node(_balanced(node, parts[:middle]), _balanced(node, parts[middle:]))
-
-
-def _title(node: exp.Expr) -> str:
-    if type(node) is exp.Anonymous:
-        return str(node.this).upper()
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
 
 
 def _described(operand: Operand) -> str:

@@ -72,14 +72,11 @@ class Answered:
                 raise self.source.refusal(
                     node, f"ORDER BY names a place in the SELECT list: 1 to {len(self.items)}"
                 )
-            node = self.items[int(place) - 1].node
-            if self.question.measures and is_aggregate(node) and self._is_histogram(node):
-                return self.question.measures[0][0]
+            before, item = self.items[: int(place) - 1], self.items[int(place) - 1]
+            if item.aggregates:  # two may ask for the same, each with noise of its own
+                return self.question.measures[sum(one.aggregates for one in before)][0]
+            node = item.node
         return self._released(node).name
-
-    def _is_histogram(self, node: exp.Expr) -> bool:
-        node = node.this if type(node) is exp.Filter else node
-        return str(node.this).upper() == "HISTOGRAM"
 
     # Having ----------------------------------------------------------------------------------------------
 
@@ -171,7 +168,7 @@ class Answered:
         for one in known:
             if name is not None and one.casefold() == name.casefold():
                 return Released(one)
-        found = self._measured(node) if is_aggregate(node) else self._grouped(node, known)
+        found = self._measured(node) if is_aggregate(node) else self._grouped(node)
         if found is None:
             reason = f"ORDER BY and HAVING speak of what SELECT lists: {', '.join(known[:10])}"
             raise self.source.refusal(node, reason)
@@ -186,7 +183,7 @@ class Answered:
         wanted = measure_text(read_measure(self.source, node)[1])
         return next((name for name, one in self.question.measures if measure_text(one) == wanted), None)
 
-    def _grouped(self, node: exp.Expr, known: list[str]) -> str | None:
+    def _grouped(self, node: exp.Expr) -> str | None:
         try:
             wanted = read_group(self.source, node).text
         except InvalidRequest:  # whatever it is, it is not what was grouped by
