@@ -10,6 +10,7 @@ from adyton.errors import InvalidRequest
 from adyton.schema import Column, Table
 
 LONGEST_NAME = 100
+_PLAIN = (str, int, type(None))
 
 
 def columns_in(*nodes: object) -> Iterator[Column]:
@@ -20,7 +21,7 @@ def columns_in(*nodes: object) -> Iterator[Column]:
         if isinstance(node, Column):
             yield node
         elif isinstance(node, tuple):
-            waiting += node
+            waiting += [part for part in node if not isinstance(part, _PLAIN)]  # a list may be long
         elif is_dataclass(node):
             waiting += [getattr(node, part.name) for part in fields(node) if part.init]
 
