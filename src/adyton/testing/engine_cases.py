@@ -108,6 +108,8 @@ NUMBERS: tuple[Number, ...] = (
     Lookup(REGION, (-(2**61), None, 0, 2**61), Fraction(1, 7)),
     Lookup(YEAR, (3, 1, 2)),
     *(DatePart(part, DayOf(BORN)) for part in get_args(Part)),
+    Clip(Case(((IsTrue(SMOKER), ValueOf(AGE)),)), Fraction(10), Fraction(64)),
+    Clip(Plus(Lookup(REGION, (5, None, 0, 9)), Constant(Fraction(1))), Fraction(2), Fraction(8)),
 )
 BUCKETS: tuple[Group, ...] = (
     Bucket("decade", Floor(ValueOf(AGE), Fraction(10))),

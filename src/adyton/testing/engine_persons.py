@@ -116,19 +116,21 @@ class PersonsContract:
         readings = readings_of(Question(table, measures, by=(REGION,), most_groups=1), unit)
         assert engine.exact(readings) == [[[0, 1, 0, 0]], [[0, 2, 0, 0]]]
 
-    def test_no_persons_sum_overflows(self, opened: Open) -> None:
+    @pytest.mark.parametrize("rows", [1, 10**6])
+    def test_no_persons_sum_overflows(self, opened: Open, rows: int) -> None:
         """The largest values that a column may declare, clipped beyond what 64 bits can hold."""
         x = IntegerColumn("x", -(2**53), 2**53)
-        table, unit = Table("t", (x,)), PrivacyUnit("add-or-remove", "who", 10**6)
+        table, unit = Table("t", (x,)), PrivacyUnit("add-or-remove", "who", rows)
         source = (
             SourceColumn("x", "integer", [2**63 - 1] * 3000 + [-(2**63)] * 2000),
             SourceColumn("who", "integer", [1] * 3000 + [2] * 2000),
         )
         engine = opened(table, source, unit)
         far = 2**53 * 2**11
-        for low, high in ((-far, far), (-far, 0), (-(10**30), 10**30), (5, 6), (10**30, 10**31)):
+        for low, high in ((-far, far), (-far, 0), (-(10**45), 10**45), (5, 6), (10**45, 10**46)):
             (reading,) = readings_of(Question(table, (("n", CountPersons()),)), unit)
             asked = replace(reading, coordinates=(Coordinate(ValueOf(x)),), persons=Persons(low, high, 1))
-            wanted = sum(min(max(own, low), high) for own in (3000 * 2**53, -2000 * 2**53))
+            sums = (min(rows, 3000) * 2**53, -min(rows, 2000) * 2**53)
+            wanted = sum(min(max(own, low), high) for own in sums)
             assert engine.exact([asked]) == [[[wanted]]]
             assert expected(table, unit, source, "salt", [asked]) == [[[wanted]]]
