@@ -9,11 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from noise_oracle import Seeded
 
+import adyton
 from adyton.accounting import filter_named
 from adyton.certify import Interval
 from adyton.curator.noised import LEVEL, Noised
@@ -25,7 +27,7 @@ from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.nodes import Bucket, Extreme, Group, Quantile, Question, ValueOf, group_size
-from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.sensitivity.bins import levels_of
 from adyton.sensitivity.readings import search_weights
@@ -185,6 +187,28 @@ def test_a_search_through_levels_finds_the_exact_quantile_with_next_to_no_noise(
     assert found.noise_interval == Interval(LEVEL, found.value, found.value)
 
 
+FINE = RealColumn("fine", Fraction(0), Fraction(2**20), Fraction(1, 2**20))
+
+
+@pytest.mark.parametrize("target", [0, 2**24, 2**30, 2**30 + 2**8, 3 * 2**24 + 5, 2**40])
+def test_theorem_NOISY_SEARCH_counts_what_lies_below_through_three_levels(target: int) -> None:
+    """Also where the target lies in the first bin of a level: the rows below that bin still count."""
+    table = Table("people", (FINE,), rows=9)
+    measure = Quantile(ValueOf(FINE), Fraction(1, 2))
+    assert len(levels_of(measure.value, 1)) == 3
+    (reading,) = readings_of(Question(table, (("q", measure),)), PrivacyUnit("replace"))
+    search = Search(Noised(reading, GaussianNoise((Fraction(1, 1000),)), rounds_of(reading)))
+    rows = [{"fine": step} for step in [0] * 4 + [target] + [2**40] * 4]
+
+    def read(reading: Reading) -> Columns:
+        return _counted(reading, rows)
+
+    released = search.release([read(search.only.reading)], read, Seeded(1))
+    (found,) = search.values(released, _standing(), [])
+    assert found.value == target / 2**20
+    assert found.noise_interval == Interval(LEVEL, found.value, found.value)
+
+
 @pytest.mark.parametrize("noise", [GaussianNoise((Fraction(4),)), GeometricNoise((Fraction(5, 2),))])
 def test_theorem_NOISY_SEARCH_interval_covers_at_its_level(noise: Mechanism) -> None:
     """False alarm below 1e-9 (binomial, 200 runs at 95 %); an interval of a third of the error fails."""
@@ -216,3 +240,13 @@ def test_an_extreme_is_not_beyond_every_row(which: str, sign: int) -> None:
         beyond = sum(sign * v < sign * found.value for v in values)
         assert beyond < 50  # far inside, but not in the middle
     assert failures <= 35  # P(Bin(200, .05) > 35) < 1e-9
+
+
+@pytest.mark.parametrize("sql", ["SELECT MEDIAN(x) AS v FROM t", "SELECT MAX(x) AS v FROM t"])
+def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
+    """0..1,000,000 is one value more than full bins: what lies in the last one once failed after the charge."""
+    column = IntegerColumn("x", 0, 1_000_000)
+    limit = Guarantee(Fraction(50), Fraction(1, 10**6))
+    study = Study(Table("t", (column,), rows=1000), PrivacyUnit("replace"), limit)
+    with adyton.open(study, data=pd.DataFrame({"x": [10**6] * 900 + [5] * 100})) as asker:
+        assert asker.ask(sql, epsilon=20).rows[0].values["v"].value == 10**6

@@ -62,20 +62,20 @@ class Search:
 
     def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
         bins, released = self._first_bins, Columns()
-        upto = _running(exact[0][0], self._cells, bins.number)
-        total = upto[:, -1]
+        upto = running(exact[0][0], self._cells, bins.number)
+        total, before = upto[:, -1], np.zeros((1, 1), np.int64)
         while True:
             search = NoisySearch(bins.number, self.only.mechanism)
-            noisy = search.release(partial(self._counts, upto, total), self._cells, bits)
+            noisy = search.release(partial(self.counts, upto, total), self._cells, bits)
             released += noisy
             if self._cells > 1 or bins.width == 1:
                 return released
             chosen = int(search.found(noisy)[0])
-            before = upto[:, chosen - 1 : chosen] if chosen else np.zeros((1, 1), np.int64)
+            before = upto[:, chosen - 1 : chosen] if chosen else before
             bins = finer(bins, chosen)
-            upto = before + _running(read(self._reading_of(bins))[0], 1, bins.number)
+            upto = before + running(read(self._reading_of(bins))[0], 1, bins.number)
 
-    def _counts(self, upto: Integers, total: Integers, place: Integers) -> list[int]:
+    def counts(self, upto: Integers, total: Integers, place: Integers) -> list[int]:
         times, minus = search_weights(self._measure)
         known = upto[np.arange(self._cells), place]
         counts: list[int] = (times * known - minus * total + self._offset).tolist()
@@ -147,7 +147,7 @@ class Search:
 
     def _found(self, released: Columns) -> list[tuple[int, int]]:
         """The first and the last step of the bin in which the search ended."""
-        *_, (bins, search, noisy) = self._levels(released)
+        *_, (bins, search, noisy) = self.levels(released)
         high = self._measure.value.lattice.high
         ends = (bins.ends(place) for place in search.found(noisy).tolist())
         return [(min(a, high), min(b, high)) for a, b in ends]
@@ -155,11 +155,11 @@ class Search:
     def _looked_at(self, released: Columns) -> Iterator[Integers]:
         """The last step of the bin that each comparison looked at."""
         high = self._measure.value.lattice.high
-        for bins, search, noisy in self._levels(released):
+        for bins, search, noisy in self.levels(released):
             for place in search.places(noisy):
                 yield np.minimum(bins.first + (place + 1) * bins.width - 1, high)
 
-    def _levels(self, released: Columns) -> Iterator[tuple[Bins, NoisySearch, Columns]]:
+    def levels(self, released: Columns) -> Iterator[tuple[Bins, NoisySearch, Columns]]:
         bins, rest = self._first_bins, released
         while rest:
             search = NoisySearch(bins.number, self.only.mechanism)
@@ -219,7 +219,7 @@ def _clipped(step: int, first: int, last: int) -> int:
     return min(max(step, first), last)
 
 
-def _running(counts: list[int], cells: int, number: int) -> Integers:
+def running(counts: list[int], cells: int, number: int) -> Integers:
     """The counts of all bins up to each; bins beyond the last possible value are empty."""
     by_cell = np.array(counts, np.int64).reshape(cells, -1)
     padded = np.pad(by_cell, ((0, 0), (0, number - by_cell.shape[1])))

@@ -52,8 +52,8 @@ class KeySelection:
         """For each key that occurs, whether it is shown."""
         if not counts:
             return []
-        (noisy,) = self.noise.release([counts], bits)
-        return [z >= self.threshold for z in noisy]
+        (noisy,), threshold = self.noise.release([counts], bits), self.threshold
+        return [z >= threshold for z in noisy]
 
     def surely_shown(self, confidence: float) -> int:
         """How many units a key needs to be shown with this probability."""

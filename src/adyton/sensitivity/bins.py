@@ -78,7 +78,9 @@ def binned(value: Number, bins: Bins) -> tuple[Condition, Bucket]:
         inside.append(Compare(value, "<=", Constant(bins.last * lattice.grain)))
     from_first = Plus(value, Constant(-bins.first * lattice.grain)) if bins.first else value
     place: Number = Floor(from_first, bins.width * lattice.grain)
-    if bins.number > 1 and inside:
+    if inside and min(bins.last, lattice.high) - bins.first < bins.width:  # the others lie beyond all values
+        place = Case(((Compare(value, ">=", Constant(bins.first * lattice.grain)), Constant(Fraction(0))),))
+    elif bins.number > 1 and inside:
         place = Clip(place, Fraction(0), Fraction(bins.number - 1))
     return all_of(*inside), Bucket(_BIN, place)
 
