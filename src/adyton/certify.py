@@ -216,12 +216,13 @@ class Answer(Shown):
         levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}
         at_once = " and ".join(f"{100 * level:g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
         reasons = "; ".join(sorted(absent))
+        said = " Where there is none: ".join(filter(None, (at_once + "." if levels else "", reasons)))
         free = ", asked before: free of charge" if self.repeated else ""
         batch = f" for {self.together} questions together" if self.together > 1 else ""
         notes = (
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
-            f"Noise interval: 95 %, for these rows. Population interval: {reasons or at_once}.",
+            f"Noise interval: 95 %, for these rows. Population interval: {said.rstrip('.')}.",
             f"Cost {self.cost}{batch}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",

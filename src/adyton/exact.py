@@ -77,7 +77,7 @@ def float_up(value: Fraction) -> float:
 
 def float_down(value: Fraction) -> float:
     """The greatest float that is not above ``value``."""
-    return -float_up(-value)
+    return 0.0 - float_up(-value)  # not minus zero
 
 
 def ratio_up(numerator: int, denominator: int) -> float:

@@ -260,7 +260,7 @@ class Curator:
     ) -> Standing:
         known: Sequence[Stored | None] = released or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
-        elsewhere = basket.plans[0].question.table != self.study.table
+        elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
         at = self._population.position(number, spent_radius, values, elsewhere=elsewhere)
         return Standing(self._population, at, self._stand_in.units())
 

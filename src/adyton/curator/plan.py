@@ -199,7 +199,7 @@ def _certificate(
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
-    theorems += ["JOINED-ROWS"] if table.join is not None else []
+    theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
 
 
