@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pytest
 import test_engines as engines
 import test_spark_engine as spark_engine
 
+import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.joining import Joined, Loading, Member
 from adyton.engines.postgres import PostgresEngine
 from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
+from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.scope import joined
+from adyton.schema import IntegerColumn, Table
+from adyton.study import PrivateTable, Study
 from adyton.testing.engine_joins import PEOPLE, VISITS, JoinContract, bounded
 from adyton.testing.engine_reference import Source
 
@@ -98,3 +102,44 @@ def test_what_cannot_be_bounded_is_not_loaded() -> None:
         Loading(both, bounded(4), Joined((visits, people)), places, "")
     with pytest.raises(InvalidRequest, match="persons are added or removed"):
         Loading(both, PrivacyUnit("replace", "pid", 4), Joined((people, visits)), places, "")
+
+
+def test_two_tables_of_a_database_are_a_study(owner: Any, postgres: str) -> None:
+    owner.execute("DROP TABLE IF EXISTS members, stays")
+    owner.execute("CREATE TABLE members AS SELECT i AS pid, i % 90 AS age FROM generate_series(1, 1000) i")
+    owner.execute(
+        "CREATE TABLE stays AS SELECT 1 + i % 500 AS pid, i % 7 AS nights FROM generate_series(1, 2000) i"
+    )
+    owner.execute("GRANT SELECT ON members, stays TO curator")
+    members = Table("members", (IntegerColumn("age", 0, 120),), person="pid")
+    stays = Table("stays", (IntegerColumn("nights", 0, 9),), person="pid")
+    study = Study(
+        members,
+        PrivacyUnit("add-or-remove", "pid"),
+        Guarantee(Fraction(100), Fraction(1, 10**9)),
+        source=postgres.replace("owner@", "curator@"),  # the tables are called as in the study
+        further=(PrivateTable(stays, 2, postgres.replace("owner@", "curator@")),),
+    )
+    with adyton.open(study) as curator:
+        for tables, rows in (("members", 1000), ("stays", 1000), ("members JOIN stays USING (pid)", 1000)):
+            answer = curator.ask(f"SELECT COUNT(*) FROM {tables}", scale=2)
+            assert abs(answer.value - rows) < 40  # twenty standard deviations
+        half = "SELECT COUNT(DISTINCT pid) FROM members JOIN stays ON stays.pid = members.pid"
+        assert abs(curator.ask(half, scale=1).value - 500) < 20
+
+
+def test_frames_of_a_session_are_a_study(classic: Any) -> None:
+    members, stays = Table("members", (), person="pid"), Table("stays", (), person="guest")
+    study = Study(
+        members,
+        PrivacyUnit("add-or-remove", "pid"),
+        Guarantee(Fraction(100), Fraction(1, 10**9)),
+        further=(PrivateTable(stays, 2),),
+    )
+    data = {
+        "members": classic.range(300).withColumnRenamed("id", "pid"),
+        "stays": classic.sql("SELECT id % 100 AS guest FROM range(400)"),
+    }
+    with adyton.open(study, data=data) as curator:
+        asked = "SELECT COUNT(*) FROM members JOIN stays ON members.pid = stays.guest"
+        assert abs(curator.ask(asked, scale=1).value - 200) < 20  # twenty standard deviations
