@@ -128,6 +128,7 @@ def test_two_tables_of_a_database_are_a_study(owner: Any, postgres: str) -> None
         assert abs(curator.ask(half, scale=1).value - 500) < 20
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_frames_of_a_session_are_a_study(classic: Any) -> None:
     members, stays = Table("members", (), person="pid"), Table("stays", (), person="guest")
     study = Study(
