@@ -143,7 +143,9 @@ def all_groups(draw: Draw) -> Group:
     if kind == 2:
         return Bucket(name, DayOf(BORN))
     if kind == 3:
-        label = st.one_of(st.sampled_from(["x", "it's", "ÄÖ", ""]), st.integers(-3, 3), st.booleans())
+        label = draw(
+            st.sampled_from([st.sampled_from(["x", "it's", "ÄÖ", ""]), st.integers(-3, 3), st.booleans()])
+        )
         labels = draw(st.lists(label, min_size=7, max_size=7))
         return Bucket(name, Floor(ValueOf(AGE), Fraction(120, draw(st.integers(2, 5)))), tuple(labels))
     number = draw(all_numbers())

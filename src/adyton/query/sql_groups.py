@@ -153,8 +153,13 @@ def _aliases_of_values(items: Sequence[Item]) -> list[str]:
 def _labelled(source: Source, node: exp.Expr) -> Grouped:
     if len(node.expressions) < 2:
         raise source.refusal(node, "write LABEL(number, 'name of 0', 'name of 1', ...)")
-    number, *labels = node.expressions
-    return grouped(source.number(number), tuple(_label(source, label) for label in labels))
+    value = source.number(node.expressions[0])
+    if value.lattice.grain != 1:
+        raise source.refusal(node, "LABEL names the whole numbers 0, 1, 2 and so on")
+    labels = tuple(_label(source, label) for label in node.expressions[1:])
+    if len({type(label) for label in labels}) > 1:
+        raise source.refusal(node, "labels are all texts, all whole numbers, or all TRUE or FALSE")
+    return grouped(value, labels)
 
 
 def _names_texts(source: Source, node: exp.Expr) -> bool:
