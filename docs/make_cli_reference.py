@@ -31,7 +31,8 @@ standard error, or with `--json` to standard output, and set the exit code: 2 th
 4 the engine failed, 5 the ledger cannot be trusted. See [errors.md](errors.md). The questions that are
 understood are in [sql.md](sql.md), the study file in [study-file.md](study-file.md). What the other commands
 are for: [plan](../how-to/plan-a-study.md), [compose and calibrate](accounting.md),
-[audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md).
+[audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md),
+[suggest-bounds](../how-to/bounds.md), [dummy](../how-to/try-questions.md).
 """
 
 

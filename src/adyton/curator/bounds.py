@@ -37,7 +37,8 @@ class SuggestedBounds(Shown):
     """Bounds for CLAMP, and the answer that they were rounded from.
 
     ``more_rows``: with 95 % for each end, noise clips at most so many rows beyond its fraction of the rows.
-    It is None if others spent at the same time, so that the noise is not known.
+    It is None if others spent at the same time, so that the noise is not known.  ``vague``: it may be more
+    rows than its fraction, so that noise may have moved an end anywhere.
     """
 
     column: IntegerColumn | RealColumn
@@ -46,6 +47,7 @@ class SuggestedBounds(Shown):
     low_fraction: Fraction
     high_fraction: Fraction
     more_rows: int | None
+    vague: bool
     answer: Answer
 
     @property
@@ -57,14 +59,6 @@ class SuggestedBounds(Shown):
     def declared(self) -> tuple[Fraction, Fraction]:
         lattice = self.column.lattice
         return lattice.low * lattice.grain, lattice.high * lattice.grain
-
-    @property
-    def vague(self) -> bool:
-        """Whether noise allows an end to be anywhere up to the declared bound."""
-        low, high = self._ends
-        return (low.noise_interval.low <= self.declared[0] < self.low) or (
-            self.high < self.declared[1] <= high.noise_interval.high
-        )
 
     @property
     def _ends(self) -> tuple[Value, Value]:
@@ -108,8 +102,8 @@ class SuggestedBounds(Shown):
     def _notes(self) -> tuple[str, ...]:
         below, above = 100 * float(self.low_fraction), 100 * float(1 - self.high_fraction)
         vague = (
-            "A noise interval reaches the declared bound: noise may have moved that end far. A higher price, "
-            "or fractions further inside, say more."
+            "Noise may have moved an end far out, up to the declared bound: a higher price, or fractions "
+            "further inside, say more."
         )
         more = f", and because of noise up to {self.more_rows:,} rows more at each end (95 %)"
         return (
@@ -156,8 +150,9 @@ def suggest_bounds(
     (row,) = answer.rows
     one, other = (Fraction(v.value) for v in row.values.values())
     ends = round_outwards(one, other, known.lattice)
-    as_planned = answer.repeated or answer.cost.units == basket.amount
-    return SuggestedBounds(known, *ends, low, high, _more_rows(basket) if as_planned else None, answer)
+    more = _more_rows(basket) if answer.repeated or answer.cost.units == basket.amount else None
+    vague = more is None or rows is None or more > rows * min(low, 1 - high)
+    return SuggestedBounds(known, *ends, low, high, more, vague, answer)
 
 
 def round_outwards(one: Fraction, other: Fraction, lattice: Lattice) -> tuple[Fraction, Fraction]:
@@ -177,7 +172,7 @@ def _nice_step(at_most: Fraction, grain: Fraction) -> Fraction:
         power /= 10
     while power * 10 <= at_most:
         power *= 10
-    while power > grain:
+    while power >= grain:
         for digit in (5, 2, 1):
             if digit * power <= at_most and (digit * power / grain).denominator == 1:
                 return digit * power

@@ -35,7 +35,9 @@ HighFraction = Annotated[
     ),
 ]
 Where = Annotated[str | None, typer.Option(help="Only rows for which this is true.", metavar="CONDITION")]
-Matching = Annotated[str | None, typer.Option(help="Rows you expect to match --where.", metavar="N")]
+Matching = Annotated[
+    str | None, typer.Option(help="Rows you expect, so that the fractions suit the noise.", metavar="N")
+]
 
 
 def register(app: typer.Typer) -> None:

@@ -47,7 +47,7 @@ class Batch:
     def __rich__(self) -> object:
         from rich.console import Group
 
-        return Group(*self.answers)
+        return Group(*(part for answer in self.answers for part in (answer, "")))
 
 
 def _which(curator: Curator, questions: Sequence[str]) -> InvalidRequest | None:
