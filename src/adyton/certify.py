@@ -273,6 +273,7 @@ class Preview(Shown):
     certificate: Certificate
     repeated: bool
     fits: bool
+    together: int = 1
 
     @property
     def affordable(self) -> bool:
@@ -322,9 +323,10 @@ class Preview(Shown):
             if self.affordable
             else "it does NOT fit"
         )
+        batch = f" for {self.together} questions together" if self.together > 1 else ""
         answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else _ROWS_FOUND
         notes = (
-            f"Cost {self.cost}; left {self.left}; {verdict}.",
+            f"Cost {self.cost}{batch}; left {self.left}; {verdict}.",
             f"{answered}. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),

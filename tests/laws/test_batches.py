@@ -79,6 +79,16 @@ def test_the_same_batch_again_is_free_and_says_the_same() -> None:
     assert not any(a.repeated for a in fewer)
 
 
+def test_a_preview_of_a_batch_names_its_price_and_charges_nothing() -> None:
+    asker = curator()
+    previews = asker.preview_many(FILTERED, epsilon=1)
+    assert asker.statement().questions == 0
+    answers = asker.ask_many(FILTERED, epsilon=1)
+    assert {p.cost for p in previews} == {a.cost for a in answers}
+    assert "for 20 questions together" in str(previews[0])
+    assert all(p.repeated for p in asker.preview_many(FILTERED, epsilon=1))
+
+
 def test_one_request_id_is_charged_once() -> None:
     asker = curator()
     first = asker.ask_many(FILTERED, request="mine", epsilon=1)

@@ -74,10 +74,7 @@ class Curator:
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
         """
-        asked = list(questions)
-        if not 1 <= len(asked) <= MOST_QUESTIONS:
-            raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
-        return self._answer(self._basket(asked, price), request)
+        return self._answer(self._basket(questions, price), request)
 
     def sql(self, text: str, *, request: str | None = None, **price: Unpack[PriceWords]) -> Answer:
         """``ask`` for SQL text."""
@@ -85,24 +82,36 @@ class Curator:
 
     def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
-        basket, spent = self._basket([question], price), self._ledger.spent()
-        (plan,), standing = basket.plans, self._next(basket)
-        fits = basket.amount <= self._left(spent) and not self._population.refuses(standing.at)
-        return Preview(
-            question=plan.text,
-            keys=None if plan.question.finds_keys else tuple(plan.keys()),
-            bounds={part.name: part.bound(plan.matching) for part in plan.parts},
-            population={part.name: part.population_bound(standing, plan.matching) for part in plan.parts},
-            cost=self._amount(basket.amount),
-            left=self._amount(self._left(spent)),
-            spent=self._promise(spent),
-            spent_after=self._promise(spent + basket.amount) if fits else None,
-            fits=fits,
-            limit=self._limit(),
-            steps=tuple(map(self._step, plan.noised)),
-            certificate=self._certificate(plan, standing),
-            repeated=self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None,
-        )
+        return self.preview_many([question], **price)[0]
+
+    def preview_many(
+        self, questions: Iterable[str | Draft | Question], **price: Unpack[PriceWords]
+    ) -> list[Preview]:
+        """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
+        basket, spent = self._basket(questions, price), self._ledger.spent()
+        standing, left = self._next(basket), self._left(spent)
+        fits = basket.amount <= left and not self._population.refuses(standing.at)
+        after = self._promise(spent + basket.amount) if fits else None
+        repeated = self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None
+        return [
+            Preview(
+                question=plan.text,
+                keys=None if plan.question.finds_keys else tuple(plan.keys()),
+                bounds={part.name: part.bound(plan.matching) for part in plan.parts},
+                population={p.name: p.population_bound(standing, plan.matching) for p in plan.parts},
+                cost=self._amount(basket.amount),
+                left=self._amount(left),
+                spent=self._promise(spent),
+                spent_after=after,
+                fits=fits,
+                limit=self._limit(),
+                steps=tuple(map(self._step, plan.noised)),
+                certificate=self._certificate(plan, standing),
+                repeated=repeated,
+                together=len(basket.plans),
+            )
+            for plan in basket.plans
+        ]
 
     def open_stream(
         self,
@@ -176,8 +185,10 @@ class Curator:
 
     # Steps of ask, in the order in which they happen.
 
-    def _basket(self, questions: Sequence[str | Draft | Question], price: PriceWords) -> Basket:
+    def _basket(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> Basket:
         asked = [asking_of(q, *self.study.tables) for q in questions]
+        if not 1 <= len(asked) <= MOST_QUESTIONS:
+            raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
         left = self._left(self._ledger.spent())
         return make_basket(self.study, asked, agreed_price(asked, price, self.study), left)
 
