@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,10 @@ from adyton.query.questions import (
     variance,
 )
 from adyton.query.sql import parse, parse_condition, parse_number
+from adyton.query.sql_aggregates import AGGREGATES
+from adyton.query.sql_functions import NUMBER_FUNCTIONS
+from adyton.query.sql_order import NAMED_ARGUMENTS
+from adyton.query.sql_words import FUNCTIONS
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR
@@ -272,6 +277,12 @@ def test_a_condition_means_its_canonical_text(text: str) -> None:
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_number_means_its_canonical_text(text: str) -> None:
     assert number_text(parse_number(text, PEOPLE)) == NUMBERS[text]
+
+
+def test_every_function_that_is_let_pass_has_a_meaning_and_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "sql.md").read_text()
+    assert set(FUNCTIONS) == {*AGGREGATES, *NUMBER_FUNCTIONS, "EXTRACT", "LABEL"}
+    assert [name for name in (*FUNCTIONS, *NAMED_ARGUMENTS) if name.lower() not in page.lower()] == []
 
 
 def test_a_parsed_question_is_the_one_built_by_hand() -> None:

@@ -44,7 +44,7 @@ Named = tuple[str, Measure]
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether ``node`` is one of the aggregates, perhaps with FILTER."""
     node = node.this if type(node) is exp.Filter else node
-    return type(node) is exp.Anonymous and str(node.this).upper() in _AGGREGATES
+    return type(node) is exp.Anonymous and str(node.this).upper() in AGGREGATES
 
 
 def read_measure(source: Source, node: exp.Expr) -> Named:
@@ -52,9 +52,9 @@ def read_measure(source: Source, node: exp.Expr) -> Named:
     node, where = filtered(source, node)
     if not is_aggregate(node):
         raise source.refusal(
-            node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(_AGGREGATES)}"
+            node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
         )
-    return _AGGREGATES[called(source, node)](source, node, where)
+    return AGGREGATES[called(source, node)](source, node, where)
 
 
 def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:
@@ -236,7 +236,7 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
 
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
-_AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
+AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
     "COUNT_IF": _count_if,
     "SUM": _sum,
