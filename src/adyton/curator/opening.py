@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from adyton.curator.curator import Curator
 from adyton.engines.base import Engine
@@ -20,17 +21,29 @@ from adyton.schema import Table
 from adyton.study import Study, read_study
 
 
-def open_study(study: str | Path | Study, *, data: Any = None, ledger: Ledger | None = None) -> Curator:
+class Limits(TypedDict, total=False):
+    """What an engine may take: ``timeout`` in seconds for one scan; memory as the engine itself writes it."""
+
+    timeout: float
+    memory_limit: str  # DuckDB
+    threads: int  # DuckDB
+    temp_directory: str  # DuckDB: where it may write what does not fit into memory
+    work_mem: str  # Postgres
+
+
+def open_study(
+    study: str | Path | Study, *, data: Any = None, ledger: Ledger | None = None, **limits: Unpack[Limits]
+) -> Curator:
     """A curator for a study file, or for a Study made in Python.
 
     ``data`` takes the place of the study's source: a pandas, polars or Arrow table, a Spark frame, the path
     of a file, or postgresql://HOST/DATABASE/TABLE; for a study with several private tables, a dict of them by
-    name.  The ledger is the file beside the study file; a Study without a file gets one that lasts as long as
-    the process.
+    name.  ``limits`` are for the engine: ``timeout`` for all, more for some.  The ledger is the file beside
+    the study file; a Study without a file gets one that lasts as long as the process.
     """
     known = study if isinstance(study, Study) else read_study(study)
     sources = _sources(known, data)
-    return Curator(known, _engine_of(known, sources), ledger or _ledger_of(known))
+    return Curator(known, _engine_of(known, sources, limits), ledger or _ledger_of(known))
 
 
 def _sources(study: Study, data: Any) -> dict[str, Any]:
@@ -48,44 +61,42 @@ def _sources(study: Study, data: Any) -> dict[str, Any]:
     return sources
 
 
-def _engine_of(study: Study, sources: dict[str, Any]) -> Engine:
+def _engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = None) -> Engine:
+    own = limits or {}
     if not study.further:
-        return _engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint)
+        return _engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint, own)
 
     def make(table: Table, unit: PrivacyUnit) -> Engine:
-        if table.join is None:
-            return _engine_for(table, unit, sources[table.name], study.fingerprint)
-        members = (Member(one, study.unit_of(one), sources[one.name]) for one in table.join.tables)
-        return _engine_for(table, unit, Joined(tuple(members)), study.fingerprint)
+        members = table.join.tables if table.join is not None else ()
+        joined = tuple(Member(one, study.unit_of(one), sources[one.name]) for one in members)
+        source = Joined(joined) if joined else sources[table.name]
+        return _engine_for(table, unit, source, study.fingerprint, own)
 
     return Engines(study.table, study.unit_of, make)
 
 
-def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str) -> Engine:
+def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits) -> Engine:
     """The engine that lives where the data lives."""
-    if isinstance(source, Joined):
-        return _joining_engine_for(table, unit, source, salt)
-    match _kind_of(source):
-        case "postgres":
-            return PostgresEngine(table, unit, source, salt)
-        case "spark":
-            return SparkEngine(table, unit, source, salt)
-        case _:
-            return DuckDBEngine(table, unit, _path_or_table(source), salt)
-
-
-def _joining_engine_for(table: Table, unit: PrivacyUnit, source: Joined, salt: str) -> Engine:
-    kinds = {_kind_of(member.source) for member in source.members}
+    members = source.members if isinstance(source, Joined) else (Member(table, unit, source),)
+    kinds = {_kind_of(member.source) for member in members}
     if len(kinds) > 1:
         raise InvalidRequest("tables are joined where they lie: all in Postgres, in Spark, or in files")
-    match kinds.pop():
-        case "postgres":
-            return PostgresEngine(table, unit, source, salt)
-        case "spark":
-            return SparkEngine(table, unit, source, salt)
-        case _:
-            members = (replace(one, source=_path_or_table(one.source)) for one in source.members)
-            return DuckDBEngine(table, unit, Joined(tuple(members)), salt)
+    (kind,) = kinds
+    engine, known = _ENGINES[kind]
+    unknown = next((name for name in limits if name not in known), None)
+    if unknown is not None:
+        raise InvalidRequest(f"this engine knows no limit {unknown!r}; known: {', '.join(known)}")
+    if kind == "duckdb" and isinstance(source, Joined):
+        source = Joined(tuple(replace(one, source=_path_or_table(one.source)) for one in members))
+    made: Engine = engine(table, unit, _path_or_table(source) if kind == "duckdb" else source, salt, **limits)
+    return made
+
+
+_ENGINES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "duckdb": (DuckDBEngine, ("timeout", "memory_limit", "threads", "temp_directory")),
+    "postgres": (PostgresEngine, ("timeout", "work_mem")),
+    "spark": (SparkEngine, ("timeout",)),
+}
 
 
 def _kind_of(source: Any) -> Literal["postgres", "spark", "duckdb"]:
