@@ -40,7 +40,7 @@ from adyton.query.nodes import (
     ValueOf,
     aligned,
 )
-from adyton.schema import Column
+from adyton.schema import BooleanColumn, Column
 from adyton.sensitivity import Reading
 
 _Integers = npt.NDArray[np.int64]
@@ -68,9 +68,9 @@ def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Uni
     """For each reading, for each coordinate, its one integer."""
     places, wanted = [units.places[column.name] for column in columns], Aggregates()
     recipes = [_recipes(reading, units, wanted) for reading in readings]
-    listed = ", ".join([*(f"CAST({place} AS BIGINT)" for place in places), *wanted])
-    rows = run(f"SELECT {listed} FROM {units.table} GROUP BY {', '.join(places)}")
-    cube = _Cube.of(columns, rows)
+    listed = [*(f"CAST({place} AS {_type(c)})" for place, c in zip(places, columns, strict=True)), *wanted]
+    rows = run(f"SELECT {', '.join(listed)} FROM {units.table} GROUP BY {', '.join(places)}")
+    cube = _Cube.of(columns, rows, len(listed))
     masks: dict[Condition, _Truths] = {}
     exact: Exact = []
     for reading, own in zip(readings, recipes, strict=True):
@@ -79,6 +79,10 @@ def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Uni
         totals = [int(values[masks[reading.where]].sum()) for values in cube.values]
         exact.append([[recipe.of(totals)] for recipe in own])
     return exact
+
+
+def _type(column: Column) -> str:
+    return "INTEGER" if isinstance(column, BooleanColumn) else "BIGINT"  # Postgres knows no other for truths
 
 
 def _recipes(reading: Reading, units: Units, wanted: Aggregates) -> list[Recipe]:
@@ -104,8 +108,8 @@ class _Cube:
     cells: int
 
     @classmethod
-    def of(cls, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> _Cube:
-        sides = list(zip(*rows, strict=True)) if rows else [()] * (len(columns) + 1)
+    def of(cls, columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int) -> _Cube:
+        sides = list(zip(*rows, strict=True)) if rows else [()] * width
         known = {
             column.name: (
                 np.array([0 if v is None else int(v) for v in side], np.int64),
