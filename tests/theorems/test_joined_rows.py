@@ -101,6 +101,10 @@ def test_theorem_JOINED_ROWS_replace_and_rows_are_refused() -> None:
         Study(people, PrivacyUnit("replace", "pid"), LIMIT, further=further)
     with pytest.raises(InvalidRequest, match="joined on the person"):
         Study(Table("people", PEOPLE.columns), PrivacyUnit("add-or-remove"), LIMIT, further=further)
+    unit = PrivacyUnit("add-or-remove", "pid")
+    for person in (None, "other"):
+        with pytest.raises(InvalidRequest, match="needs person = 'pid', as the unit"):
+            Study(Table("people", PEOPLE.columns, person=person), unit, LIMIT, further=further)
 
 
 def test_theorem_JOINED_ROWS_a_public_table_never_makes_two_rows_of_one() -> None:

@@ -167,6 +167,10 @@ def check_further(study: Study) -> None:
         where = f"private.{one.table.name}"
         if study.unit.person is None or one.table.person is None:
             raise InvalidRequest(f"{where}: tables are joined on the person: write privacy.unit = 'person'")
+        if study.table.person != study.unit.person:
+            raise InvalidRequest(
+                f"table {study.table.name!r} needs person = {study.unit.person!r}, as the unit"
+            )
         if study.unit.neighbours == "replace":
             raise InvalidRequest(
                 f"{where}: with several private tables write privacy.neighbours = 'add-or-remove': under "
