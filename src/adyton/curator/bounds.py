@@ -7,6 +7,7 @@ post-processing, so the suggestion costs no more than its one question.  Theorem
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -166,18 +167,21 @@ def round_outwards(one: Fraction, other: Fraction, lattice: Lattice) -> tuple[Fr
 
 
 def _nice_step(at_most: Fraction, grain: Fraction) -> Fraction:
-    """The largest of 1, 2, 5, 10, 20, ... that is not above ``at_most``, on the grain; at least the grain."""
+    """The largest of 1, 2, 5, 10, 20, ... not above ``at_most`` and on the grain, or so many grains."""
+    for nice in _nice_numbers(at_most, grain):
+        if (nice / grain).denominator == 1:
+            return nice
+    return next((nice * grain for nice in _nice_numbers(at_most / grain, Fraction(1))), grain)
+
+
+def _nice_numbers(at_most: Fraction, at_least: Fraction) -> Iterator[Fraction]:
+    """1, 2 and 5 times powers of ten, downwards."""
     power = Fraction(1)
-    while power > at_most and power > grain:
-        power /= 10
-    while power * 10 <= at_most:
+    while power <= at_most:
         power *= 10
-    while power >= grain:
-        for digit in (5, 2, 1):
-            if digit * power <= at_most and (digit * power / grain).denominator == 1:
-                return digit * power
+    while power * 5 >= at_least:
+        yield from (digit * power for digit in (5, 2, 1) if at_least <= digit * power <= at_most)
         power /= 10
-    return grain
 
 
 def _column(curator: Curator, name: str) -> tuple[Table, IntegerColumn | RealColumn]:

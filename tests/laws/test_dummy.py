@@ -1,0 +1,291 @@
+"""A dummy is made from public facts alone, is the same for the same study, and says what it is."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adyton import BudgetRefused, Guarantee, InvalidRequest, PrivacyUnit, Study, Table
+from adyton import open as open_study
+from adyton.curator.dummy import dummy_of
+from adyton.curator.dummy_file import write_dummy
+from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.plan import make_plan
+from adyton.curator.price import Price
+from adyton.query.sql import parse
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    TextColumn,
+)
+from adyton.study import PrivateTable, Validity
+
+COLUMNS: tuple[Column, ...] = (
+    IntegerColumn("age", 18, 90),
+    RealColumn("income", Fraction(-100), Fraction(20_000), Fraction(1, 4)),
+    CategoryColumn("region", ("north", "south", 'it\'s, "quoted"')),
+    CategoryColumn("code", (3, 5, 9)),
+    TextColumn("employer"),
+    BooleanColumn("smoker"),
+    DateColumn("born", datetime.date(1901, 1, 1), datetime.date(2020, 12, 31)),
+)
+LIMIT = Guarantee(Fraction(400), Fraction(1, 10**6))
+
+
+def rows_study(rows: int | None = 2000, **more: Any) -> Study:
+    neighbours: Any = "replace" if rows is not None else "add-or-remove"
+    return Study(Table("people", COLUMNS, rows), PrivacyUnit(neighbours), LIMIT, **more)
+
+
+def visits_study(rows_per_person: int = 3) -> Study:
+    people = Table("people", COLUMNS, 1500, "person_id")
+    visits = Table(
+        "visits", (RealColumn("cost", Fraction(0), Fraction(1000), Fraction(1, 10)),), None, "patient"
+    )
+    unit = PrivacyUnit("add-or-remove", "person_id", rows_per_person)
+    return Study(
+        people, unit, LIMIT, keys_delta=Fraction(1, 10**7), source=Path("nowhere/people.parquet"),
+        further=(PrivateTable(visits, 5, Path("nowhere/visits.parquet")),),
+    )  # fmt: skip
+
+
+def listed(values: Any) -> list[Any]:
+    return list(values.tolist())
+
+
+def test_law_every_value_is_one_that_the_study_declares() -> None:
+    made = dummy_tables(rows_study(), 2000)["people"]
+    assert list(made) == [column.name for column in COLUMNS]
+    known = {name: [v for v in listed(values) if v is not None] for name, values in made.items()}
+    assert all(
+        0.005 < 1 - len(values) / 2000 < 0.05 for values in known.values()
+    )  # now and then one is missing
+    assert (min(known["age"]), max(known["age"])) == (18, 90)
+    assert all(-100 <= x <= 20_000 and (4 * x).is_integer() for x in known["income"])
+    assert set(known["region"]) == {"north", "south", 'it\'s, "quoted"'}
+    assert set(known["code"]) == {3, 5, 9}
+    assert set(known["smoker"]) == {False, True}
+    assert all(
+        datetime.datetime(1901, 1, 1) <= day <= datetime.datetime(2020, 12, 31) for day in known["born"]
+    )
+    counts = Counter(known["employer"])
+    assert counts["a"] > 1.5 * counts["b"] > 2 * counts["c"] > 0  # common and rare keys
+
+
+@given(st.integers(1, 400), st.integers(1, 30))
+@settings(max_examples=25, deadline=None)
+def test_law_persons_have_as_many_rows_as_they_may(persons: int, most: int) -> None:
+    made = dummy_tables(visits_study(most), persons)
+    rows = Counter(listed(made["people"]["person_id"]))
+    assert len(rows) == persons
+    assert max(rows.values()) <= most
+    visits = Counter(listed(made["visits"]["patient"]))
+    assert set(visits) <= set(rows)
+    assert not visits or max(visits.values()) <= 5
+    assert all(person.startswith("dummy-") for person in rows)
+
+
+def test_the_allowed_rows_of_a_person_are_reached() -> None:
+    made = dummy_tables(visits_study(3), 500)
+    assert Counter(Counter(listed(made["people"]["person_id"])).values()).keys() == {1, 2, 3}
+    assert 250 < len(set(listed(made["visits"]["patient"]))) < 450  # not everybody has visits
+
+
+def test_law_the_same_study_has_the_same_dummy_and_a_larger_one_begins_with_it() -> None:
+    def texts(study: Study, rows: int) -> dict[str, list[Any]]:
+        return {name: listed(values) for name, values in dummy_tables(study, rows)["people"].items()}
+
+    small, again, large = texts(rows_study(), 50), texts(rows_study(), 50), texts(rows_study(), 200)
+    assert small == again
+    assert small == {name: values[:50] for name, values in large.items()}
+    other = replace(rows_study(), limit=Guarantee(Fraction(399), LIMIT.delta))
+    assert texts(other, 50)["income"] != small["income"]
+    # Pinned, so that a new version of a library cannot change a dummy in silence.
+    assert small["age"][:5] == PINNED
+
+
+PINNED = [37, 87, 41, 73, 57]
+
+
+def test_answers_say_that_they_are_about_a_dummy() -> None:
+    with dummy_of(rows_study()) as curator:
+        answers = [
+            curator.ask("SELECT COUNT(*) FROM people", epsilon=1),
+            curator.sql("SELECT COUNT(*) FROM people WHERE smoker", epsilon=1),
+            *curator.ask_many(["SELECT AVG(age) FROM people", "SELECT AVG(income) FROM people"], epsilon=1),
+            curator.ask("SELECT COUNT(*) FROM people", epsilon=1),
+        ]
+        assert answers[-1].repeated
+        for answer in answers:
+            assert answer.question.startswith("/* dummy */ SELECT ")
+            assert answer.to_json()["dummy"] is True
+            assert "made up" in str(answer)
+            assert "made up" in answer._repr_html_()
+            assert "made up" in answer.certificate.assumptions[0]
+            assert curator.ask(answer.question, epsilon="0.01")  # what is copied can be asked
+        assert curator.preview("SELECT COUNT(*) FROM people", epsilon=1).question.startswith("/* dummy */")
+        with pytest.raises(InvalidRequest, match="no streams"):
+            curator.open_stream(positives=1, epsilon=1)
+        with pytest.raises(InvalidRequest, match="no streams"):
+            curator.stream(1)
+
+
+def test_a_dummy_costs_what_the_study_would_and_has_a_budget_of_its_own() -> None:
+    study = rows_study()
+    question = "SELECT region, AVG(income) FROM people WHERE age > 30 GROUP BY region"
+    real = open_study(study, data=Path("gone.parquet"))
+    with dummy_of(study) as first, dummy_of(study) as second:
+        assert first.preview(question, within=50).cost == real.preview(question, within=50).cost
+        assert first.ask(question, share=1).spent.epsilon == pytest.approx(400)
+        with pytest.raises(BudgetRefused):
+            first.ask("SELECT COUNT(*) FROM people", epsilon=1)
+        assert second.statement().questions == 0
+    assert real.statement().questions == 0
+
+
+def test_questions_of_every_shape_are_answered_without_the_data() -> None:
+    with dummy_of(visits_study()) as curator:
+        found = curator.ask("SELECT employer, COUNT(*) FROM people GROUP BY employer", epsilon=20)
+        assert [row.keys["employer"] for row in found.rows][:3] == ["a", "b", "c"]
+        joined = curator.ask(
+            "SELECT AVG(cost) FROM people JOIN visits ON people.person_id = visits.patient WHERE smoker",
+            epsilon=20,
+        )
+        assert joined.value == pytest.approx(500, abs=60)
+        assert curator.ask("SELECT COUNT(*) FROM visits", epsilon=20).value > 1000
+        assert curator.ask("SELECT MEDIAN(age) FROM people", epsilon=20).value == pytest.approx(54, abs=8)
+        assert curator.ask("SELECT COUNT(DISTINCT person_id) FROM people", epsilon=50).value == pytest.approx(
+            1500, abs=30
+        )
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv"])
+def test_a_written_dummy_is_read_as_the_dummy_that_is_asked(suffix: str, tmp_path: Path) -> None:
+    study = visits_study()
+    first, second = write_dummy(study, tmp_path / f"made{suffix}", 200)
+    assert (first.name, second.name) == (f"made{suffix}", f"made.visits{suffix}")
+    sums = "SUM(income), SUM(age), COUNT(born), COUNT(region), COUNT(employer)"
+    questions = [
+        f"SELECT {sums} FROM people",
+        "SELECT region, COUNT(*) FROM people WHERE born > '1960-01-01' AND code = 5 GROUP BY region",
+        "SELECT smoker, COUNT(*) FROM people GROUP BY smoker",
+        "SELECT SUM(cost) FROM people JOIN visits ON people.person_id = visits.patient",
+    ]
+    with dummy_of(study, 200) as made, open_study(study, data={"people": first, "visits": second}) as written:
+        for question in questions:
+            readings = make_plan(
+                study, parse(question, *study.tables), Price("epsilon", Fraction(1)), 10**18
+            ).readings
+            exact = []
+            for curator in (made, written):
+                curator._engine.prepare(readings)
+                exact.append(curator._engine.exact(readings))
+            assert exact[0] == exact[1], question
+            assert any(any(column) for columns in exact[0] for column in columns)
+
+
+def test_a_written_dummy_never_takes_the_place_of_data(tmp_path: Path) -> None:
+    study = replace(rows_study(), source=tmp_path / "people.csv")
+    with pytest.raises(InvalidRequest, match="is the data of the study"):
+        write_dummy(study, tmp_path / "x" / ".." / "people.csv", overwrite=True)
+    (tmp_path / "other.csv").write_text("precious")
+    with pytest.raises(InvalidRequest, match="exists already"):
+        write_dummy(study, tmp_path / "other.csv")
+    assert (tmp_path / "other.csv").read_text() == "precious"
+    with pytest.raises(InvalidRequest, match="not to"):
+        write_dummy(study, tmp_path / "other.xlsx")
+    write_dummy(study, tmp_path / "other.csv", 5, overwrite=True)
+    assert len((tmp_path / "other.csv").read_text().splitlines()) == 6
+
+
+def test_a_parquet_dummy_has_the_types_and_says_what_it_is(tmp_path: Path) -> None:
+    (path,) = write_dummy(rows_study(), tmp_path / "made.parquet", 20)
+    with duckdb.connect() as connection:
+        described = connection.execute(f"DESCRIBE FROM '{path}'").fetchall()
+        said = connection.execute(f"SELECT value FROM parquet_kv_metadata('{path}')").fetchall()
+    types = {name: kind for name, kind, *_ in described}
+    assert types == {
+        "age": "BIGINT", "income": "DOUBLE", "region": "VARCHAR", "code": "BIGINT", "employer": "VARCHAR",
+        "smoker": "BOOLEAN", "born": "DATE",
+    }  # fmt: skip
+    assert any(b"made up" in value for (value,) in said)
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked", "made"),
+    [(2000, None, 2000), (None, None, 1000), (10**7, None, 10**5), (2000, 7, 7)],
+)
+def test_the_size_of_a_dummy(declared: int | None, asked: int | None, made: int) -> None:
+    study = replace(rows_study(), limit=Guarantee(Fraction(400), Fraction(1, 10**9)))
+    study = replace(
+        study,
+        unit=PrivacyUnit("add-or-remove"),
+        table=replace(study.table, columns=COLUMNS[:1], rows=declared),
+    )
+    with dummy_of(study, asked) as curator:
+        assert curator.ask("SELECT COUNT(*) FROM people", scale="0.05").value == made
+
+
+@pytest.mark.parametrize("rows", [0, -1, 10**6 + 1, True])
+def test_a_size_that_makes_no_sense_is_refused(rows: int) -> None:
+    with pytest.raises(InvalidRequest, match="a dummy has 1 to"):
+        dummy_of(rows_study(), rows)
+
+
+def test_a_dummy_of_another_size_leaves_a_plan_for_so_many_rows_out() -> None:
+    planned = Validity(Fraction("0.95"), None, 20, Fraction("0.3"))
+    study = rows_study(validity=planned)
+    with dummy_of(study) as same, dummy_of(study, 5) as small:
+        assert same.study.validity == planned
+        assert small.study.validity is None
+        assert small.ask("SELECT COUNT(*) FROM people", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        IntegerColumn("Person_Id", 10, 20), CategoryColumn("person_id", ("x", "y")), CategoryColumn("person_id", (1, 2)),
+        TextColumn("person_id"), BooleanColumn("person_id"),
+    ],
+)  # fmt: skip
+def test_the_person_may_be_a_declared_column(column: Column) -> None:
+    table = Table("people", (column, BooleanColumn("smoker")), 50, "person_id")
+    study = Study(table, PrivacyUnit("replace", "person_id"), LIMIT)
+    with dummy_of(study) as curator:
+        assert curator.ask("SELECT COUNT(*) FROM people", scale="0.05").value == 50
+    assert len(set(listed(next(iter(dummy_tables(study, 50)["people"].values()))))) == 50
+
+
+def test_nothing_that_is_on_the_disk_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    canary = tmp_path / "people.csv"
+    canary.write_text("age\n" + "55\n" * 100)
+    monkeypatch.chdir(tmp_path)
+    table = Table("people", (IntegerColumn("age", 0, 10**6),), 100)
+    study = Study(table, PrivacyUnit("replace"), LIMIT, source=canary, ledger=tmp_path / "people.ledger")
+    with dummy_of(study) as curator:
+        assert curator.ask("SELECT COUNT(*) FROM people WHERE age = 55", scale="0.05").value == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv"]  # no ledger either
+
+
+def test_dates_at_the_ends_of_the_calendar() -> None:
+    table = Table("t", (DateColumn("d", datetime.date(1, 1, 1), datetime.date(9999, 12, 31)),), 300)
+    study = Study(table, PrivacyUnit("replace"), LIMIT)
+    days = dummy_tables(study, 300)["t"]["d"].astype("datetime64[D]")
+    known = days[~np.isnat(days)]
+    assert known.min() < np.datetime64("1200-01-01") < np.datetime64("9000-01-01") < known.max()
+    with dummy_of(study) as curator:
+        assert curator.ask("SELECT COUNT(*) FROM t WHERE d < '5000-01-01'", scale=1).value > 100

@@ -1,0 +1,220 @@
+"""Suggested bounds: rounded outwards, within what is declared, and as far inside as they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adyton import BudgetRefused, Curator, Guarantee, InvalidRequest, MemoryLedger, PrivacyUnit, Study, Table
+from adyton import open as open_study
+from adyton.curator.bounds import round_outwards, suggest_bounds
+from adyton.curator.dummy import dummy_of
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.ledger import Header
+from adyton.noise.bits import Words
+from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
+from adyton.study import PrivateTable
+
+ROWS = 4000
+INCOMES = np.random.default_rng(5).lognormal(10.3, 0.6, ROWS).round()
+COLUMNS: tuple[Column, ...] = (
+    RealColumn("income", Fraction(0), Fraction(10_000_000), Fraction(1)),
+    IntegerColumn("odd name", -100, 100),
+    BooleanColumn("smoker"),
+    CategoryColumn("region", ("north", "south")),
+)
+FRAME = pd.DataFrame(
+    {
+        "income": INCOMES,
+        "odd name": np.arange(ROWS) % 50,
+        "smoker": np.arange(ROWS) % 2 == 0,
+        "region": "north",
+    }
+)
+
+
+class SeededBits:
+    def __init__(self, seed: int) -> None:
+        self._dice = np.random.default_rng(seed)
+
+    def words(self, count: int) -> Words:
+        return self._dice.integers(0, 2**64, count, dtype=np.uint64)
+
+
+def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) -> Study:
+    unit = PrivacyUnit("replace" if rows is not None else "add-or-remove")
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    return Study(Table("people", COLUMNS, rows), unit, Guarantee(Fraction(epsilon), delta), filter_name)
+
+
+def curator(seed: int = 1, **facts: Any) -> Curator:
+    known = study(**facts)
+    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    return Curator(known, DuckDBEngine(known.table, known.unit, FRAME), ledger, SeededBits(seed))
+
+
+# Rounding ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "grain", "expected"),
+    [
+        ("1234.5", "143210", "0.01", ("0", "150000")),
+        ("11000", "99000", "1000", ("10000", "100000")),
+        ("18", "89", "1", ("15", "90")),
+        ("36.16", "37.44", "0.01", ("36.1", "37.5")),
+        ("-143210", "-1234", "1", ("-150000", "0")),
+        ("7", "7", "1", ("6", "8")),
+        ("0.5", "2.25", "0.25", ("0.5", "2.25")),
+        ("3", "90", "3", ("0", "90")),  # no 1, 2, 5, 10, ... is a multiple of this grain: 2 grains are a step
+        ("1", "299999", "1/3", ("0", "300000")),
+        ("0.001", "0.0234", "0.0001", ("0", "0.024")),
+        ("9000000", "10000000", "1", ("9000000", "10000000")),
+    ],
+)
+def test_rounding_outwards_to_few_digits(one: str, other: str, grain: str, expected: tuple[str, str]) -> None:
+    step = Fraction(grain)
+    lattice = Lattice(step, int(-10_000_000 / step), int(10_000_000 / step))
+    assert round_outwards(Fraction(one), Fraction(other), lattice) == tuple(map(Fraction, expected))
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9), st.integers(1, 12), st.integers(1, 1000))
+def test_law_rounding_is_outwards_on_the_grain_within_the_bounds_and_not_far(
+    a: int, b: int, top: int, bottom: int
+) -> None:
+    grain = Fraction(top, bottom)
+    lattice = Lattice(grain, -(10**9), 10**9)
+    low, high = round_outwards(a * grain, b * grain, lattice)
+    assert -(10**9) * grain <= low <= min(a, b) * grain
+    assert max(a, b) * grain <= high <= 10**9 * grain
+    assert low < high
+    assert (low / grain).denominator == (high / grain).denominator == 1
+    assert high - low <= abs(a - b) * grain * Fraction(12, 10) + 2 * grain
+
+
+# Asking -----------------------------------------------------------------------------------------------------
+
+
+def test_nearly_all_values_lie_between_and_the_clamp_can_be_asked() -> None:
+    with curator() as asked:
+        found = suggest_bounds(asked, "INCOME", epsilon=5)
+        assert found.clamp == f"CLAMP(income, {found.low}, {found.high})"
+        assert 0 <= found.low < np.quantile(INCOMES, 0.02)
+        assert np.quantile(INCOMES, 0.98) < found.high < 2 * INCOMES.max()
+        assert asked.ask(f"SELECT AVG({found.clamp}) FROM people", epsilon=5).value == pytest.approx(
+            INCOMES.clip(float(found.low), float(found.high)).mean(), rel=0.1
+        )
+        assert not found.vague
+        assert found.clamp in str(found)
+        assert "may be clipped" in str(found)
+
+
+def test_it_is_one_question_and_free_the_second_time() -> None:
+    with curator() as asked:
+        first = suggest_bounds(asked, "income", epsilon=1)
+        again = suggest_bounds(asked, "income", epsilon=1)
+        assert asked.statement().questions == 1
+        assert asked.statement().spent.epsilon == pytest.approx(1)
+        assert again.answer.repeated
+        assert (first.low, first.high, first.more_rows) == (again.low, again.high, again.more_rows)
+        with pytest.raises(BudgetRefused):
+            suggest_bounds(asked, "income", epsilon=1000 // 20 + 1)
+        assert asked.statement().questions == 1
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_law_no_more_rows_are_clipped_than_is_said(filter_name: str) -> None:
+    """Each end may be off with probability 0.05 at most; the seeds are fixed, so this cannot fail by chance."""
+    runs, wrong, beyond = 60, 0, 0
+    for seed in range(runs):
+        with curator(seed, filter_name=filter_name) as asked:
+            found = suggest_bounds(asked, "income", epsilon=1, low_fraction="0.1", high_fraction="0.9")
+        (row,) = found.answer.rows
+        low, high = (v.value for v in row.values.values())
+        assert found.more_rows is not None
+        for clipped in ((low > INCOMES).sum(), (high < INCOMES).sum()):
+            wrong += clipped > 0.1 * ROWS + found.more_rows
+            beyond += clipped > 0.1 * ROWS + found.more_rows / 4
+    assert wrong <= 0.05 * 2 * runs
+    assert beyond > 0  # so more_rows is not far too large either
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_noise_is_large_the_quantiles_are_further_inside_and_not_lost(seed: int) -> None:
+    with curator(seed) as asked:
+        found = suggest_bounds(asked, "income", epsilon="0.3")
+        assert found.more_rows is not None
+        assert found.low_fraction == 1 - found.high_fraction > Fraction(5, 1000)
+        assert found.low_fraction * ROWS >= found.more_rows
+        assert found.high < 2 * INCOMES.max()
+        assert not found.vague
+
+
+def test_it_says_when_noise_may_have_moved_an_end() -> None:
+    with curator() as asked:
+        found = suggest_bounds(asked, "income", epsilon="0.1", low_fraction="0.001", high_fraction="0.999")
+        assert found.vague
+        assert "Noise may have moved an end far out" in str(found)
+    with curator(rows=None) as asked:
+        assert suggest_bounds(asked, "income", epsilon=5).vague  # nobody knows how many rows there are
+        assert not suggest_bounds(asked, "income", epsilon=5, matching=ROWS).vague
+
+
+def test_names_rows_and_further_tables() -> None:
+    with curator() as asked:
+        odd = suggest_bounds(asked, "odd name", epsilon=5, where="smoker", matching=2000)
+        assert odd.clamp.startswith('CLAMP("odd name", ')
+        assert odd.answer.question.endswith("WHERE smoker")
+        assert asked.ask(f"SELECT AVG({odd.clamp}) FROM people", epsilon=5).value == pytest.approx(
+            24.5, abs=3
+        )
+    visits = Table("visits", (IntegerColumn("cost", 0, 10_000),), None, "person_id")
+    people = Table("people", (IntegerColumn("cost", 0, 5),), None, "person_id")
+    unit = PrivacyUnit("add-or-remove", "person_id")
+    both = Study(
+        people, unit, Guarantee(Fraction(50), Fraction(1, 10**9)), further=(PrivateTable(visits, 2),)
+    )
+    frames = {
+        "people": pd.DataFrame({"person_id": range(2000), "cost": 1}),
+        "visits": pd.DataFrame({"person_id": range(2000), "cost": np.arange(2000) % 100}),
+    }
+    with open_study(both, data=frames) as asked:
+        found = suggest_bounds(asked, "Visits.cost", epsilon=10)
+        assert found.answer.question.endswith("FROM visits")
+        assert 90 <= found.high <= 200
+
+
+def test_a_dummy_says_so_here_too() -> None:
+    with dummy_of(study()) as asked:
+        found = suggest_bounds(asked, "income", epsilon=1)
+        assert "made up" in str(found)
+        assert found.to_json()["asked"]["dummy"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"column": "region"}, "'region' is category; only numbers"),
+        ({"column": "incme"}, "did you mean 'income'"),
+        ({"column": "visits.income"}, "no column 'visits.income'"),
+        ({"low_fraction": "0.9", "high_fraction": "0.1"}, "low_fraction must be below high_fraction"),
+        ({"low_fraction": 0}, "above 0 and below 1"),
+        ({"high_fraction": 1}, "above 0 and below 1"),
+        ({"low_fraction": "much"}, "low_fraction must be a finite number"),
+        ({"where": "nobody"}, "no column 'nobody'"),
+        ({"where": "smoker) OR (smoker"}, "not SQL"),
+        ({"epsilon": None}, "no price was named"),
+        ({"matching": 0}, "matching must be a whole number"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_free_of_charge(words: dict[str, Any], says: str) -> None:
+    with curator() as asked:
+        with pytest.raises(InvalidRequest, match=says):
+            suggest_bounds(asked, **({"column": "income", "epsilon": 1} | words))
+        assert asked.statement().questions == 0
