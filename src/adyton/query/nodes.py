@@ -46,7 +46,7 @@ from adyton.query.expressions import (
     condition,
     number,
 )
-from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn, day_of
+from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextColumn, day_of
 
 __all__ = [
     "EVERY_ROW",
@@ -161,6 +161,7 @@ class SumOfPersons:
             raise InvalidRequest(f"the bounds of a person's sum must be whole multiples of its grain {grain}")
         if not self.low < self.high:
             raise InvalidRequest("the bounds of a person's sum need low < high")
+        Lattice(grain, *self.steps)  # refuses what 64 bits cannot hold
         _check_sum(self.value)
 
     @property

@@ -30,6 +30,7 @@ from adyton.transports import (
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Json, run, show, whole
 
+_LONGEST_SHOWN = 300  # of a question, in a list of receipts
 app = typer.Typer(
     name="adyton",
     help="Question data you may not see. Every answer is private, and leaves a receipt.",
@@ -248,7 +249,7 @@ class _Receipts:
             (
                 str(r.number),
                 r.asked_at[:16],
-                r.order.question,
+                _beginning(r.order.question),
                 str(Amount(self._currency, r.order.amount)),
                 r.digest[:12],
             )
@@ -256,6 +257,11 @@ class _Receipts:
         )
         headers = ("number", "asked at", "question", "cost", "digest")
         return Sheet("Receipts", headers, rows, left_aligned=3).rich()
+
+
+def _beginning(question: str) -> str:
+    """A batch can be long; JSON has all of it."""
+    return question if len(question) <= _LONGEST_SHOWN else question[:_LONGEST_SHOWN] + " ..."
 
 
 def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
