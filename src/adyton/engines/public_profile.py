@@ -85,7 +85,7 @@ def _profile_of_texts(file: _Public, name: str) -> Profile:
         f"{_matches(text, DAY)} AND TRY_CAST(substr({text}, 1, 10) AS DATE) IS NOT NULL",
         f"lower({text}) IN ({words})",
     )
-    ((present, *counts),) = file.rows(", ".join(f"count_if({test})" for test in tests))
+    ((present, *counts),) = file.rows(", ".join(f"count(*) FILTER (WHERE {test})" for test in tests))
     whole, numbers, days, truths = (count == present > 0 for count in counts)
     if whole:
         return Profile("integer", *file.ends(f"TRY_CAST({text} AS BIGINT)", _KNOWN))

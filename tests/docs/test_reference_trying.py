@@ -1,0 +1,46 @@
+"""The JSON page on suggested bounds and dummies says what is printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import ROOT, first_cells, sections_of
+from people import make_people
+from test_reference import STUDY, paths
+from typer.testing import CliRunner
+
+from adyton.transports.cli import app
+
+
+@pytest.fixture
+def sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.chdir(tmp_path)
+    make_people(tmp_path)
+    Path("people.toml").write_text(STUDY, encoding="utf-8")
+    return sections_of(ROOT / "docs" / "reference" / "json.md")
+
+
+def printed(*words: str) -> Any:
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_the_page_lists_the_keys_of_suggested_bounds(sections: dict[str, str]) -> None:
+    found = printed("suggest-bounds", "people.toml", "income", "--share", "0.1")
+    answer = {f"asked.{key}" for key in paths(found["asked"])}  # described there as what ask prints
+    assert first_cells(sections["suggest-bounds"]) == set(paths(found)) - answer
+
+
+def test_the_page_lists_the_keys_of_a_dummy(sections: dict[str, str]) -> None:
+    assert first_cells(sections["dummy"]) == set(paths(printed("dummy", "people.toml", "-o", "d.csv")))
+
+
+def test_an_answer_about_a_dummy_has_one_key_more(sections: dict[str, str]) -> None:
+    question = ("ask", "people.toml", "SELECT region, COUNT(*) FROM people GROUP BY region", "--share", "0.1")
+    plain, dummy = printed(*question), printed(*question, "--dummy")
+    assert set(paths(dummy)) - set(paths(plain)) == {"dummy"}
+    assert '`"dummy": true`' in sections["ask"]
