@@ -1,0 +1,201 @@
+"""A question costs the same work after 20,000 receipts as after ten: work is counted, never timed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.curator.curator import Curator
+from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
+from adyton.ledger.base import answer_digest, next_receipt, question_digest
+from adyton.ledger.sqlite_rows import append
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import IntegerColumn, Table
+from adyton.study import Study, Validity
+
+FEW, MANY = 10, 20_000
+ROWS = 50
+COLUMNS = (IntegerColumn("age", 0, 100),)
+LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
+ROW, PERSON = PrivacyUnit("replace"), PrivacyUnit("add-or-remove", "who", 2)
+VALIDITY = Validity(Fraction(95, 100), stability=Fraction(1, 5))
+ASKED_AT = "2026-01-01T00:00:00+00:00"
+
+
+def study_of(unit: PrivacyUnit, validity: Validity | None = None) -> Study:
+    return Study(Table("people", COLUMNS, ROWS, unit.person), unit, LIMIT, validity=validity)
+
+
+def header_of(study: Study) -> Header:
+    return Header.fresh(study.fingerprint, study.filter_name, study.allowed)
+
+
+def opened(study: Study, ledger: SqliteLedger | MemoryLedger) -> Curator:
+    return adyton.open(study, data=pd.DataFrame({"age": range(ROWS), "who": range(ROWS)}), ledger=ledger)
+
+
+def earlier(number: int) -> Order:
+    """A question of the past, each one different, too cheap to use up a limit or a cap."""
+    return Order(f"SELECT count(*) FROM people WHERE age > {number}", '[["gaussian","1000000"]]', 1, 1)
+
+
+def fill(ledger: SqliteLedger, receipts: int) -> None:
+    """Receipts with answers, up to this many, in one transaction: what single charges leave, but fast."""
+    with ledger._transaction(durable=False) as connection:
+        last = ledger._last(connection)
+        for number in range(last.number + 1 if last else 1, receipts + 1):
+            last = next_receipt(ledger.header, last, earlier(number), ASKED_AT)
+            append(connection, last)
+            order = last.order
+            key = question_digest(order.question, order.detail, order.amount)
+            row = (number, key, "[]", answer_digest(last, "[]"))
+            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
+    assert ledger.count() == receipts
+
+
+def work(ledger: SqliteLedger, action: Callable[[], object]) -> tuple[int, int]:
+    """How many statements SQLite runs, and how often its machine goes round in them."""
+    connection = ledger._connection
+    assert connection is not None
+    statements, rounds = 0, 0
+
+    def run(_: str) -> None:
+        nonlocal statements
+        statements += 1
+
+    def went() -> None:
+        nonlocal rounds
+        rounds += 1
+
+    connection.set_trace_callback(run)
+    connection.set_progress_handler(went, 1)
+    try:
+        action()
+    finally:
+        connection.set_trace_callback(None)
+        connection.set_progress_handler(None, 1)
+    assert statements > 0
+    return statements, rounds
+
+
+def question(number: int) -> str:
+    return f"SELECT AVG(age) FROM people WHERE age > {number % 40}.5"
+
+
+# What an analyst does again and again.  A number makes a question new.
+ACTIONS: dict[str, Callable[[Curator, int], object]] = {
+    "ask": lambda curator, number: curator.ask(question(number), scale=1000 + number),
+    "ask by request": lambda curator, number: curator.ask(
+        question(number), scale=2000 + number, request=f"r{number}"
+    ),
+    "ask again": lambda curator, _: curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", scale=1000),
+    "ask many": lambda curator, number: curator.ask_many(
+        [question(number), question(number + 1)], scale=3000 + number
+    ),
+    "preview": lambda curator, number: curator.preview(question(number), scale=1000 + number),
+    "statement": lambda curator, _: curator.statement(),
+}
+
+STUDIES = {
+    "rows": study_of(ROW),
+    "persons": study_of(PERSON),
+    "rows of a population": study_of(ROW, VALIDITY),
+    "persons of a population": study_of(PERSON, VALIDITY),
+}
+WALKS = "the search for the newest count of all units begins at the first receipt, for every new question"
+NAMES = [
+    "rows",
+    "persons",
+    "rows of a population",
+    pytest.param("persons of a population", marks=pytest.mark.xfail(strict=True, reason=WALKS)),
+]
+
+
+def ready(curator: Curator) -> None:
+    """What is done once: the table is loaded, the units are counted, the question asked that is repeated."""
+    curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", scale=1000)
+    counted = "*" if curator.study.unit.rows == 1 else "DISTINCT who"
+    curator.ask(f"SELECT COUNT({counted}) FROM people", scale=1000)
+
+
+def work_of_all(curator: Curator, ledger: SqliteLedger, number: int) -> dict[str, tuple[int, int]]:
+    """Once without counting, because what others have asked in between is looked at once."""
+    curator.ask(question(number), scale=5000 + number)
+    return {name: work(ledger, partial(act, curator, number)) for name, act in ACTIONS.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_work_of_a_question_does_not_grow_with_the_ledger(name: str, tmp_path: Path) -> None:
+    study = STUDIES[name]
+    with closing(SqliteLedger.create(tmp_path / "people.ledger", header_of(study))) as ledger:
+        curator = opened(study, ledger)
+        ready(curator)
+        fill(ledger, FEW)
+        early = work_of_all(curator, ledger, 1)
+        fill(ledger, MANY)
+        assert work_of_all(curator, ledger, 2) == early
+
+
+@pytest.mark.parametrize("name", ["rows", "rows of a population"])
+def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, tmp_path: Path) -> None:
+    """Under ``replace`` the number of units is public: a new curator has nothing to look for in the past."""
+    study = STUDIES[name]
+    found = []
+    for receipts in (FEW, MANY):
+        path = tmp_path / f"{receipts}.ledger"
+        with closing(SqliteLedger.create(path, header_of(study))) as ledger:
+            fill(ledger, receipts)
+        with closing(SqliteLedger(path)) as ledger:
+            curator = opened(study, ledger)
+            found.append(work(ledger, partial(curator.ask, question(1), scale=1000)))
+    early, late = found
+    assert late == early
+
+
+def lines(action: Callable[[], object]) -> int:
+    """How many lines of Python are run."""
+    count = 0
+
+    def noticed(_frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return noticed
+
+    before = sys.gettrace()
+    sys.settrace(noticed)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    assert count > 0
+    return count
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_lines_run_by_a_question_do_not_grow_with_a_ledger_in_memory(name: str) -> None:
+    """Noise takes a few lines more or less, so this is no equality; a walk would take 20,000 and more."""
+    study = STUDIES[name]
+    ledger = MemoryLedger(header_of(study))
+    curator = opened(study, ledger)
+    ready(curator)
+
+    def asked(number: int) -> int:
+        curator.ask(question(number), scale=5000 + number)
+        return lines(partial(curator.ask, question(number), scale=1000 + number))
+
+    while ledger.count() < FEW:
+        ledger.charge(earlier(ledger.count() + 1))
+    early = asked(1)
+    while ledger.count() < MANY:
+        ledger.charge(earlier(ledger.count() + 1))
+    assert asked(2) < early + MANY // 10
