@@ -151,6 +151,8 @@ SELECTS = [
     "SELECT CDF(age, 3, 3) FROM people",
     "SELECT CDF(age, income) FROM people",
     "SELECT CDF(age, 3), COUNT(*) FROM people",
+    "SELECT CDF(age, 3) AS upto FROM people",
+    "SELECT CDF(age, 3), FLOOR(age / 10) AS upto FROM people GROUP BY 2",
     "SELECT HISTOGRAM() FROM people",
     "SELECT HISTOGRAM(income) FROM people",
     "SELECT HISTOGRAM(age, 0) FROM people",

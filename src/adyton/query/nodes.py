@@ -51,6 +51,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextCol
 __all__ = [
     "EVERY_ROW",
     "MOST_CELLS",
+    "POINTS",
     "Always",
     "And",
     "Bucket",
@@ -104,6 +105,7 @@ __all__ = [
 MOST_CELLS = 1_000_000
 MOST_POINTS = 1_000
 LARGEST_DENOMINATOR = 10_000
+POINTS = "upto"  # what an answer calls the points of a distribution
 
 
 # Measures --------------------------------------------------------------------------------------------------
@@ -338,7 +340,8 @@ class Question:
         condition(self.where)
         if not self.measures:
             raise InvalidRequest("ask for at least one measure, such as COUNT(*) or AVG(column)")
-        check_names([name for name, _ in self.measures], [group.name for group in self.by])
+        points = [POINTS] * any(isinstance(measure, Cdf) for _, measure in self.measures)
+        check_names([name for name, _ in self.measures], [group.name for group in self.by] + points)
         if not all(isinstance(measure, Measure) for _, measure in self.measures):
             raise InvalidRequest("a question asks for Count, Sum, Mean, Proportion or another measure")
         if len(self.measures) > 1 and any(isinstance(measure, Cdf) for _, measure in self.measures):

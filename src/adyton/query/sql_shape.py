@@ -13,7 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Bucket, Cdf, DayOf, Group, Question
+from adyton.query.nodes import POINTS, Bucket, Cdf, DayOf, Group, Question
 from adyton.query.shape import Every, Having, Opposite, Relation, Released, Shape, Side, Sign, Some, Term
 from adyton.query.sql_aggregates import is_aggregate, read_measure
 from adyton.query.sql_expressions import OPERATORS, Source
@@ -23,7 +23,6 @@ from adyton.schema import BooleanColumn, CategoryColumn, day_of
 
 MOST_VALUES = 10_000
 MOST_ROWS = 10**12
-POINTS = "upto"  # what an answer calls the points of a distribution
 
 
 @dataclass(frozen=True, slots=True)
