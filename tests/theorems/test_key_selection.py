@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar
 
 import mpmath
@@ -109,7 +109,7 @@ def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> KeyFi
     return KeyFinding(Noised(by_city, planted), Noised(alone, silent), failure)
 
 
-@lru_cache(maxsize=None)
+@cache
 def weight(scale: float, z: int) -> float:
     return two_sided_geometric.pmf(scale, z)
 

@@ -17,7 +17,7 @@ from adyton.exact import float_up
 from adyton.mechanisms import GaussianNoise, Ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
-from adyton.query.nodes import Cdf
+from adyton.query.nodes import POINTS, Cdf
 from adyton.special import special
 
 _HALVINGS = 60
@@ -56,7 +56,7 @@ class Distribution:
     @property
     def keys(self) -> tuple[str, tuple[float | int, ...]]:
         points = tuple(int(p) if p.denominator == 1 else float(p) for p in self._points)
-        return "upto", points
+        return POINTS, points
 
     @property
     def _points(self) -> tuple[Fraction, ...]:
