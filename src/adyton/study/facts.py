@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Literal
@@ -103,7 +104,7 @@ class Study:
 
     def units_for(self, epsilon: Fraction) -> int:
         """What a release with this epsilon of its own may spend."""
-        return self.filter.allowed(Guarantee(epsilon, self.noise_delta))
+        return _allowed(self.filter_name, epsilon, self.noise_delta)
 
     def epsilon_of(self, units: int) -> float:
         """The epsilon that is promised once these units are spent, rounded up."""
@@ -133,6 +134,12 @@ class Study:
             for dimension in table.dimensions
         ]
         return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _allowed(filter_name: str, epsilon: Fraction, delta: Fraction) -> int:
+    """Guarded arithmetic takes a while, and most questions name one of few prices."""
+    return filter_named(filter_name).allowed(Guarantee(epsilon, delta))
 
 
 def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
