@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adyton.accounting import FILTERS, gaussian
-from adyton.audit import selections, streams, workloads
+from adyton.audit import selections, streamed, streams, workloads
 from adyton.audit.questions import QUESTIONS, ask_both
 from adyton.audit.trial import Trial, Wish
 from adyton.certify import Promise
@@ -100,6 +100,7 @@ def _questions(filter_name: str, wish: Wish) -> Iterator[Trial]:
                 asked.claim,
                 mu=asked.mu,
                 replayed=asked.replayed,
+                slow=asked.slow,
             )
 
 
@@ -116,6 +117,7 @@ CATALOGUE: tuple[Entry, ...] = (
         )
         for name in FILTERS
     ),
+    *(Entry(*listed) for listed in streamed.ENTRIES),
 )
 
 

@@ -8,113 +8,158 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.audit.replay import Replay, compare, run_both
+from adyton.audit.cases import QUESTIONS, Case, study_of, tables_of
+from adyton.audit.replay import Key, Replay, Trace, compare, run_both
 from adyton.audit.trial import Wish
 from adyton.certify import Promise
+from adyton.curator.keys import KeyFinding
+from adyton.curator.part import Columns, Part
 from adyton.curator.plan import Basket, Plan, make_basket
 from adyton.curator.price import price_of
+from adyton.curator.search import Search
 from adyton.exact import UNITS_PER_ONE
 from adyton.noise import Bits
-from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.privacy import Neighbours
 from adyton.query.asking import asking_of
-from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
+from adyton.sensitivity import Reading
 from adyton.study import Study
 
-COLUMNS = (
-    IntegerColumn("age", 0, 100),
-    RealColumn("income", Fraction(-50), Fraction(100), Fraction(1, 2)),
-    CategoryColumn("region", ("north", "south", "east")),
-    BooleanColumn("smoker"),
-)
-_OTHERS = ["30,20.5,north,true", "61,0,south,false", "18,99.5,east,false", "77,-50,north,true"] * 3
-_OLD = "100,100,east,true"  # at one end of everything
-_YOUNG = "0,-50,north,false"  # at the other
-_NOBODY = ",,,"  # contributes to nothing
-_WILD = "1e300,-inf,nowhere,maybe"  # clipped or missing, never an error
+__all__ = ["QUESTIONS", "Asked", "ask_both"]
 
-QUESTIONS: dict[str, tuple[str, tuple[str, str]]] = {
-    "count": ("SELECT COUNT(*) FROM people WHERE age > 50", (_OLD, _YOUNG)),
-    "sum": ("SELECT SUM(income) FROM people", (_OLD, _YOUNG)),
-    "mean": ("SELECT AVG(age) FROM people", (_OLD, _YOUNG)),
-    "mean, value missing": ("SELECT AVG(age) FROM people", (_OLD, _NOBODY)),
-    "proportion": ("SELECT PROPORTION(smoker) FROM people", (_OLD, _YOUNG)),
-    "proportion, filtered": ("SELECT PROPORTION(smoker) FROM people WHERE age > 50", (_OLD, _YOUNG)),
-    "count by region": ("SELECT region, COUNT(*) FROM people GROUP BY region", (_OLD, _YOUNG)),
-    "mean by region": ("SELECT region, AVG(income) FROM people GROUP BY region", (_OLD, _YOUNG)),
-    "two measures": ("SELECT COUNT(*), SUM(age) FROM people WHERE smoker", (_OLD, _YOUNG)),
-    "hostile values": ("SELECT region, SUM(income) FROM people GROUP BY region", (_OLD, _WILD)),
-}
+Outputs = npt.NDArray[np.int64]
+_AT_ONCE = 4096  # cells that are searched together
+_MANY = 3  # numbers in an output: comparing them all takes long
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question on two tables: how to release it again, the exact integers behind it, and the claim."""
 
-    release: Callable[[Any, int], npt.NDArray[np.int64]]
+    release: Callable[[Any, int], Outputs]
     pair: tuple[Any, Any]
     claim: Promise
     mu: float | None
     replayed: Replay
 
+    @property
+    def slow(self) -> bool:
+        """Whether to take fewer samples, because each has many numbers."""
+        return bool(self.release(self.pair[0], 1).shape[1] > _MANY)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What one table gives: its integers and, for groups that nobody declared, all keys of both tables."""
+
+    exact: list[Columns]
+    keys: tuple[Key, ...] | None
+
 
 def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) -> Asked:
     """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
-    sql, (here, there) = QUESTIONS[name]
-    study = _study(neighbours, filter_name, wish)
+    case = QUESTIONS[name]
+    study = study_of(case, neighbours, filter_name, wish)
+    asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
     with tempfile.TemporaryDirectory() as folder:
-        tables = (
-            _write(Path(folder) / "first.csv", [*_OTHERS, here]),
-            _write(Path(folder) / "second.csv", [*_OTHERS, there] if neighbours == "replace" else _OTHERS),
-        )
-        runs = run_both(study, tables, sql, wish.bits, None, {"epsilon": wish.epsilon})
-    basket = _basket(study, sql, wish)
+        tables = tables_of(case, neighbours, Path(folder))
+        runs = run_both(study, tables, asked, wish.bits, None, {"epsilon": wish.epsilon})
+    basket = _basket(study, case, wish)
     if runs[0].public["receipts"][0][2] != basket.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
     claim = Promise(study.epsilon_of(basket.amount), float(study.limit.delta))
-    exact = runs[0].exact, runs[1].exact
-    return Asked(_release(basket.plans[0], wish.bits), exact, claim, _mu(study, basket), compare(*runs))
+    release = _release(basket.plans, wish.bits)
+    return Asked(release, (_known(*runs), _known(*runs[::-1])), claim, _mu(study, basket), compare(*runs))
+
+
+def _known(run: Trace, other: Trace) -> Known:
+    """With a zero for every key that only the other table has."""
+    if run.keys is None or other.keys is None:
+        return Known(run.exact, None)
+    places, keys = {key: i for i, key in enumerate(run.keys)}, tuple(sorted({*run.keys, *other.keys}))
+    return Known(
+        [
+            [[column[places[key]] if key in places else 0 for key in keys] for column in columns]
+            for columns in run.exact
+        ],
+        keys,
+    )
 
 
 def _mu(study: Study, basket: Basket) -> float | None:
-    """What a gdp study charges is mu**2."""
-    if study.filter_name != "gdp":
+    """What a gdp study charges is mu**2; finding keys has a delta beside it."""
+    if study.filter_name != "gdp" or study.keys_delta:
         return None
     return math.sqrt(basket.amount / UNITS_PER_ONE) * (1 + 1e-12)
 
 
-def _release(plan: Plan, bits: Bits) -> Callable[[Any, int], npt.NDArray[np.int64]]:
-    def release(exact: list[list[list[int]]], n: int) -> npt.NDArray[np.int64]:
+def _release(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:
+    def release(known: Known, n: int) -> Outputs:
         """n rows; a column for each integer that the question releases."""
-        released: list[npt.NDArray[np.int64]] = []
-        for part, integers in zip(plan.parts, exact, strict=True):
-            (noised,) = part.noised
-            repeated = noised.mechanism.release([column * n for column in integers], bits)
-            released += [np.array(column, dtype=np.int64).reshape(n, -1) for column in repeated]
+        exact, released = iter(known.exact), []
+        for plan in plans:
+            if plan.finding is not None:
+                return _found(plan, plan.finding, known, n, bits)
+            for part in plan.parts:
+                released += _of_part(part, [next(exact) for _ in part.noised], n, bits)
         return np.concatenate(released, axis=1)
 
     return release
 
 
-def _study(neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
-    limit = Guarantee(50 * wish.epsilon, Fraction(0) if filter_name == "pure" else wish.delta)
-    table = Table("people", COLUMNS, rows=len(_OTHERS) + 1)
-    return Study(table, PrivacyUnit(neighbours), limit, filter_name)
+def _of_part(part: Part, exact: list[Columns], n: int, bits: Bits) -> list[Outputs]:
+    if isinstance(part, Search):
+        most = max(1, _AT_ONCE // part.only.reading.sensitivity.cells)
+        blocks = [min(most, n - start) for start in range(0, n, most)]
+        return [np.concatenate([_searched(part, exact[0][0], block, bits) for block in blocks])]
+    repeated = [[column * n for column in columns] for columns in exact]
+    return [
+        np.array(column, dtype=np.int64).reshape(n, -1) for column in part.release(repeated, _nothing, bits)
+    ]
 
 
-def _basket(study: Study, sql: str, wish: Wish) -> Basket:
-    asked = [asking_of(sql, study.table)]
+def _searched(part: Search, counts: list[int], n: int, bits: Bits) -> Outputs:
+    """n searches at once, as if they were those of n times as many groups."""
+    reading = part.only.reading
+    many = replace(reading.sensitivity, cells=reading.sensitivity.cells * n)
+    wide = Search(replace(part.only, reading=replace(reading, sensitivity=many)))
+    if wide.first_bins != part.first_bins:
+        raise AssertionError("the searches that are sampled are not the one that was charged")
+    released = wide.release([[counts * n]], _nothing, bits)
+    return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
+
+
+def _found(plan: Plan, finding: KeyFinding, known: Known, n: int, bits: Bits) -> Outputs:
+    """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
+    assert known.keys is not None
+    counts, size = known.exact[0][0], len(known.keys)
+    kept = finding.release([[i] for i in range(size * n)], [counts * n], 1, bits)
+    shown = np.zeros((n * size, 1), np.int64)
+    shown[kept.places] = 1
+    occurring = sum(1 for units in counts if units)
+    (number,) = finding.number.mechanism.release([[occurring] * n], bits)
+    outputs, exact = [shown.reshape(n, size), np.array(number, np.int64).reshape(n, 1)], iter(known.exact[1:])
+    for part in plan.parts:
+        own = [next(exact) for _ in part.noised]
+        passed = [[[column[i % size] for i in kept.places] for column in columns] for columns in own]
+        for column in part.release(passed, _nothing, bits):
+            values = np.zeros(n * size, np.int64)
+            values[kept.places] = column
+            outputs.append(values.reshape(n, size))
+    return np.concatenate(outputs, axis=1)
+
+
+def _nothing(reading: Reading) -> Columns:
+    raise AssertionError("a search over one level reads nothing more")
+
+
+def _basket(study: Study, case: Case, wish: Wish) -> Basket:
+    asked = [asking_of(sql, study.table) for sql in case.asked]
     return make_basket(study, asked, price_of(epsilon=wish.epsilon), study.allowed)
-
-
-def _write(path: Path, rows: list[str]) -> Path:
-    path.write_text("age,income,region,smoker\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    return path

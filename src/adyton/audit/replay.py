@@ -15,18 +15,20 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, Literal
 
-import numpy as np
-
+from adyton.audit.noise_seen import distances, gaps, noise_seen
 from adyton.curator import Curator, open_study
+from adyton.curator.part import Columns
+from adyton.curator.plan import Plan
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.noise import Bits, SystemBits
 from adyton.noise.bits import Words
 from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
 from adyton.study import Study
-from adyton.wire import released_from_text
+from adyton.wire import Stored, many_from_text
 
 Open = Callable[[Study, Any], Curator]
+Key = tuple[str | int, ...]  # of a group that nobody declared
 
 
 class RecordingBits:
@@ -55,28 +57,34 @@ class ReplayedBits:
         return self.handed_out[-1]
 
 
-class _Watched:
+class Watched:
     """An engine that notes what it was asked and what it said."""
 
     def __init__(self, engine: Any, events: list[str]) -> None:
         self._engine, self._events = engine, events
         self.readings: list[Reading] = []
-        self.exact_integers: list[list[list[int]]] = []
+        self.exact_integers: list[Columns] = []
+        self.keys: list[Key] | None = None
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         self._events.append("engine: prepare")
-        self._engine.prepare()
+        self._engine.prepare(readings)
 
-    def exact(self, readings: Sequence[Reading]) -> list[list[list[int]]]:
+    def exact(self, readings: Sequence[Reading]) -> list[Columns]:
         self._events.append(f"engine: read {len(readings)}")
-        found: list[list[list[int]]] = self._engine.exact(readings)
-        self.readings += readings
-        self.exact_integers += deepcopy(found)  # as they were, whatever is done to them later
+        found: list[Columns] = self._engine.exact(readings)
+        self._note(readings, found)
         return found
 
-    def found(self, readings: Sequence[Reading]) -> Any:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], list[Columns]]:
         self._events.append(f"engine: find keys for {len(readings)}")
-        return self._engine.found(readings)
+        self.keys, found = self._engine.found(readings)
+        self._note(readings, found)
+        return self.keys, found
+
+    def _note(self, readings: Sequence[Reading], found: list[Columns]) -> None:
+        self.readings += readings
+        self.exact_integers += deepcopy(found)  # as they were, whatever is done to them later
 
     def close(self) -> None:
         self._engine.close()
@@ -100,8 +108,10 @@ class Trace:
     public: dict[str, Any]
     events: tuple[str, ...]
     readings: tuple[Reading, ...]
-    exact: list[list[list[int]]]
-    released: list[list[list[int]]]
+    exact: list[Columns]
+    plans: tuple[Plan, ...]
+    stored: list[Stored]
+    keys: list[Key] | None = None  # of groups that nobody declared: as private as the integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,32 +225,56 @@ def _trace(
 ) -> Trace:
     """One run, watched."""
     curator = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
+    engine, events = watch(curator, bits)
+    plans: tuple[Plan, ...] = ()
+    stored: list[Stored] = []
+    with curator:
+        try:
+            answers, plans = _asked(curator, question, price)
+            public = {"outcome": "answered", **_public(answers), "receipts": _receipts(curator)}
+            stored = many_from_text(curator._ledger.recall(answers[0]["receipt"]["number"]) or "[]")
+        except CuratorError as error:
+            public = {"outcome": error.kind, "receipts": _receipts(curator)}
+    exact = engine.exact_integers
+    return Trace(public, tuple(events), tuple(engine.readings), exact, plans, stored, engine.keys)
+
+
+def watch(curator: Curator, bits: RecordingBits | ReplayedBits) -> tuple[Watched, list[str]]:
+    """From now on everything that the curator reads and draws is noted."""
     events: list[str] = []
-    engine = _Watched(curator._engine, events)  # the auditor looks inside on purpose
+    engine = Watched(curator._engine, events)  # the auditor looks inside on purpose
     watched = _WatchedBits(bits, events)
     curator._engine, curator._bits = engine, watched
     curator._releasing = type(curator._releasing)(engine, watched)
-    with curator:
-        try:
-            answer = curator.ask(question, **price).to_json()
-            public = {"outcome": "answered", **_public(answer), "receipts": _receipts(curator)}
-            released = released_from_text(curator._ledger.recall(answer["receipt"]["number"]) or "[]")
-        except CuratorError as error:
-            public = {"outcome": error.kind, "receipts": _receipts(curator)}
-            released = []
-    return Trace(public, tuple(events), tuple(engine.readings), engine.exact_integers, released)
+    return engine, events
 
 
-def _public(answer: dict[str, Any]) -> dict[str, Any]:
-    """All parts of an answer but its values, and the digests, which hold the time."""
+def _asked(curator: Curator, question: Any, price: dict[str, Any]) -> tuple[list[dict[str, Any]], Any]:
+    """The answers, and the plans they were made by.  Several questions are a batch."""
+    several = isinstance(question, list | tuple)
+    basket = curator._basket(list(question) if several else [question], price)  # type: ignore[arg-type]
+    answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
+    return [answer.to_json() for answer in answers], basket.plans
+
+
+def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """All parts of the answers but their values, and the digests, which hold the time."""
+    first = answers[0]
     return {
-        "question": answer["question"],
-        "shape": [[row["keys"], sorted(row["values"])] for row in answer["answer"]],
-        "cost": answer["cost"],
-        "spent": answer["spent"],
-        "limit": answer["limit"],
-        "certificate": answer["certificate"],
+        "question": "; ".join(answer["question"] for answer in answers),
+        "shape": [_shape(answer) for answer in answers],
+        "cost": first["cost"],
+        "spent": first["spent"],
+        "limit": first["limit"],
+        "certificate": [answer["certificate"] for answer in answers],
     }
+
+
+def _shape(answer: dict[str, Any]) -> list[Any]:
+    """Which keys were found is itself a noisy value."""
+    if "keys" in answer:
+        return ["keys are found"]
+    return [[row["keys"], sorted(row["values"])] for row in answer["answer"]]
 
 
 def _receipts(curator: Curator) -> list[Any]:
@@ -257,7 +291,9 @@ def compare(first: Trace, second: Trace) -> Replay:
         for key in dict.fromkeys([*first.public, *second.public])
         if first.public.get(key) != second.public.get(key)
     ]
-    for step, (one, two) in enumerate(zip_longest(first.events, second.events, fillvalue="nothing"), start=1):
+    for step, (one, two) in enumerate(
+        zip_longest(_events(first), _events(second), fillvalue="nothing"), start=1
+    ):
         if one != two:
             faults.append(f"the control flow differs at step {step}: {one}, and {two}")
             break
@@ -269,36 +305,49 @@ def compare(first: Trace, second: Trace) -> Replay:
     return Replay(text, tuple(faults), tuple(movements))
 
 
+def _events(run: Trace) -> list[str]:
+    """Where keys are found, each that occurs gets noise: then the number of words is as private as theirs."""
+    return [event for event in run.events if run.keys is None or not event.startswith("bits")]
+
+
 def _movements(first: Trace, second: Trace) -> list[Movement]:
-    if not first.exact or not second.exact:
-        return []
+    one, two = _aligned(first, second), _aligned(second, first)
     return [
         movement
-        for reading, a, b in zip(first.readings, first.exact, second.exact, strict=False)
+        for reading, other, a, b in zip(first.readings, second.readings, one, two, strict=False)
+        if reading == other  # what a search reads again depends on what was released before
         for movement in _moved(reading, a, b)
     ]
 
 
-def _moved(reading: Reading, a: list[list[int]], b: list[list[int]]) -> list[Movement]:
+def _aligned(run: Trace, other: Trace) -> list[Columns]:
+    """With a zero for every key that only the other run has."""
+    if run.keys is None or other.keys is None:
+        return run.exact
+    places = {key: place for place, key in enumerate(run.keys)}
+    keys = sorted({*run.keys, *other.keys})
+    return [
+        [[column[places[key]] if key in places else 0 for key in keys] for column in columns]
+        for columns in run.exact
+    ]
+
+
+def _moved(reading: Reading, a: Columns, b: Columns) -> list[Movement]:
     """Measured twice: as the integers are, and each coordinate in units of the most that one row can add."""
+    apart = gaps(reading, a, b)
+    if apart is None:
+        return []
     reach = tuple(Fraction(max(1, *map(abs, box))) for box in reading.sensitivity.boxes)
     plain = (Fraction(1),) * len(reach)
     found = []
     for name, scales in ((reading.name, plain), (f"{reading.name}, in rows", reach)):
-        gaps = [
-            Fraction(x - y) / scale
-            for scale, one, two in zip(scales, a, b, strict=True)
-            for x, y in zip(one, two, strict=True)
-        ]
-        l1, l2 = sum(map(abs, gaps), Fraction(0)), sum((g * g for g in gaps), Fraction(0))
-        allowed = reading.sensitivity
+        (l1, l2), allowed = distances(apart, scales), reading.sensitivity
         found.append(Movement(name, l1, allowed.l1_diameter(scales), l2, allowed.l2_diameter_squared(scales)))
     return found
 
 
 def _noise(run: Trace) -> list[Any]:
-    """Released minus exact."""
-    return [
-        (np.array(released, dtype=object) - np.array(exact, dtype=object)).tolist()
-        for released, exact in zip(run.released, run.exact, strict=False)
-    ]
+    """Released minus exact.  Keys that are found need not be the same: there is nothing to compare."""
+    if run.keys is not None or not run.stored:
+        return []
+    return noise_seen(run.plans, run.stored, run.exact)

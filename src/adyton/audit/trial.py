@@ -33,7 +33,7 @@ class Trial:
     mu: float | None = None  # if mu-GDP is claimed as well
     replayed: Replay | None = None
     laws: tuple[Law, Law] | None = None  # where both output laws can be written down
-    slow: bool = False  # one output at a time: gets a tenth of the samples
+    slow: bool = False  # one output at a time, or of many numbers: gets a tenth of the samples
 
     @property
     def title(self) -> str:

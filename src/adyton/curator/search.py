@@ -61,7 +61,7 @@ class Search:
     # With the exact integers.
 
     def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
-        bins, released = self._first_bins, Columns()
+        bins, released = self.first_bins, Columns()
         upto = running(exact[0][0], self._cells, bins.number)
         total, before = upto[:, -1], np.zeros((1, 1), np.int64)
         while True:
@@ -160,7 +160,7 @@ class Search:
                 yield np.minimum(bins.first + (place + 1) * bins.width - 1, high)
 
     def levels(self, released: Columns) -> Iterator[tuple[Bins, NoisySearch, Columns]]:
-        bins, rest = self._first_bins, released
+        bins, rest = self.first_bins, released
         while rest:
             search = NoisySearch(bins.number, self.only.mechanism)
             own, rest = rest[: search.rounds], rest[search.rounds :]
@@ -187,7 +187,7 @@ class Search:
         return self.only.reading.sensitivity.cells
 
     @property
-    def _first_bins(self) -> Bins:
+    def first_bins(self) -> Bins:
         lattice = self._measure.value.lattice
         return bins_of(lattice.low, lattice.high, self._cells)
 

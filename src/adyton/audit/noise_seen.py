@@ -1,0 +1,82 @@
+"""The noise behind what was released: what an auditor who knows the exact integers can work out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.curator.part import Columns
+from adyton.curator.plan import Plan
+from adyton.curator.search import Search, running
+from adyton.noise.refine import Integers
+from adyton.query.nodes import Extreme, Quantile
+from adyton.sensitivity import Reading
+from adyton.sensitivity.bins import binned, bins_of
+from adyton.sensitivity.readings import search_weights
+from adyton.wire import Stored
+
+
+def noise_seen(plans: Sequence[Plan], stored: Sequence[Stored], exact: Sequence[Columns]) -> list[Columns]:
+    """Released minus exact.  ``exact`` are the plans' readings, then what searches read again."""
+    first, later = iter(exact), iter(exact[sum(len(plan.readings) for plan in plans) :])
+    seen = []
+    for plan, own in zip(plans, stored, strict=True):
+        for part, released in zip(plan.parts, own.released, strict=True):
+            columns = [column for _ in part.noised for column in next(first)]
+            if isinstance(part, Search):
+                columns = list(_compared(part, columns[0], released, later))
+            seen.append([_minus(z, x) for z, x in zip(released, columns, strict=True)])
+    return seen
+
+
+def _compared(
+    part: Search, counts: list[int], released: Columns, later: Iterator[Columns]
+) -> Iterator[list[int]]:
+    """The exact count of each comparison, where the released ones led the search."""
+    cells = part.only.reading.sensitivity.cells
+    upto = total = before = np.zeros((cells, 1), np.int64)
+    for level, (bins, search, noisy) in enumerate(part.levels(released)):
+        upto = before + running(counts if level == 0 else next(later)[0], cells, bins.number)
+        total = upto[:, -1] if level == 0 else total
+        for place in search.places(noisy):
+            yield part.counts(upto, total, place)
+        chosen = int(search.found(noisy)[0])
+        before = upto[:, chosen - 1 : chosen] if chosen else before
+
+
+def _minus(released: Iterable[int], exact: Iterable[int]) -> list[int]:
+    return [z - x for z, x in zip(released, exact, strict=True)]
+
+
+# How far the integers of two tables are apart --------------------------------------------------------------
+
+
+def gaps(reading: Reading, first: Columns, second: Columns) -> list[list[int]] | None:
+    """For each coordinate and cell, how far what gets noise moved; None where nothing gets noise by itself.
+
+    In a search what gets noise is a comparison, at any place: the farthest counts.
+    """
+    measure = reading.measure
+    if not isinstance(measure, Quantile | Extreme):
+        return [_minus(a, b) for a, b in zip(first, second, strict=True)]
+    cells, lattice = reading.sensitivity.cells, measure.value.lattice
+    if reading.by[-1] != binned(measure.value, bins_of(lattice.low, lattice.high, cells))[1]:
+        return None  # the inside of one bin, read again: part of comparisons that the first reading shows
+    moved = np.abs(_comparisons(reading, first[0], cells) - _comparisons(reading, second[0], cells))
+    return [[int(most) for most in moved.max(axis=1)]]
+
+
+def _comparisons(reading: Reading, counts: list[int], cells: int) -> Integers:
+    assert isinstance(reading.measure, Quantile | Extreme)
+    times, minus = search_weights(reading.measure)
+    upto = np.cumsum(np.array(counts, np.int64).reshape(cells, -1), axis=1)
+    compared: Integers = times * upto - minus * upto[:, -1:]
+    return compared
+
+
+def distances(moved: Sequence[Sequence[int]], scales: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """L1, and L2 squared."""
+    scaled = [Fraction(gap) / scale for scale, own in zip(scales, moved, strict=True) for gap in own]
+    return sum(map(abs, scaled), Fraction(0)), sum((g * g for g in scaled), Fraction(0))
