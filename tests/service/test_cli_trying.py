@@ -123,6 +123,19 @@ def test_a_file_of_questions_is_one_charge() -> None:
     assert shown.count("asked before: free of charge") == 2
 
 
+@pytest.mark.usefixtures("data")
+def test_a_file_of_questions_is_previewed_free_of_charge() -> None:
+    Path("q.sql").write_text(f"{COUNT};\nSELECT AVG(age) FROM people;")
+    batch = ("people.toml", "--file", "q.sql", "--epsilon", "10")
+    first, second = of(run("preview", *batch, "--json"))
+    assert first["cost"] == second["cost"]
+    assert "Nothing was read" in run("preview", *batch).stdout
+    assert of(run("statement", "people.toml", "--json"))["questions"] == 0
+    assert of(run("ask", *batch, "--json"))[0]["cost"] == first["cost"]
+    Path("q.sql").write_text(f"{COUNT}; SELECT")
+    assert "question 2 of 2" in refused(run("preview", *batch))
+
+
 @pytest.mark.parametrize(
     ("text", "number"),
     [

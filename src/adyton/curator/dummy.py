@@ -56,9 +56,13 @@ class DummyCurator(Curator):
     ) -> list[Answer]:
         return [_marked(answer) for answer in super().ask_many(questions, request=request, **price)]
 
-    def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
-        plain = super().preview(question, **price)
-        return replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
+    def preview_many(
+        self, questions: Iterable[str | Draft | Question], **price: Unpack[PriceWords]
+    ) -> list[Preview]:
+        return [
+            replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
+            for plain in super().preview_many(questions, **price)
+        ]
 
     def open_stream(self, **_: Any) -> NoReturn:  # its answers would bear no mark
         raise InvalidRequest("a dummy has no streams; ask it questions")

@@ -12,18 +12,17 @@ import typer
 
 from adyton.certify import Amount
 from adyton.curator import Curator, open_study
-from adyton.curator.drafting import Wishes, draft_study
 from adyton.errors import InvalidRequest
 from adyton.exact import decimal_text
-from adyton.privacy import NEIGHBOURS
 from adyton.show import Sheet
-from adyton.study import FILL_IN, read_study
+from adyton.study import read_study
 from adyton.transports import (
     cli_accounting,
     cli_audit,
     cli_bounds,
     cli_dummy,
     cli_holdout,
+    cli_init,
     cli_lab,
     cli_plan,
 )
@@ -40,7 +39,18 @@ app = typer.Typer(
 )
 
 StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
-Sql = Annotated[str, typer.Argument(help="A question in SQL, see docs/reference/sql.md.", show_default=False)]
+Sql = Annotated[
+    str | None,
+    typer.Argument(help="A question in SQL, see docs/reference/sql.md; or --file.", show_default=False),
+]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        help="Several questions, priced together and read in one go: SQL with semicolons, or a JSON "
+        "list; - is standard input. With --json a list is printed.",
+        metavar="FILE",
+    ),
+]
 Within = Annotated[
     str | None, typer.Option(help="Price: half-width of the 95 % noise interval of each value.", metavar="W")
 ]
@@ -67,103 +77,45 @@ def common(
     return  # only the options of adyton itself; without a docstring its help is that of the app
 
 
-@app.command()
-def init(
-    data: Annotated[Path, typer.Argument(help="A Parquet or CSV file.", show_default=False)],
-    epsilon: Annotated[str, typer.Option(help="The most that may ever be learned about one unit.")],
-    delta: Annotated[str, typer.Option(help="Below 1/rows; 0 with --filter pure.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Study file to write; beside the data unless given.")
-    ] = None,
-    person: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
-    rows_per_person: Annotated[str, typer.Option(help="Most rows of one person.")] = "1",
-    neighbours: Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")] = "replace",
-    rows: Annotated[str | None, typer.Option(help="Number of rows, if you want to say it.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the table in questions.")] = None,
-    filter_name: Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure.")] = "gdp",
-    public: Annotated[
-        bool, typer.Option("--public", help="The file is public: take bounds and values from it.")
-    ] = False,
-    metadata: Annotated[
-        Path | None,
-        typer.Option(help="Another file, which is public: take bounds and values of its columns from it."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing study file.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Write a first study file from column names and types. Its values are never read, unless --public."""
-
-    def work() -> dict[str, Any]:
-        if not data.is_file():
-            raise InvalidRequest(f"there is no data file {str(data)!r}")
-        study_file = output or data.with_suffix(".toml")
-        if study_file.exists() and not force:
-            raise InvalidRequest(f"{study_file} exists already; choose another -o, or --force")
-        if neighbours not in NEIGHBOURS:
-            raise InvalidRequest(f"neighbours must be one of {', '.join(NEIGHBOURS)}, not {neighbours!r}")
-        wishes = Wishes(
-            epsilon,
-            delta,
-            neighbours,
-            person,
-            whole(rows_per_person, "--rows-per-person"),
-            None if rows is None else whole(rows, "--rows"),
-            name,
-            filter_name,
-            public,
-            metadata,
-        )
-        text = draft_study(data, wishes, study_file)
-        _write(study_file, text)
-        return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
-
-    done = run(work, as_json)
-    if not as_json:
-        left = done["to_fill_in"]
-        typer.echo(f"Wrote {done['study']}.")
-        typer.echo(
-            f"{left} entries say {FILL_IN!r}: decide them from public knowledge."
-            if left
-            else "It is complete."
-        )
+cli_init.register(app)
 
 
 @app.command()
 def preview(
     study: StudyFile,
-    sql: Sql,
+    sql: Sql = None,
     within: Within = None,
     epsilon: Epsilon = None,
     share: Share = None,
     scale: Scale = None,
     matching: Matching = None,
+    file: Questions = None,
     as_json: Json = False,
 ) -> None:
     """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
     words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
-    _show(study, lambda curator: curator.preview(sql, **_price(**words)), as_json)
+
+    def make(curator: Curator) -> Any:
+        match _one_or_several(sql, file):
+            case str(question):
+                return curator.preview(question, **_price(**words))
+            case questions:
+                return Batch.previewed_by(curator, questions, _price(**words))
+
+    _show(study, make, as_json)
 
 
 @app.command()
 def ask(
     study: StudyFile,
-    sql: Annotated[
-        str | None, typer.Argument(help="A question in SQL, unless --file is given.", show_default=False)
-    ] = None,
+    sql: Sql = None,
     within: Within = None,
     epsilon: Epsilon = None,
     share: Share = None,
     scale: Scale = None,
     matching: Matching = None,
     request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Several questions, priced together and read in one go: SQL with semicolons, or a JSON "
-            "list; - is standard input. With --json a list is printed.",
-            metavar="FILE",
-        ),
-    ] = None,
+    file: Questions = None,
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
@@ -173,11 +125,11 @@ def ask(
     words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
 
     def make(curator: Curator) -> Any:
-        if sql is not None and file is None:
-            return curator.ask(sql, request=request, **_price(**words))
-        if sql is not None or file is None:
-            raise InvalidRequest("give either a question or --file, a file of questions")
-        return Batch.asked_of(curator, read_questions(file), request, _price(**words))
+        match _one_or_several(sql, file):
+            case str(question):
+                return curator.ask(question, request=request, **_price(**words))
+            case questions:
+                return Batch.asked_of(curator, questions, request, _price(**words))
 
     _show(study, make, as_json, dummy=dummy)
 
@@ -264,6 +216,14 @@ def _beginning(question: str) -> str:
     return question if len(question) <= _LONGEST_SHOWN else question[:_LONGEST_SHOWN] + " ..."
 
 
+def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
+    if sql is not None and file is None:
+        return sql
+    if sql is None and file is not None:
+        return read_questions(file)
+    raise InvalidRequest("give either a question or --file, a file of questions")
+
+
 def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
     named: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
     return named if matching is None else {**named, "matching": whole(matching, "--matching")}
@@ -281,13 +241,6 @@ def _dummy_of(study: Path) -> Curator:
     from adyton.curator.dummy import dummy_of
 
     return dummy_of(read_study(study))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError:
-        raise InvalidRequest(f"{path} cannot be written") from None
 
 
 for commands in (cli_bounds, cli_dummy, cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):

@@ -5,15 +5,16 @@ They are asked as one batch, and their answers printed one after the other.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adyton.certify import Answer
+from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.query.asking import asking_of
@@ -28,18 +29,21 @@ _PIECES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The answers to a batch, as tables and as a JSON list."""
+    """The answers to a batch, or its previews, as tables and as a JSON list."""
 
-    answers: list[Answer]
+    answers: Sequence[Answer | Preview]
 
     @classmethod
     def asked_of(
         cls, curator: Curator, questions: Sequence[str], request: str | None, price: dict[str, Any]
     ) -> Batch:
-        try:
+        with _numbered(curator, questions):
             return cls(curator.ask_many(questions, request=request, **price))
-        except InvalidRequest as wrong:
-            raise _which(curator, questions) or wrong from None
+
+    @classmethod
+    def previewed_by(cls, curator: Curator, questions: Sequence[str], price: dict[str, Any]) -> Batch:
+        with _numbered(curator, questions):
+            return cls(curator.preview_many(questions, **price))
 
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
@@ -50,8 +54,16 @@ class Batch:
         return Group(*(part for answer in self.answers for part in (answer, "")))
 
 
+@contextlib.contextmanager
+def _numbered(curator: Curator, questions: Sequence[str]) -> Iterator[None]:
+    """An error says which question is wrong by itself, if one is."""
+    try:
+        yield
+    except InvalidRequest as wrong:
+        raise _which(curator, questions) or wrong from None
+
+
 def _which(curator: Curator, questions: Sequence[str]) -> InvalidRequest | None:
-    """The first question that is wrong by itself, with its number."""
     for number, question in enumerate(questions, start=1):
         try:
             asking_of(question, *curator.study.tables)
