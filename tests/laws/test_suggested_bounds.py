@@ -98,6 +98,12 @@ def test_law_rounding_is_outwards_on_the_grain_within_the_bounds_and_not_far(
     assert high - low <= abs(a - b) * grain * Fraction(12, 10) + 2 * grain
 
 
+def test_a_float_beside_its_step_is_that_step() -> None:
+    assert Fraction(35.3) < Fraction("35.3") and Fraction(37.1) > Fraction("37.1")  # noqa: PT018
+    bounds = round_outwards(35.3, 37.1, Lattice(Fraction(1, 10), 0, 1000))
+    assert bounds == (Fraction("35.3"), Fraction("37.1"))
+
+
 # Asking -----------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +217,8 @@ def test_a_dummy_says_so_here_too() -> None:
         ({"where": "smoker) OR (smoker"}, "not SQL"),
         ({"epsilon": None}, "no price was named"),
         ({"matching": 0}, "matching must be a whole number"),
+        ({"epsilon": "0.01"}, "of 4,000 rows from each end, so nothing would be learned"),
+        ({"matching": 5, "low_fraction": "0.1"}, "of 5 rows from each end"),
     ],
 )
 def test_what_makes_no_sense_is_refused_free_of_charge(words: dict[str, Any], says: str) -> None:

@@ -141,7 +141,10 @@ def suggest_bounds(
         return question, make_basket(curator.study, [Asking(question)], price_of(**price), left)
 
     rows = price.get("matching", table.rows)
-    inside = FRACTION if rows is None else _far_enough(_more_rows(planned(FRACTION, 1 - FRACTION)[1]), rows)
+    given = low_fraction is not None and high_fraction is not None
+    inside = FRACTION
+    if rows is not None and not given:
+        inside = _far_enough(_more_rows(planned(FRACTION, 1 - FRACTION)[1]), rows)
     low = inside if low_fraction is None else rational(low_fraction, "low_fraction")
     high = 1 - inside if high_fraction is None else rational(high_fraction, "high_fraction")
     if not low < high:
@@ -149,16 +152,21 @@ def suggest_bounds(
     question, basket = planned(low, high)
     answer = curator.ask(question_text(question), **price)
     (row,) = answer.rows
-    one, other = (Fraction(v.value) for v in row.values.values())
+    one, other = (v.value for v in row.values.values())
     ends = round_outwards(one, other, known.lattice)
     more = _more_rows(basket) if answer.repeated or answer.cost.units == basket.amount else None
     vague = more is None or rows is None or more > rows * min(low, 1 - high)
     return SuggestedBounds(known, *ends, low, high, more, vague, answer)
 
 
-def round_outwards(one: Fraction, other: Fraction, lattice: Lattice) -> tuple[Fraction, Fraction]:
-    """The least and the greatest of two numbers, moved outwards to few digits, but not past the lattice."""
-    low, high = min(one, other), max(one, other)
+def round_outwards(
+    one: Fraction | float, other: Fraction | float, lattice: Lattice
+) -> tuple[Fraction, Fraction]:
+    """The least and the greatest of two numbers, moved outwards to few digits, but not past the lattice.
+
+    They are steps of the lattice, though a float may miss one by a hair.
+    """
+    low, high = sorted(round(Fraction(number) / lattice.grain) * lattice.grain for number in (one, other))
     step = _nice_step((high - low) / _STEPS_ACROSS, lattice.grain)
     first, last = floor(low / step) * step, ceil(high / step) * step
     if first == last:
@@ -215,7 +223,12 @@ def _question(
 def _far_enough(more_rows: int, rows: int) -> Fraction:
     """Nearer to the end than noise reaches, every bound would do that lies beyond the last value."""
     needed = Fraction(ceil(Fraction(1000 * more_rows, rows)), 1000)
-    return min(max(FRACTION, needed), _MOST_LEFT_OUT)
+    if needed > _MOST_LEFT_OUT:
+        raise InvalidRequest(
+            f"at this price noise reaches {more_rows:,} of {rows:,} rows from each end, so nothing would be "
+            "learned: pay more, or name the fractions yourself; nothing was charged"
+        )
+    return max(FRACTION, needed)
 
 
 def _more_rows(basket: Basket) -> int:
