@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from fractions import Fraction
 
 import pytest
@@ -16,7 +17,7 @@ from adyton.curator.noised import Noised
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.privacy import Neighbours, PrivacyUnit
-from adyton.query.disjoint import exclude_each_other, facts_of
+from adyton.query.disjoint import Taken, exclude_each_other, facts_of
 from adyton.query.nodes import (
     And,
     Compare,
@@ -41,6 +42,7 @@ from adyton.testing.engine_meaning import condition as holds
 from adyton.testing.engine_meaning import number as value_in
 
 AGE = IntegerColumn("age", -1, 2)
+WIDE = IntegerColumn("wide", -10, 10)
 REGION = CategoryColumn("region", ("a", "b", "c"))
 SMOKER = BooleanColumn("smoker")
 BORN = DateColumn("born", day_of(0), day_of(3))
@@ -80,6 +82,38 @@ def test_theorem_DISJOINT_FILTERS_no_row_meets_both_conditions(first: Condition,
     if exclude_each_other(facts_of(first), facts_of(second)):
         for row in EVERY_KIND_OF_ROW:
             assert not (holds(first, row) is True and holds(second, row) is True)
+
+
+@given(several=st.lists(conditions, min_size=2, max_size=7), rows=st.sampled_from([1, 2]))
+def test_theorem_DISJOINT_FILTERS_no_row_meets_two_of_a_family(several: list[Condition], rows: int) -> None:
+    """However many came before, and on whichever columns they were told apart; nobody is left out."""
+    unit = PrivacyUnit("replace", "pid" if rows > 1 else None, rows)
+    question = Question(TABLE, tuple((f"m{i}", Count(one)) for i, one in enumerate(several)))
+    families = families_of([(reading,) for reading in readings_of(question, unit)], unit)
+    assert sorted(place for family in families for place in family) == list(range(len(several)))
+    for family in families:
+        for row in EVERY_KIND_OF_ROW:
+            assert sum(holds(several[place], row) is True for place in family) <= 1
+
+
+bins = st.lists(st.integers(-4, 6), min_size=2, max_size=6, unique=True).map(sorted)
+
+
+@given(cuts=bins, shuffled=st.randoms())
+def test_neighbouring_ranges_are_one_family_in_any_order(cuts: list[int], shuffled: random.Random) -> None:
+    ranges: list[Condition] = [
+        And(
+            (
+                Compare(ValueOf(WIDE), ">=", Constant(Fraction(a))),
+                Compare(ValueOf(WIDE), "<", Constant(Fraction(b))),
+            )
+        )
+        for a, b in itertools.pairwise(cuts)
+    ]
+    shuffled.shuffle(ranges)
+    taken = Taken()
+    assert all(taken.takes(facts_of(one)) for one in ranges)
+    assert not taken.takes(facts_of(shuffled.choice(ranges)))
 
 
 ALIKE = [

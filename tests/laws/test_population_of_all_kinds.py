@@ -1,0 +1,175 @@
+"""Population intervals of quantiles, distributions, variances and group means: right for all at once, adaptively.
+
+An analyst looks at the answers of one study and goes where these rows look unlike the population.  Every population
+value is known exactly, because the population is a table of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import adyton
+from adyton.certify import Absent, Interval
+from adyton.curator.curator import Curator
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.study import PrivateTable, Study, Validity
+
+ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), 30
+REGIONS = ("north", "south", "east", "west")
+COLUMNS = (IntegerColumn("age", 0, 63), CategoryColumn("region", REGIONS), IntegerColumn("kind", 0, 3))
+# Ages 0..63 uniform, four regions, four kinds, all independent: every value below follows by hand.
+
+
+def sample(seed: int) -> pd.DataFrame:
+    dice = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": dice.integers(0, 64, ROWS),
+            "region": dice.choice(list(REGIONS), ROWS),
+            "kind": dice.integers(0, 4, ROWS),
+        }
+    )
+
+
+def asker(seed: int, neighbours: str = "replace", filter_name: str = "gdp") -> Curator:
+    declared = Validity(CONFIDENCE, stability=Fraction(1, 10), beyond="answer")
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    study = Study(
+        Table("t", COLUMNS, ROWS), unit, Guarantee(Fraction(400), delta), filter_name, validity=declared
+    )
+    return adyton.open(study, data=sample(seed))
+
+
+Claim = tuple[str, Interval | Absent, float, float]  # what, its interval, the answer, the population's value
+
+
+def analyst(curator: Curator, epsilon: float) -> Iterator[Claim]:
+    """Means of groups first; then everything else about the kinds that looked unlike the rest."""
+    odd: list[int] = []
+    for row in curator.ask("SELECT kind, AVG(age) AS m FROM t GROUP BY kind", epsilon=epsilon).rows:
+        value = row.values["m"]
+        yield "mean", value.population_interval, value.value, 31.5
+        if value.value > 31.5:
+            odd.append(int(row.keys["kind"]))  # type: ignore[arg-type]
+    chosen = " OR ".join(f"kind = {kind}" for kind in odd) or "kind = 0"
+    for sql, truth in (
+        (f"SELECT AVG(age) AS v FROM t WHERE {chosen}", 31.5),
+        (f"SELECT MEDIAN(age) AS v FROM t WHERE {chosen}", 31.0),
+        (f"SELECT QUANTILE(age, 0.75) AS v FROM t WHERE {chosen}", 47.0),
+        (f"SELECT VARIANCE(age) AS v FROM t WHERE {chosen}", (64**2 - 1) / 12),
+        (f"SELECT STDDEV(age) AS v FROM t WHERE {chosen}", ((64**2 - 1) / 12) ** 0.5),
+    ):
+        ((value,),) = [row.values.values() for row in curator.ask(sql, epsilon=epsilon).rows]
+        yield sql[7:15], value.population_interval, value.value, truth
+    distribution = curator.ask(f"SELECT CDF(age, 15, 31, 47) AS v FROM t WHERE {chosen}", epsilon=epsilon)
+    for row in distribution.rows:
+        (point,) = row.keys.values()
+        value = row.values["v"]
+        yield "CDF", value.population_interval, value.value, (float(point) + 1) / 64  # type: ignore[arg-type]
+
+
+def holds(interval: Interval | Absent, truth: float) -> bool:
+    assert isinstance(interval, Interval), interval
+    assert interval.level == pytest.approx(float(CONFIDENCE))
+    return interval.low <= truth <= interval.high
+
+
+def test_no_interval_is_all_that_the_bounds_allow() -> None:
+    """Otherwise coverage would say nothing."""
+    with asker(1) as curator:
+        for what, interval, _, _ in analyst(curator, 0.04):
+            assert isinstance(interval, Interval)
+            assert interval.low > 0, what
+
+
+def test_theorem_PEELING_all_kinds_of_answers_hold_at_once_for_an_analyst_who_adapts() -> None:
+    """30 studies: more failures than the 1e-9 quantile at 10 % would be an alarm.  Far narrower intervals fail."""
+    failures = narrow_failures = 0
+    for seed in range(RUNS):
+        with asker(seed) as curator:
+            claims = list(analyst(curator, 0.04))
+        failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
+        narrow_failures += not all(
+            abs(truth - value) <= (interval.high - interval.low) / 40  # type: ignore[union-attr]
+            for _, interval, value, truth in claims
+        )
+    assert failures <= binom.isf(1e-9, RUNS, float(1 - CONFIDENCE))
+    assert narrow_failures > binom.isf(1e-9, RUNS, float(1 - CONFIDENCE))
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+def test_every_new_kind_has_an_interval_in_every_currency(filter_name: str) -> None:
+    with asker(1, filter_name=filter_name) as curator:
+        for what, interval, _, truth in analyst(curator, 0.02 if filter_name == "pure" else 0.04):
+            assert holds(interval, truth), what
+
+
+def test_the_certificate_names_theorems_and_assumptions() -> None:
+    with asker(2) as curator:
+        for sql, theorems in (
+            ("SELECT MEDIAN(age) FROM t", {"NOISY-SEARCH"}),
+            ("SELECT VARIANCE(age) FROM t", {"VARIANCE-INTERVAL", "RATIO-INTERVAL", "RATIO-OF-MEANS"}),
+            ("SELECT CDF(age, 10, 20) FROM t", {"CUMULATED-COUNTS"}),
+        ):
+            certificate = curator.ask(sql, epsilon="0.1").certificate
+            common = {"PEELING", "CENTRED-HINGE", "NOISE-GIVEN-TRANSCRIPT", "L2-RADIUS"}
+            assert theorems | common <= set(certificate.theorems)
+            said = " ".join(certificate.assumptions)
+            assert "independent draws" in said
+            assert "for all answers of the study at once with probability 0.9" in said
+            assert "clipped value" in said
+            assert "number of units is public" in said
+
+
+@pytest.mark.parametrize("which", ["MIN", "MAX"])
+def test_least_and_greatest_say_why_there_is_none(which: str) -> None:
+    with asker(3) as curator:
+        answer = curator.ask(f"SELECT {which}(age) AS v FROM t", epsilon=1)
+        absent = answer.rows[0].values["v"].population_interval
+        assert isinstance(absent, Absent)
+        assert "beyond those of every row" in absent.reason
+        preview = curator.preview(f"SELECT {which}(age) AS v FROM t", epsilon=1).population["v"]
+        assert isinstance(preview, Absent)
+
+
+def test_another_table_says_why_there_is_none() -> None:
+    persons = PrivacyUnit("add-or-remove", "pid", 2)
+    first = Table("t", COLUMNS, ROWS, person="pid")
+    second = Table("visits", (IntegerColumn("days", 0, 30),), person="pid")
+    study = Study(
+        first,
+        persons,
+        Guarantee(Fraction(10), Fraction(1, 10**9)),
+        validity=Validity(CONFIDENCE, stability=Fraction(1)),
+        further=(PrivateTable(second, 3),),
+    )
+    data: dict[str, Any] = {
+        "t": sample(1).assign(pid=range(ROWS)),
+        "visits": pd.DataFrame({"pid": range(100), "days": [3] * 100}),
+    }
+    with adyton.open(study, data=data) as curator:
+        curator.ask("SELECT COUNT(DISTINCT pid) FROM t", epsilon=1)  # the number of units
+        for sql in (
+            "SELECT AVG(days) AS v FROM visits",
+            "SELECT MEDIAN(days) AS v FROM visits",
+            "SELECT VARIANCE(days) AS v FROM visits",
+            "SELECT CDF(days, 5) AS v FROM visits",
+            "SELECT AVG(days) AS v FROM t JOIN visits ON t.pid = visits.pid",
+        ):
+            answer = curator.ask(sql, epsilon=1)
+            absent = answer.rows[0].values["v"].population_interval
+            assert isinstance(absent, Absent), sql
+            assert "another, or a join" in absent.reason
+            assert "PEELING" not in answer.certificate.theorems
+        own = curator.ask("SELECT MEDIAN(age) AS v FROM t", epsilon=1)
+        assert isinstance(own.rows[0].values["v"].population_interval, Interval)
+        assert "PERSONS-AS-ROWS" in own.certificate.theorems
