@@ -43,15 +43,21 @@ PEOPLE = Table(
         BooleanColumn("smoker"),
     ),
 )
-GENERATOR = f"""
-SELECT (hash(i, 'who') % {PERSONS})::BIGINT AS user_id,
+
+
+def generator(rows: int, persons: int) -> str:
+    return f"""
+SELECT (hash(i, 'who') % {persons})::BIGINT AS user_id,
        (18 + hash(i, 'age') % 73)::BIGINT AS age,
        age AS age_group,
        (hash(i, 'income') % 20000000) / 100.0::DOUBLE AS income,
        'region ' || floor(50 * ((hash(i, 'region') % 1000000) / 1e6) ** 2)::INTEGER AS region,
        hash(i, 'smoker') % 4 = 0 AS smoker
-FROM range({ROWS}) t(i)
+FROM range({rows}) t(i)
 """
+
+
+GENERATOR = generator(ROWS, PERSONS)
 QUESTIONS = {  # ours, and the same without privacy
     "count": ("SELECT COUNT(*) FROM people", "SELECT count(*) FROM people"),
     "mean": ("SELECT AVG(income) FROM people", "SELECT avg(income) FROM people"),
@@ -64,6 +70,7 @@ QUESTIONS = {  # ours, and the same without privacy
         "SELECT region, age, sum(income) FROM people GROUP BY region, age",
     ),
 }
+MEDIAN = ("SELECT MEDIAN(income) FROM people", "SELECT median(income) FROM people")
 BOUNDED = "QUALIFY row_number() OVER (PARTITION BY user_id ORDER BY hash(age, income, region, smoker)) <= 10"
 
 
@@ -109,21 +116,24 @@ def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dic
         start = time.perf_counter()
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)
         opening = time.perf_counter() - start
-        rows = [_beside(curator, plain, what, name) for what in QUESTIONS]
+        rows = [
+            _beside(curator, plain, f"{what}, {ROWS:,} rows, {name}", QUESTIONS[what]) for what in QUESTIONS
+        ]
+        rows.append(_beside(curator, plain, f"median, {ROWS:,} rows, {name}", MEDIAN))
         rows.append(_rate(curator, plain, name))
     start = time.perf_counter()
     plain.execute(f"CREATE OR REPLACE TABLE people AS SELECT * FROM '{path}' {bound}")
     return [row(f"opening, {name}", opening, time.perf_counter() - start, "s", "plain DuckDB"), *rows]
 
 
-def _beside(curator: Any, plain: Any, what: str, name: str) -> dict[str, object]:
+def _beside(curator: Any, plain: Any, name: str, texts: tuple[str, str]) -> dict[str, object]:
     """Both sides in turn, best of several; each of our questions is new: its price differs."""
-    question, sql = QUESTIONS[what]
+    question, sql = texts
     ours, theirs = [], []
     for i in range(REPETITIONS):
         ours.append(_seconds(lambda i=i: curator.ask(question, epsilon=1 + i / 1024)))
         theirs.append(_seconds(lambda: plain.execute(sql).fetchall()))
-    return row(f"{what}, {ROWS:,} rows, {name}", min(ours) * 1e3, min(theirs) * 1e3, "ms", "plain DuckDB")
+    return row(name, min(ours) * 1e3, min(theirs) * 1e3, "ms", "plain DuckDB")
 
 
 def _histogram(path: Path, plain: Any) -> dict[str, object]:

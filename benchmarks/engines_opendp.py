@@ -1,0 +1,96 @@
+"""The questions of engines.py beside OpenDP: the same rows, the same epsilon, in one run.
+
+Ours answers through a durable ledger; a context of OpenDP keeps its budget in memory.  OpenDP works with one
+version of polars only, so it gets an environment of its own, made by the first run inside the project's own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from engines import GENERATOR, MEDIAN, PEOPLE, QUESTIONS, ROWS, _seconds, generator, row
+
+import adyton
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.study import Study
+
+WANTED = ("opendp==0.16.0", "polars==1.36.1", "pyarrow", "numpy")
+FEW = 1_000
+REPETITIONS, COUNTS = 5, 30
+UNITS = {"rows": PrivacyUnit("add-or-remove"), "persons": PrivacyUnit("add-or-remove", "user_id", 10)}
+
+
+def run() -> list[dict[str, object]]:
+    python = _environment()
+    if python is None:
+        print("OpenDP cannot be installed: no rows for it", file=sys.stderr)
+        return []
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path, few = Path(folder) / "people.parquet", Path(folder) / "few.parquet"
+        duckdb.connect().execute(f"COPY ({GENERATOR}) TO '{path}' (FORMAT parquet)")
+        duckdb.connect().execute(f"COPY ({generator(FEW, FEW // 10)}) TO '{few}' (FORMAT parquet)")
+        for unit in UNITS:
+            rows += _beside(python, path, ROWS, unit)
+        return [*rows, *_beside(python, few, FEW, "rows")]
+
+
+def _beside(python: Path, path: Path, rows: int, unit: str) -> list[dict[str, object]]:
+    ours, theirs = _ours(path, unit), _theirs(python, path, rows, unit)
+    found = []
+    for asked, reference in theirs.items():
+        what, _, by_hand = asked.partition(", ")  # by hand: without its search for the scale of the noise
+        name = f"{what}, {rows:,} rows, {unit}, beside OpenDP" + (f", {by_hand}" if by_hand else "")
+        factor, kind = (1, "1/s") if what == "filtered counts" else (1e3, "ms")
+        found.append(row(name, ours[what] * factor, reference * factor, kind, "OpenDP 0.16"))
+    return found
+
+
+def _ours(path: Path, unit: str) -> dict[str, float]:
+    """Seconds, best of several; each question is new because its price differs."""
+    limit, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(f".{unit}.ledger")
+    with adyton.open(Study(PEOPLE, UNITS[unit], limit, "gdp", path, ledger)) as curator:
+        curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything
+        texts = {**{what: question for what, (question, _) in QUESTIONS.items()}, "median": MEDIAN[0]}
+        times = {what: min(_several(curator, text)) for what, text in texts.items()}
+        counts = [f"SELECT COUNT(*) FROM people WHERE age > {20 + i}.5" for i in range(COUNTS)]
+        taken = _seconds(lambda: [curator.ask(text, epsilon=1) for text in counts])
+        return {**times, "filtered counts": COUNTS / taken}
+
+
+def _several(curator: Any, text: str) -> list[float]:
+    return [_seconds(lambda i=i: curator.ask(text, epsilon=1 + i / 1024)) for i in range(REPETITIONS)]
+
+
+def _theirs(python: Path, path: Path, rows: int, unit: str) -> dict[str, float]:
+    script = Path(__file__).parent / "peers" / "opendp_questions.py"
+    done = subprocess.run(
+        [python, script, path, str(rows), unit], stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def _environment() -> Path | None:
+    """Its Python, installed unless an earlier run has done so."""
+    folder = Path(sys.prefix) / "opendp"
+    python, done = folder / "bin" / "python", folder / ".installed"
+    if not done.exists():
+        venv.create(folder, with_pip=True, clear=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *WANTED]
+        if subprocess.run(install, check=False).returncode:
+            return None
+        done.touch()
+    return python
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=1))
