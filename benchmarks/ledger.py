@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 from adyton.ledger import Header, Order, SqliteLedger
+from adyton.ledger.base import next_receipt, now
+from adyton.ledger.sqlite_rows import append
 
 HISTORY = 20_000
 WARM = 500  # charges after which SQLite's log has its usual size
@@ -34,13 +36,17 @@ def medians(actions: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 def filled(path: Path, receipts: int) -> SqliteLedger:
     ledger = SqliteLedger.create(path, Header.fresh("00" * 32, "gdp", 10**18))
-    connection = ledger._connection
-    assert connection is not None
-    connection.execute("PRAGMA synchronous = OFF")  # for the filling only
-    for _ in range(receipts):
-        ledger.charge(ORDER)
-    connection.execute("PRAGMA synchronous = FULL")
+    fill(ledger, receipts)
     return ledger
+
+
+def fill(ledger: SqliteLedger, receipts: int) -> None:
+    """What so many charges leave behind, in one transaction."""
+    with ledger._transaction(durable=False) as connection:
+        last = ledger._last(connection)
+        for _ in range(receipts):
+            last = next_receipt(ledger.header, last, ORDER, now())
+            append(connection, last)
 
 
 def bare_table(path: Path) -> sqlite3.Connection:
