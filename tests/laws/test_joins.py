@@ -436,3 +436,20 @@ def test_a_public_table_can_be_joined_and_asked(folder: Path) -> None:
     with adyton.open(replace(read_study(folder / "people.toml"), ledger=None)) as curator:
         answer = curator.ask(f"SELECT zone, COUNT(*) FROM {INNER} GROUP BY zone", epsilon=Fraction(50))
         assert [row.keys["zone"] for row in answer.rows] == ["cold", "warm"]
+
+
+def test_ready_questions_may_be_about_every_table_of_the_study(study: Study) -> None:
+    """And about no other: bounds of one's own would not fit the noise."""
+    from adyton.query.asking import asking_of
+
+    people, visits = study.tables
+    for table in (people, visits, joined((people, visits))):
+        question = Question(table, (("n", Count()),))
+        assert asking_of(question, *study.tables).question == question
+    narrower = replace(visits, columns=(IntegerColumn("cost", 0, 1),), dimensions=())
+    for table in (narrower, joined((people, narrower))):
+        with pytest.raises(InvalidRequest, match="another table"):
+            asking_of(Question(table, (("n", Count()),)), *study.tables)
+    forged = replace(joined((people, visits)), columns=(IntegerColumn("cost", 0, 1),))
+    with pytest.raises(InvalidRequest, match="another table"):
+        asking_of(Question(forged, (("n", Count()),)), *study.tables)

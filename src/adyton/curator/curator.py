@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from adyton.certify import (
     Amount,
@@ -37,6 +37,9 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.study import Study
 from adyton.wire import Stored, many_from_text, many_to_text
+
+if TYPE_CHECKING:
+    from adyton.curator.bounds import SuggestedBounds
 
 MOST_QUESTIONS = 10_000
 _PATIENCE = 10.0  # seconds for another process to finish the same request
@@ -112,6 +115,18 @@ class Curator:
             )
             for plan in basket.plans
         ]
+
+    def suggest_bounds(self, column: str, **words: Any) -> SuggestedBounds:
+        """Where nearly all values of ``column`` lie, for a part of the budget: a price, and more options."""
+        from adyton.curator.bounds import suggest_bounds
+
+        return suggest_bounds(self, column, **words)
+
+    def dummy(self, rows: int | None = None) -> Curator:
+        """A curator of the same study on rows that are made up from public facts: to try questions on."""
+        from adyton.curator.dummy import dummy_of
+
+        return dummy_of(self.study, rows)
 
     def open_stream(
         self,

@@ -136,18 +136,6 @@ def count_units(source: Path | Any, person: str | None) -> int:
         return int(found)
 
 
-def public_profile(source: Path | Any, column: str, most_values: int) -> tuple[Any, Any, list[Any] | None]:
-    """Least, greatest and, if they are few, all values of a column, where the owner says it is public."""
-    name = quoted(column)
-    with contextlib.closing(_connect()) as connection, _source(connection, source) as (origin, _):
-        low, high = connection.execute(f"SELECT min({name}), max({name}) FROM {origin}").fetchone()
-        listed = connection.execute(
-            f"SELECT DISTINCT {name} FROM {origin} WHERE {name} IS NOT NULL "
-            f"ORDER BY 1 LIMIT {most_values + 1}"
-        ).fetchall()
-    return low, high, [v for (v,) in listed] if len(listed) <= most_values else None
-
-
 def _connect() -> Any:
     import duckdb  # 0.1 s: only who reads data pays for it
 
