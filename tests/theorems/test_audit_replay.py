@@ -15,7 +15,7 @@ import adyton
 from adyton.audit import replay
 from adyton.audit.catalogue import wish_of
 from adyton.audit.questions import QUESTIONS, ask_both
-from adyton.audit.replay import RecordingBits, ReplayedBits
+from adyton.audit.watching import RecordingBits, ReplayedBits
 from adyton.curator import Curator, open_study
 from adyton.curator.plan import Basket, Plan
 from adyton.curator.releasing import Releasing

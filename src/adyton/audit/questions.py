@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.audit.cases import QUESTIONS, Case, study_of, tables_of
-from adyton.audit.replay import Key, Replay, Trace, compare, run_both
+from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.audit.trial import Wish
+from adyton.audit.watching import Key
 from adyton.certify import Promise
 from adyton.curator.keys import KeyFinding
 from adyton.curator.part import Columns, Part

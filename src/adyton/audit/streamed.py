@@ -16,8 +16,9 @@ from typing import Any
 
 from adyton.accounting import FILTERS
 from adyton.audit.cases import Case, study_of, tables_of
-from adyton.audit.replay import Movement, RecordingBits, Replay, ReplayedBits, Watched, watch
+from adyton.audit.replay import Movement, Replay
 from adyton.audit.trial import Listed, Trial, Wish
+from adyton.audit.watching import RecordingBits, ReplayedBits, Watched, watch
 from adyton.certify import Promise
 from adyton.curator import open_study
 from adyton.curator.stream_plan import machine_of
