@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("adyton.testing")
-
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt  # noqa: E402
-from adyton.ledger import Cap, Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger  # noqa: E402
-from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order  # noqa: E402
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.ledger import Cap, Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger
+from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order
 
 STUDY = "ab" * 32
 

@@ -115,7 +115,7 @@ CASES: dict[str, tuple[bool, str, float, float, Truth]] = {
         0.2,
         lambda keys: float((keys["upto"] >= AGES).mean()),
     ),
-    "persons": (True, "SELECT COUNT(DISTINCT pid) AS v FROM people", 1, 0.4, lambda keys: 300.0),
+    "persons": (True, "SELECT COUNT(DISTINCT pid) AS v FROM people", 1, 0.2, lambda keys: 300.0),
     "persons by region": (
         True,
         "SELECT region, COUNT(DISTINCT pid) AS v FROM people GROUP BY region",

@@ -33,27 +33,29 @@ class StandIn:
         return self._found
 
     def _look(self) -> None:
-        """Only at receipts that are new since the last look."""
-        if self._ledger.count() == self._looked_at:
-            return
-        for receipt in self._ledger.receipts():
-            new = receipt.number > self._looked_at and self._is_certified(receipt.number)
-            if new and self._counts_units(receipt.order.question):
-                self._take(receipt)
-        self._looked_at = self._ledger.count()
+        """Only at receipts that are new since the last look, from the newest on, until one will do."""
+        newest = self._ledger.count()
+        for number in range(newest, self._looked_at, -1):
+            receipt = self._ledger.receipt(number)
+            if receipt is not None and self._counts_units(receipt) and self._take(receipt):
+                break
+        self._looked_at = newest
 
     def _is_certified(self, number: int) -> bool:
         """Beyond the certified questions no failure probability is left for the noise of a count."""
         schedule = self._population.schedule
         return schedule is not None and (schedule.questions is None or number <= schedule.questions)
 
-    def _counts_units(self, text: str) -> bool:
-        return text.startswith(self._before) and text.endswith(self._after)
+    def _counts_units(self, receipt: Receipt) -> bool:
+        text = receipt.order.question
+        counts = text.startswith(self._before) and text.endswith(self._after)
+        return counts and self._is_certified(receipt.number)
 
-    def _take(self, receipt: Receipt) -> None:
+    def _take(self, receipt: Receipt) -> bool:
         stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)
         if stored is None or len(mechanisms) != 1:
-            return
+            return False
         ((_, noise, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
         self._found = self._population.units_at_most(float(scale), noise, released, receipt.number)
+        return True
