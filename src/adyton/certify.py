@@ -222,7 +222,11 @@ class Answer(Shown):
         notes = (
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
-            f"Noise interval: 95 %, for these rows. Population interval: {said.rstrip('.')}.",
+            *(
+                [f"Noise interval: 95 %, for these rows. Population interval: {said.rstrip('.')}."]
+                if said
+                else []
+            ),
             f"Cost {self.cost}{batch}{free}. Spent so far: {self.spent.of(self.limit)}.",
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",

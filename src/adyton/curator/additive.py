@@ -10,37 +10,18 @@ import numpy as np
 
 from adyton.certify import Absent, Bound, Interval, Value
 from adyton.curator.noised import LEVEL, Noised, step_of
-from adyton.curator.part import Columns, Read
+from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import NOT_DECLARED, Standing
 from adyton.exact import float_down, float_up, ratio_down, ratio_up
-from adyton.mechanisms import Band, Mechanism, Ratio, largest_ratio, worst_error
+from adyton.mechanisms import Band, Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
-from adyton.sensitivity import Reading
 
 
 @dataclass(frozen=True, slots=True)
-class Additive:
+class Additive(OfOneReading):
     """One reading with noise on every integer."""
-
-    only: Noised
-
-    @property
-    def name(self) -> str:
-        return self.reading.name
-
-    @property
-    def reading(self) -> Reading:
-        return self.only.reading
-
-    @property
-    def mechanism(self) -> Mechanism:
-        return self.only.mechanism
-
-    @property
-    def noised(self) -> tuple[Noised, ...]:
-        return (self.only,)
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -49,10 +30,6 @@ class Additive:
     @property
     def noises(self) -> int:
         return 1
-
-    @property
-    def keys(self) -> None:
-        return None
 
     def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
         return self.mechanism.release(exact[0], bits)

@@ -34,7 +34,7 @@ from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.asking import asking_of
 from adyton.query.draft import Draft
-from adyton.query.nodes import Question
+from adyton.query.nodes import Extreme, Question
 from adyton.study import Study
 from adyton.wire import Stored, many_from_text, many_to_text
 
@@ -299,6 +299,8 @@ class Curator:
         return Fraction(self._ledger.spent_radius(), UNITS_PER_ONE)
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
+        if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
+            return plan.certificate  # nothing is said about a population's extremes
         ratios = any(len(noised.reading.coordinates) > 1 for noised in plan.noised)
         theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
         known = plan.certificate

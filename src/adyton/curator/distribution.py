@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.certify import Absent, Bound, Interval, Value
-from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.part import Columns, Read
+from adyton.curator.noised import LEVEL
+from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
 from adyton.exact import float_up
-from adyton.mechanisms import GaussianNoise, Ratio
+from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.query.nodes import POINTS, Cdf
@@ -27,23 +27,13 @@ Error = Callable[[float, float, float], float]  # the fraction, bins on its left
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(OfOneReading):
     """F = L / (L + R) from noisy counts L of all bins up to a point and R of the others.
 
     Claim:    if |(1 - F) noise(L) - F noise(R)| <= error(F) for the true F, then F lies between the two ends.
     Assumes:  error is convex in F.
     Source:   derived on the theorem's page; Fieller 1954.  Theorem: CUMULATED-COUNTS.
     """
-
-    only: Noised
-
-    @property
-    def name(self) -> str:
-        return self.only.reading.name
-
-    @property
-    def noised(self) -> tuple[Noised, ...]:
-        return (self.only,)
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -66,9 +56,6 @@ class Distribution:
 
     def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
         return self.only.mechanism.release(exact[0], bits)
-
-    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
-        return []
 
     def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
         bins = len(self._points) + 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from adyton.certify import Absent, Bound, Value
 from adyton.curator.noised import Noised
 from adyton.curator.population import Standing
-from adyton.mechanisms import Ratio
+from adyton.mechanisms import Mechanism, Ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.sensitivity import Reading
@@ -61,3 +62,33 @@ class Part(Protocol):
         ...
 
     def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OfOneReading:
+    """What parts that rest on a single reading have in common."""
+
+    only: Noised
+
+    @property
+    def name(self) -> str:
+        return self.reading.name
+
+    @property
+    def reading(self) -> Reading:
+        return self.only.reading
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.only.mechanism
+
+    @property
+    def noised(self) -> tuple[Noised, ...]:
+        return (self.only,)
+
+    @property
+    def keys(self) -> tuple[str, tuple[float | int, ...]] | None:
+        return None
+
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        return []

@@ -11,11 +11,10 @@ from functools import partial
 import numpy as np
 
 from adyton.certify import Absent, Bound, Interval, Value
-from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.part import Columns, Read
+from adyton.curator.noised import LEVEL
+from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
 from adyton.exact import ratio_down, ratio_up
-from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
@@ -29,22 +28,12 @@ _BEYOND = Absent("a population may have values beyond those of every row")
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Search(OfOneReading):
     """The first value at which times * (rows not above it) - minus * (all rows) + offset is not below 0.
 
     For a fraction a / b of the rows that is b * (rows not above) - a * (all rows).  A least or greatest value
     is searched as far inside as the noise reaches: at the very end every value would do that lies beyond.
     """
-
-    only: Noised
-
-    @property
-    def name(self) -> str:
-        return self.only.reading.name
-
-    @property
-    def noised(self) -> tuple[Noised, ...]:
-        return (self.only,)
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -53,10 +42,6 @@ class Search:
     @property
     def noises(self) -> int:
         return self.only.times
-
-    @property
-    def keys(self) -> None:
-        return None
 
     # With the exact integers.
 
@@ -87,9 +72,6 @@ class Search:
         return replace(reading, where=all_of(reading.where, inside), by=(*reading.by[:-1], bucket))
 
     # With what was released.
-
-    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
-        return []
 
     def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
         found, (low, high) = self._found(released), self._noise_ends(released)
