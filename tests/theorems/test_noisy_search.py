@@ -64,14 +64,32 @@ def test_theorem_NOISY_SEARCH_is_sure_of_what_noise_cannot_change(
     counts: np.ndarray, error: int, data: st.DataObject
 ) -> None:
     """Whatever the noise is, as long as no comparison is off by more than ``error``."""
-    rounds = rounds_for(len(counts))
+    extra = data.draw(st.integers(0, 6))
+    rounds = rounds_for(len(counts)) + extra
     noise = data.draw(st.lists(st.integers(-error, error), min_size=rounds, max_size=rounds))
-    search = NoisySearch(len(counts), Planted([[z] for z in noise]))  # type: ignore[arg-type]
+    search = NoisySearch(len(counts), Planted([[z] for z in noise]), extra, error)  # type: ignore[arg-type]
     released = search.release(lambda place: [int(counts[place[0]])], 1, Seeded(0))
     first, last = surely_between(list(search.places(released)), released, -error, error, 0, len(counts) - 1)
     enough = [place for place, count in enumerate(counts) if count >= 0]
     truth = enough[0] if enough else len(counts) - 1
     assert first[0] <= truth <= last[0]
+
+
+def test_extra_comparisons_find_the_end_that_the_search_never_looked_for() -> None:
+    """The first comparison is a toss-up: the search is then sure of nothing on the side that it left."""
+    counts = np.arange(1024) * 10 - 5113  # -3 where the search looks first
+    for first_noise in (-6, 6):
+        noise = [[first_noise], *([[0]] * 30)]
+        plain = NoisySearch(1024, Planted(list(noise)), 0, 10)  # type: ignore[arg-type]
+        more = NoisySearch(1024, Planted(list(noise)), 8, 10)  # type: ignore[arg-type]
+        widths = []
+        for search in (plain, more):
+            released = search.release(lambda place: [int(counts[place[0]])], 1, Seeded(0))
+            ends = surely_between(list(search.places(released)), released, -10, 10, 0, 1023)
+            widths.append(int(ends[1][0] - ends[0][0]))
+            assert ends[0][0] <= 512 <= ends[1][0]
+        assert widths[0] >= 500
+        assert widths[1] <= 8
 
 
 # What one unit can do to a comparison ------------------------------------------------------------------------
@@ -144,9 +162,11 @@ def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
     (reading,) = readings_of(Question(TABLE, (("q", MEASURES[0]),)), unit)
     noise = GaussianNoise((Fraction(2),))
     one, all_rounds = Noised(reading, noise), Noised(reading, noise, rounds_of(reading))
-    assert rounds_of(reading) == 3  # six values
-    assert all_rounds.amount(rule) == 3 * one.amount(rule)
-    assert all_rounds.radius() == 3 * one.radius()
+    assert rounds_of(reading) == 5  # three for six values, and two for the ends of the interval
+    assert all_rounds.amount(rule) == 5 * one.amount(rule)
+    assert all_rounds.radius() == 5 * one.radius()
+    released = Search(all_rounds).release([[[1, 2, 3, 4, 5, 6]]], lambda _: [[]], Seeded(0))
+    assert len(released) == 5
 
 
 # Through all levels, from rows to intervals ------------------------------------------------------------------

@@ -50,7 +50,7 @@ class Search(OfOneReading):
         upto = running(exact[0][0], self._cells, bins.number)
         total, before = upto[:, -1], np.zeros((1, 1), np.int64)
         while True:
-            search = NoisySearch(bins.number, self.only.mechanism)
+            search = self._search_in(bins)
             noisy = search.release(partial(self.counts, upto, total), self._cells, bits)
             released += noisy
             if self._cells > 1 or bins.width == 1:
@@ -144,7 +144,7 @@ class Search(OfOneReading):
     def levels(self, released: Columns) -> Iterator[tuple[Bins, NoisySearch, Columns]]:
         bins, rest = self.first_bins, released
         while rest:
-            search = NoisySearch(bins.number, self.only.mechanism)
+            search = self._search_in(bins)
             own, rest = rest[: search.rounds], rest[search.rounds :]
             yield bins, search, own
             if rest:
@@ -155,6 +155,10 @@ class Search(OfOneReading):
         return ratio_down(low * top, bottom), ratio_up(high * top, bottom)
 
     # Public facts.
+
+    def _search_in(self, bins: Bins) -> NoisySearch:
+        extra = extra_rounds(self._measure, bins.number) if bins == self.first_bins else 0
+        return NoisySearch(bins.number, self.only.mechanism, extra, self._error)
 
     @property
     def _measure(self) -> Quantile | Extreme:
@@ -186,8 +190,14 @@ class Search(OfOneReading):
 
 
 def rounds_of(reading: Reading) -> int:
-    """How many comparisons a search in this reading needs, over all levels."""
-    return sum(map(rounds_for, levels_of(searched(reading).value, reading.sensitivity.cells)))
+    """How many comparisons a search in this reading needs, over all levels; the first has extra ones."""
+    levels = levels_of(searched(reading).value, reading.sensitivity.cells)
+    return sum(map(rounds_for, levels)) + extra_rounds(searched(reading), levels[0])
+
+
+def extra_rounds(measure: Quantile | Extreme, candidates: int) -> int:
+    """Half as many again, to find both ends of the interval of a quantile; an extreme has only one."""
+    return (rounds_for(candidates) + 1) // 2 if isinstance(measure, Quantile) else 0
 
 
 def searched(reading: Reading) -> Quantile | Extreme:

@@ -6,7 +6,7 @@ What is released are the noisy counts themselves: they say where the search went
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,10 @@ from adyton.noise.refine import Integers
 class NoisySearch:
     """For each cell, about the first of ``candidates`` places at which the count is not below 0.
 
+    A search that turned at a count close to 0 looks at one side only, and is sure of nothing on the other.
+    So ``extra`` comparisons follow: each halves the wider stretch, left or right, of which nothing is sure.
+    A noisy count is sure if it is ``sure`` or more away from 0.
+
     Claim:    costs ``rounds`` times what one comparison costs, although each place is chosen in the light of
               the comparisons before it.  Without noise it ends at the first such place, or at the last place.
     Assumes:  ``noise`` has one scale; what one unit can do to the count at a place is the same at all places.
@@ -28,41 +32,89 @@ class NoisySearch:
 
     candidates: int
     noise: Mechanism
+    extra: int = 0
+    sure: int = 0
 
     @property
     def rounds(self) -> int:
-        """How many comparisons single out one place."""
-        return rounds_for(self.candidates)
+        return rounds_for(self.candidates) + self.extra
 
     def release(self, count_at: Callable[[Integers], list[int]], cells: int, bits: Bits) -> Columns:
         """One list of noisy counts for each round."""
         released: Columns = []
-        for _ in range(self.rounds):
-            low, high = self._left(released, cells)
-            released += self.noise.release([count_at((low + high) // 2)], bits)
+        walk = self._walk(cells)
+        place = next(walk, None)
+        while place is not None:
+            released += self.noise.release([count_at(place)], bits)
+            place = _next_place(walk, released[-1])
         return released
 
     def places(self, released: Columns) -> Iterator[Integers]:
         """Where each round looked."""
-        for done in range(self.rounds):
-            low, high = self._left(released[:done], len(released[0]))
-            yield (low + high) // 2
+        walk = self._walk(len(released[0]))
+        place = next(walk, None)
+        for noisy in released:
+            assert place is not None
+            yield place
+            place = _next_place(walk, noisy)
 
     def found(self, released: Columns) -> Integers:
-        """Where the search ended."""
-        return self._left(released, len(released[0]))[0]
+        """Where the search ended; the extra comparisons do not move it."""
+        low, high = self._ends(len(released[0]))
+        for noisy in released[: rounds_for(self.candidates)]:
+            low, high = _turned(low, high, noisy)
+        return low
 
-    def _left(self, released: Columns, cells: int) -> tuple[Integers, Integers]:
-        """The first and the last place that are left after these rounds."""
-        low, high = np.zeros(cells, np.int64), np.full(cells, self.candidates - 1, np.int64)
-        for noisy in released:
+    def _walk(self, cells: int) -> Generator[Integers, list[int], None]:
+        """Yields a place for each round, and is sent the noisy counts there."""
+        low, high = self._ends(cells)
+        seen: list[tuple[Integers, list[int]]] = []
+        for _ in range(rounds_for(self.candidates)):
             place = (low + high) // 2
-            right = np.array([z < 0 for z in noisy])
-            low, high = np.where(right, np.minimum(place + 1, high), low), np.where(right, high, place)
-        return low, high
+            noisy = yield place
+            seen.append((place, noisy))
+            low, high = _turned(low, high, noisy)
+        for _ in range(self.extra):
+            place = self._beside(low, seen)
+            noisy = yield place
+            seen.append((place, noisy))
+
+    def _beside(self, found: Integers, seen: list[tuple[Integers, list[int]]]) -> Integers:
+        """The middle of the wider stretch, left or right of what was found, of which nothing is sure yet."""
+        first, last = self._ends(len(found))
+        left_end, right_start = found, found
+        for place, noisy in seen:
+            below = np.array([z < -self.sure for z in noisy])
+            above = np.array([z >= self.sure for z in noisy])
+            first = np.where(below, np.maximum(first, place + 1), first)
+            last = np.where(above, np.minimum(last, place), last)
+            left_end = np.where(below, left_end, np.minimum(left_end, place))
+            right_start = np.where(above, right_start, np.maximum(right_start, place))
+        left, right = left_end - first, last - 1 - right_start
+        middle = np.where(left >= right, (first + left_end - 1) // 2, (right_start + last) // 2)
+        open_still = np.maximum(left, right) > 0
+        return np.where(open_still, middle, found)
+
+    def _ends(self, cells: int) -> tuple[Integers, Integers]:
+        return np.zeros(cells, np.int64), np.full(cells, self.candidates - 1, np.int64)
+
+
+def _turned(low: Integers, high: Integers, noisy: list[int]) -> tuple[Integers, Integers]:
+    """What is left of low..high after looking at its middle."""
+    place = (low + high) // 2
+    right = np.array([z < 0 for z in noisy])
+    return np.where(right, np.minimum(place + 1, high), low), np.where(right, high, place)
+
+
+def _next_place(walk: Generator[Integers, list[int], None], noisy: list[int]) -> Integers | None:
+    try:
+        return walk.send(noisy)
+    except StopIteration:
+        return None
 
 
 def rounds_for(candidates: int) -> int:
+    """How many comparisons single out one place."""
     return (candidates - 1).bit_length()
 
 
