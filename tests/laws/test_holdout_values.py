@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from fractions import Fraction
 
 import numpy as np
@@ -112,3 +113,24 @@ def test_predictions_are_known_again_in_any_type_that_holds_them(largest: int) -
     known = {check_predictions(metric, "whole", 4, values.astype(kind)).digest for kind in kinds}
     assert len(known) == 1
     assert check_predictions(metric, "whole", 4, other).digest not in known
+
+
+def test_a_digest_is_the_same_however_it_was_computed_and_tells_all_bytes_apart() -> None:
+    """Side by side for long arrays; every half, the type and the size are in it."""
+    from adyton.holdout import metrics
+
+    long = np.zeros(metrics._LONG, np.uint8)
+    halves = bytes(long[: long.size // 2]), bytes(long[long.size // 2 :])
+    leaves = b"".join(hashlib.sha256(half).digest() for half in halves)
+    assert metrics.digest_of(long) == hashlib.sha256(f"|u1 {long.size} ".encode() + leaves).hexdigest()
+    seen = {metrics.digest_of(long)}
+    for place in (0, long.size // 2 - 1, long.size // 2, long.size - 1):
+        changed = long.copy()
+        changed[place] = 1
+        seen.add(metrics.digest_of(changed))
+    seen |= {
+        metrics.digest_of(long[:-1]),
+        metrics.digest_of(long.view(np.uint16)),
+        metrics.digest_of(long[:4]),
+    }
+    assert len(seen) == 8
