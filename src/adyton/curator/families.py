@@ -18,6 +18,7 @@ from adyton.query.disjoint import Taken, facts_of
 from adyton.sensitivity import Reading
 
 Families = list[list[int]]
+_MOST_TRIED = 64  # a batch of thousands would otherwise compare every part with every other
 
 
 def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Families:
@@ -26,7 +27,8 @@ def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Fam
     open_to_more: list[tuple[list[int], Taken]] = []
     for place, own in enumerate(readings):
         facts = {} if _counts_persons(own, unit) else facts_of(own[0].where)
-        home = next((family for family, taken in open_to_more if taken.takes(facts)), None)
+        youngest = open_to_more[-_MOST_TRIED:]
+        home = next((family for family, taken in youngest if taken.takes(facts)), None)
         if home is not None:
             home.append(place)
             continue

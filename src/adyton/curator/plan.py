@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 from adyton.certify import Certificate, Key
@@ -120,9 +120,8 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
         for i, one in enumerate(measured)
     ]
     paid = due(parts, families, unit, rule)
-    own = [
-        tuple(p for p, m in zip(parts, measured, strict=True) if m.place == i) for i in range(len(questions))
-    ]
+    in_order = iter(parts)
+    own = [tuple(islice(in_order, len(question.measures))) for question in questions]
     findings = [plan_keys(q, pricing, paid.amount) for q, pricing in zip(questions, pricings, strict=True)]
     extra = [noised for finding in findings if finding is not None for noised in finding.noised]
     if extra and len(questions) > 1:
