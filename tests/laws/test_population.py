@@ -14,6 +14,7 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Absent, Interval
 from adyton.curator.curator import Curator
+from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity, read_study
@@ -284,3 +285,22 @@ def test_theorem_EVENTS_AFTER_INFORMATION_a_test_that_the_answers_chose_keeps_it
 def test_a_validity_that_says_nothing_cannot_be_made(facts: dict[str, Any]) -> None:
     with pytest.raises(adyton.InvalidRequest):
         Validity(Fraction(95, 100), **facts)
+
+
+@pytest.mark.parametrize("alpha", [1, 2, "1.0", 0, -1])
+def test_a_level_of_a_test_is_a_probability(alpha: Any) -> None:
+    with curator() as asker, pytest.raises(InvalidRequest, match="alpha"):
+        asker.p_value_threshold(alpha)
+
+
+def test_no_threshold_for_p_values_where_keys_may_be_found() -> None:
+    """A release with a delta has no bounded information, and no theorem here covers it."""
+    made = Study(
+        Table("t", COLUMNS, ROWS),
+        PrivacyUnit("replace"),
+        LIMIT,
+        validity=Validity(Fraction(95, 100), stability=Fraction(1, 20)),
+        keys_delta=Fraction(1, 10**9),
+    )
+    with adyton.open(made, data=sample(0)) as asker, pytest.raises(InvalidRequest, match="keys_delta"):
+        asker.p_value_threshold("0.05")

@@ -145,10 +145,13 @@ class Population:
             raise InvalidRequest(
                 "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
             )
+        level_of_test = positive(alpha, "alpha")
+        if level_of_test >= 1:
+            raise InvalidRequest("alpha, the level of a test, lies above 0 and below 1, e.g. 0.05")
         covering = [level for level in schedule.levels if level.spent >= spent]
         if not covering:
             return 0.0
-        share = positive(alpha, "alpha") / len(schedule.levels)
+        share = level_of_test / len(schedule.levels)
         return threshold_after(share, information_of(units, covering[0].spent))
 
     def singles(
