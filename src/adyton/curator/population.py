@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from adyton.certify import Absent, Interval
 from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import Noised, step_of
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
@@ -97,20 +97,11 @@ class Population:
         return None if schedule.covers(at.spent) else "stability"
 
     def check(self, at: Position, before: Fraction) -> None:
-        """Refuses what could not be certified, free of charge; ``before`` is what had been spent already."""
-        what = self.refuses(at)
-        if what is None or self.schedule is None:
-            return
-        cap = self.schedule.cap
-        raise BudgetRefused(
-            f"this would go beyond the {what} for which population intervals are certified "
-            f"(validity.beyond = 'refuse'); nothing was charged",
-            requested=f"{float(at.spent - before):.6g}",
-            spent=f"{float(before):.6g}",
-            limit=f"{float(cap):.6g}",
-            largest=f"{float(max(cap - before, Fraction(0))):.6g}",
-            currency="mu0²",
-        )
+        """Refuses what the ledger would refuse in the charge, before anything is prepared."""
+        cap = self.cap
+        if cap is not None:
+            spent, after = (int(total * UNITS_PER_ONE) for total in (before, at.spent))
+            cap.check(at.question - 1, spent, after - spent)
 
     def certificate(
         self, at: Position, units: int | None, *, ratios: bool

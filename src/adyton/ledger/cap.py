@@ -42,8 +42,9 @@ class Cap:
 def _refusal(currency: str, requested: str, spent: str, limit: str, largest: str) -> BudgetRefused:
     facts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest, "currency": currency}
     message = (
-        "{requested} ({currency}) was requested, but {spent} of the cap {limit} is spent already, beyond "
-        "which no population interval is certified; the largest charge that still fits is {largest}; "
-        "nothing was charged"
+        "this would go beyond the {what} for which population intervals are certified "
+        "(validity.beyond = 'refuse'): {requested} ({currency}) was requested, {spent} of {limit} is spent, "
+        "at most {largest} still fits; nothing was charged"
     )
-    return BudgetRefused(message.format(**facts), **facts)
+    what = "stability" if currency == RADIUS else "number of questions"
+    return BudgetRefused(message.format(what=what, **facts), **facts)
