@@ -118,7 +118,9 @@ def test_theorem_RENYI_TO_APPROX_finds_the_best_order(e: Fraction, k: int, delta
     for power in range(-24, 60):
         alpha = 1 + Fraction(10 ** (power / 6))
         one = epsilon_at([(curve, k)], delta, alpha)
-        assert found <= max(Fraction(0), one) * (1 + Fraction(1, 10**7)) + max(min(delta, MICRO), Fraction(1, 10**12))
+        assert found <= max(Fraction(0), one) * (1 + Fraction(1, 10**7)) + max(
+            min(delta, MICRO), Fraction(1, 10**12)
+        )
     assert optimal(same(e, k), delta) * (1 - 1e-9) <= found <= float(k * e) * (1 + 1e-12)
 
 
