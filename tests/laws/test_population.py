@@ -162,6 +162,69 @@ def test_a_known_number_of_questions_within_a_tolerance() -> None:
             asker.ask("SELECT PROPORTION(f9) FROM t", scale=0.02)
 
 
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
+    neighbours: str, filter_name: str
+) -> None:
+    """Every question gets an equal part of the stability, and a proportion the tolerance of the plan."""
+    plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5)}
+    with curator(1, neighbours, filter_name, **plan) as asker:
+        asker.ask("SELECT COUNT(*) FROM t")
+        count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f3")).population_interval
+        room = 1.05 if neighbours == "replace" else 1.15  # for the noisy number of units, and rounding
+        assert (count.high - count.low) / 2 / ROWS <= 0.2 * room
+        assert holds(count, ROWS / 2)
+        for sql in (
+            "SELECT AVG(age) FROM t",
+            "SELECT MEDIAN(age) FROM t WHERE f0",
+            "SELECT VARIANCE(age) FROM t",
+        ):
+            value = only(asker.ask(sql))
+            assert isinstance(value.population_interval, Interval)
+            assert only(asker.ask(sql)) == value  # the same question at the plan's price again is free
+        seen = asker.preview("SELECT COUNT(*) FROM t WHERE f5")
+        assert seen.fits
+        last = only(asker.ask("SELECT COUNT(*) FROM t WHERE f5")).population_interval
+        assert seen.population["count"].half_width == pytest.approx((last.high - last.low) / 2)
+        statement = asker.statement()
+        assert statement.questions == 6
+        assert 0.9999 * statement.stability_cap < statement.stability <= statement.stability_cap
+        with pytest.raises(adyton.BudgetRefused, match="questions"):
+            asker.ask("SELECT COUNT(*) FROM t WHERE f6")
+
+
+def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider() -> None:
+    plan = {"stability": None, "questions": 50, "tolerance": Fraction(1, 5)}
+    with curator(1, **plan) as asker:
+        halves = [
+            asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=scale).population["count"].half_width
+            for scale in (20, 100, 500)
+        ]
+    assert halves == sorted(halves)
+    assert (halves[1] - halves[0]) / 80 == pytest.approx((halves[2] - halves[1]) / 400, rel=0.2)
+
+
+def test_without_a_plan_a_price_must_be_named() -> None:
+    with curator(1) as asker, pytest.raises(InvalidRequest, match="no price was named"):
+        asker.ask("SELECT COUNT(*) FROM t")
+
+
+def test_a_planned_question_with_bad_options_is_refused() -> None:
+    plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5)}
+    with curator(1, **plan) as asker:
+        for bad in ({"matching": 0}, {"budget": 3}, {"epsilon": 0}, {"epsilon": 1, "share": 1}):
+            with pytest.raises(InvalidRequest):
+                asker.ask("SELECT COUNT(*) FROM t", **bad)
+        assert asker.statement().questions == 0
+
+
+def test_a_plan_that_the_rows_cannot_bear_is_refused_in_python_too() -> None:
+    for filter_name, k in (("gdp", 1000), ("pure", 100)):
+        with pytest.raises(InvalidRequest, match=f"rows certify {k} adaptive questions within"):
+            curator(1, filter_name=filter_name, stability=None, questions=k, tolerance=Fraction(1, 10))
+
+
 def test_where_the_size_is_private_a_noisy_count_stands_in() -> None:
     with curator(1, neighbours="add-or-remove") as asker:
         before = only(asker.ask("SELECT AVG(age) FROM t", scale=3))

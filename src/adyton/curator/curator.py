@@ -21,8 +21,9 @@ from adyton.certify import (
 from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
 from adyton.curator.noised import Noised
 from adyton.curator.plan import Basket, Plan, make_basket
+from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Population, Standing
-from adyton.curator.price import PriceWords, agreed_price, price_of
+from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.curator.releasing import Releasing
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
@@ -60,6 +61,7 @@ class Curator:
     ) -> Answer:
         """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
 
+        Where the study plans its questions (``validity.tolerance``) the price may be left to the plan.
         The same question at the same price again returns the stored answer free of charge.  ``request`` makes
         a retry safe: one id is charged once.
         """
@@ -204,6 +206,9 @@ class Curator:
         asked = [asking_of(q, *self.study.tables) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
+        if self._population.each is not None and not names_a_price(asked, price):
+            matching = agreed_price(asked, {**price, "share": 1}, self.study).matching
+            return planned_basket(self.study, asked, self._population.each, matching)
         left = self._left(self._ledger.spent())
         return make_basket(self.study, asked, agreed_price(asked, price, self.study), left)
 

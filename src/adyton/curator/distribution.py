@@ -101,12 +101,16 @@ class Distribution(OfOneReading):
     def _population_error(self, standing: Standing) -> Error | Absent:
         if standing.missing is not None or standing.units is None:
             return standing.missing or Absent("the number of units is private")
-        multiplier, rounding = standing.population.noise_multiplier(self.only, standing.at)
-        scale = float_up(multiplier * self.only.mechanism.scales[0])
-        drift = float_up(standing.population.drift(self.only, standing.at, standing.units))
+        population, at, units = standing.population, standing.at, standing.units
+        (scale,) = self.only.mechanism.scales
+        drift = float_up(population.drift(self.only, at, units))
         if isinstance(self.only.mechanism, GaussianNoise):
-            return lambda f, left, right: _weighted(f, left, right, scale, float(rounding)) + drift
-        return lambda f, left, right: _added(f, left, right, scale + float(rounding)) + drift
+            most = Fraction(math.isqrt(len(self._points) + 1) + 1)  # no bins weigh more than this together
+            noise, rounding = population.noise(self.only, at, scale=scale * most)
+            one = float_up(noise / most)
+            return lambda f, left, right: _weighted(f, left, right, one, float(rounding)) + drift
+        noise, rounding = population.noise(self.only, at, scale=scale)
+        return lambda f, left, right: _added(f, left, right, float_up(noise + rounding)) + drift
 
 
 def _weighted(fraction: float, left: float, right: float, scale: float, rounding: float) -> float:

@@ -20,17 +20,18 @@ from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
-from adyton.study import Study, Validity
+from adyton.study import Study, Validity, planned
 from adyton.validity.mutual_information import information_of, threshold_after
 from adyton.validity.noise_part import gaussian_multiplier, laplace_multiplier, question_share
 from adyton.validity.peeling import WidthSchedule
-from adyton.validity.unequal import split_width
+from adyton.validity.planned import PlannedSchedule
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
 ELSEWHERE = Absent("the study's own table is the one that is a sample; this question asks another, or a join")
 _LEVELS = 10
 
-THEOREMS = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
+OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
+PLANNED = ("CENTRED-HINGE-PLAN", "CENTRED-HINGE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,13 @@ class Population:
         return self._study.validity
 
     @cached_property
-    def schedule(self) -> WidthSchedule | None:
+    def schedule(self) -> WidthSchedule | PlannedSchedule | None:
         if self.validity is None:
             return None
-        return _schedule(self.validity, self._study.table.rows, keys_failure(self._study))
+        rows, delta = self._study.table.rows, keys_failure(self._study)
+        if self.validity.tolerance is None or rows is None:
+            return _open_schedule(self.validity, delta)
+        return planned(self.validity, rows, self._study.unit.neighbours, self._study.filter_name, delta)
 
     def position(self, number: int, spent_radius: int, values: int, *, elsewhere: bool = False) -> Position:
         return Position(number, Fraction(spent_radius, UNITS_PER_ONE), values, elsewhere)
@@ -78,6 +82,12 @@ class Population:
             count = f"COUNT(DISTINCT {self._study.unit.person})" if persons else "COUNT(*)"
             return Absent(f"the number of units is private: ask {count} of the whole table first")
         return None
+
+    @property
+    def each(self) -> int | None:
+        """What one question of a plan may spend of stability; None where nothing is planned."""
+        schedule = self.schedule if self.validity is not None and self.validity.tolerance else None
+        return units_down(schedule.cap) // schedule.questions if schedule and schedule.questions else None
 
     @property
     def cap(self) -> Cap | None:
@@ -110,7 +120,11 @@ class Population:
         if self.missing(at, units) is not None:
             return (), ()
         pure = self._study.filter_name == "pure"
-        theorems = (*THEOREMS, *(("L1-RADIUS", "PURE-IMPLIES-GDP") if pure else ("L2-RADIUS",)))
+        planned = isinstance(self.schedule, PlannedSchedule)
+        theorems = (
+            *(PLANNED if planned else OPEN),
+            *(("L1-RADIUS", "PURE-IMPLIES-GDP") if pure else ("L2-RADIUS",)),
+        )
         theorems += ("HINGE-OF-A-PAIR",) if pure else ()
         theorems += ("HINGE-WITH-DELTA",) if self._study.keys_delta else ()
         theorems += ("RATIO-OF-MEANS",) if ratios else ()
@@ -170,15 +184,25 @@ class Population:
 
     def drift(self, part: Noised, at: Position, units: int) -> Fraction:
         """The part of it that comes from the rows, not from the noise."""
-        return units * self._span(part) * self._stability(at)
+        span = self._span(part)
+        if isinstance(self.schedule, PlannedSchedule):  # part of it is for the excess of the noise
+            units, span = max(units, self._rows), max(span, 1)
+        return units * span * self._stability(at)
 
-    def noise_multiplier(self, part: Noised, at: Position) -> tuple[Fraction, Fraction]:
-        """How many scales of noise, and how much rounding, a value of the answer may hide."""
-        failure = self._failure(at.question)
-        kinds = len(part.mechanism.scales) * at.values
-        if isinstance(part.mechanism, GaussianNoise):
-            return Fraction(gaussian_multiplier(failure, kinds)), Fraction(1, 2)
-        return Fraction(laplace_multiplier(failure, kinds)), Fraction(1)
+    def noise(self, part: Noised, at: Position, *, scale: Fraction) -> tuple[Fraction, Fraction]:
+        """How much noise, and how much rounding, a value of the answer may hide.
+
+        ``scale`` is that of the noise in what is claimed about the value.
+        """
+        schedule, noises = self.schedule, len(part.mechanism.scales) * at.values
+        normal = isinstance(part.mechanism, GaussianNoise)
+        if isinstance(schedule, PlannedSchedule):
+            relative = scale / (self._rows * max(self._span(part), 1))
+            many = schedule.threshold("gaussian" if normal else "laplace", relative, noises)
+        else:
+            multiplier = gaussian_multiplier if normal else laplace_multiplier
+            many = multiplier(self._failure(at.question), noises)
+        return Fraction(many) * scale, Fraction(1, 2) if normal else Fraction(1)
 
     def ratio_band(self, part: Noised, at: Position, units: int | None) -> Band | Absent:
         """For means: how far top - ratio * bottom may be from 0, in steps."""
@@ -205,9 +229,19 @@ class Population:
 
     def units_at_most(self, scale: float, noise: str, released: int, number: int) -> int:
         """An upper end for the number of units, from a noisy count of all of them that was asked before."""
-        failure = self._failure(number)
+        schedule = self.schedule
+        if isinstance(schedule, PlannedSchedule):
+            failure = schedule.counting / schedule.questions
+        else:
+            failure = self._failure(number)
         z = gaussian_multiplier(failure) if noise == GaussianNoise.name else laplace_multiplier(failure)
         return max(1, math.ceil(released + Fraction(z) * Fraction(scale) + 1))
+
+    @property
+    def _rows(self) -> int:
+        """The public number of units of a plan, or the public guess, in which its noise is measured."""
+        assert self._study.table.rows is not None
+        return self._study.table.rows
 
     def _stability(self, at: Position) -> Fraction:
         assert self.schedule is not None
@@ -224,13 +258,21 @@ class Population:
         return (high - low) * part.reading.sensitivity.rows
 
     def _noises(self, part: Noised, at: Position) -> list[Fraction]:
-        """How much of each coordinate's noise the transcript may hide, all values of the answer at once."""
-        multiplier, rounding = self.noise_multiplier(part, at)
-        return [multiplier * scale + rounding for scale in part.mechanism.scales]
+        """How much of each coordinate's noise the transcript may hide, all values of the answer at once.
+
+        The noise of a mean's count stands in its claim times the mean, which is no more than the largest.
+        """
+        first, *others = part.mechanism.scales
+        most = (others and Fraction(largest_ratio(part.reading.sensitivity))) or Fraction(1)
+        hidden = [sum(self.noise(part, at, scale=first), Fraction(0))]
+        for scale in others:
+            noise, rounding = self.noise(part, at, scale=scale * most)
+            hidden.append(noise / most + rounding)
+        return hidden
 
     def _failure(self, question: int) -> Fraction:
         """The part of the failure probability that this question's noise may use."""
-        assert self.schedule is not None
+        assert isinstance(self.schedule, WidthSchedule)
         known = self.schedule.questions
         return self.schedule.noise_failure * (Fraction(1, known) if known else question_share(question))
 
@@ -250,10 +292,7 @@ class Standing:
 
 
 @lru_cache(maxsize=16)
-def _schedule(validity: Validity, rows: int | None, delta: Fraction) -> WidthSchedule:
-    failure = 1 - validity.confidence
-    if validity.tolerance is not None and validity.questions is not None and rows is not None:
-        cap = Fraction(split_width(rows, validity.questions, failure).mu0)
-        return WidthSchedule.plan(failure, cap, 1, questions=validity.questions, delta=delta)
+def _open_schedule(validity: Validity, delta: Fraction) -> WidthSchedule:
     assert validity.stability is not None
+    failure = 1 - validity.confidence
     return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions, delta=delta)

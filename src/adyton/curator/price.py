@@ -32,9 +32,14 @@ class PriceWords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    by: By
+    by: By | Literal["units"]  # of the ledger, which no asker names
     amount: Fraction
     matching: int | None = None
+
+
+def names_a_price(askings: Sequence[Asking], words: PriceWords) -> bool:
+    beside = any(words.get(by) is not None for by in get_args(By))
+    return beside or any(asking.epsilon is not None for asking in askings)
 
 
 def agreed_price(askings: Sequence[Asking], words: PriceWords, study: Study) -> Price:

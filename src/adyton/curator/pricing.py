@@ -30,7 +30,7 @@ class Pricing:
     @property
     def is_total(self) -> bool:
         """Whether the price names what the whole question may cost, not how wide its values may be."""
-        return self.price.by in ("epsilon", "share")
+        return self.price.by in ("epsilon", "share", "units")
 
     @property
     def units(self) -> int:
@@ -85,7 +85,13 @@ def matching_rows(price: Price, question: Question, study: Study) -> int | None:
 
 
 def units_of(study: Study, price: Price, left: int) -> int:
-    units = int(price.amount * left) if price.by == "share" else study.units_for(price.amount)
+    match price.by:
+        case "units":
+            units = int(price.amount)
+        case "share":
+            units = int(price.amount * left)
+        case _:
+            units = study.units_for(price.amount)
     if units < 1:
         raise InvalidRequest(TOO_SMALL)
     return units

@@ -4,7 +4,17 @@ Every error names the key and the fix, and all that is wrong is said at once.
 """
 
 from adyton.study.columns import FILL_IN
-from adyton.study.facts import PrivateTable, Study, Validity, check_size
+from adyton.study.facts import PrivateTable, Study, check_size
 from adyton.study.reading import parse_study, read_study
+from adyton.study.validity import Validity, planned
 
-__all__ = ["FILL_IN", "PrivateTable", "Study", "Validity", "check_size", "parse_study", "read_study"]
+__all__ = [
+    "FILL_IN",
+    "PrivateTable",
+    "Study",
+    "Validity",
+    "check_size",
+    "parse_study",
+    "planned",
+    "read_study",
+]

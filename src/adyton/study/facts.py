@@ -9,40 +9,15 @@ from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import Literal
 
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, Table, TextColumn
+from adyton.study.validity import Validity, check_tolerance
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
-
-
-@dataclass(frozen=True, slots=True)
-class Validity:
-    """What the population intervals of a study rest on, fixed before the first question.
-
-    Either a cap on what all questions together may spend of stability (mu0), or how many questions there will
-    be and the tolerance for each.  Beyond it a question is refused, or answered without the interval.
-    """
-
-    confidence: Fraction
-    stability: Fraction | None = None
-    questions: int | None = None
-    tolerance: Fraction | None = None
-    beyond: Literal["refuse", "answer"] = "refuse"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
-        if (self.stability is None) == (self.tolerance is None):
-            raise InvalidRequest(
-                "give either validity.stability, or validity.tolerance and validity.questions"
-            )
-        if self.tolerance is not None and self.questions is None:
-            raise InvalidRequest("validity.tolerance needs validity.questions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +49,7 @@ class Study:
         check_further(self)
         if not 0 <= self.keys_delta <= self.limit.delta:
             raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
+        check_tolerance(self)
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
 

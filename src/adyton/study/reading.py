@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import Table
 from adyton.study.columns import columns_of
-from adyton.study.facts import Study, Validity
+from adyton.study.facts import Study
 from adyton.study.notes import Notes, choice, known, text_at, whole
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
-from adyton.validity.unequal import split_width
+from adyton.study.validity import Validity
 
 
 def read_study(path: str | Path) -> Study:
@@ -53,7 +52,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     rows = notes.attempt(lambda: whole(table["rows"], "table.rows") if "rows" in table else None)
     name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
-    validity = notes.attempt(lambda: _validity(raw, rows, notes)) if "validity" in raw else None
+    validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
     person = unit.person if unit is not None else None
     further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
@@ -99,38 +98,17 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 _VALIDITY_KEYS = ("independent", "confidence", "stability", "questions", "tolerance", "beyond")
 
 
-def _validity(raw: dict[str, Any], rows: int | None, notes: Notes) -> Validity | None:
+def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
     section = notes.section(raw, "validity", _VALIDITY_KEYS)
     if section.get("independent") is not True:
         raise InvalidRequest(
             "validity.independent must be true: the units are independent draws from the population; "
             "if they are not, remove the section, and answers will say nothing about a population"
         )
-    confidence = rational(section.get("confidence", Decimal("0.95")), "validity.confidence")
-    if not 0 < confidence < 1:
-        raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
-    questions = whole(section["questions"], "validity.questions") if "questions" in section else None
-    if questions is not None and questions < 1:
-        raise InvalidRequest("validity.questions must be at least 1")
-    beyond = choice(section.get("beyond", "refuse"), "validity.beyond", ("refuse", "answer"))
-    if ("stability" in section) == ("tolerance" in section):
-        raise InvalidRequest("give either validity.stability, or validity.tolerance and validity.questions")
-    if "tolerance" in section:
-        tolerance = positive(section["tolerance"], "validity.tolerance")
-        if questions is None or rows is None:
-            raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
-        _check_tolerance(rows, questions, tolerance, confidence)
-        return Validity(confidence, None, questions, tolerance, beyond)
-    stability = positive(section["stability"], "validity.stability")
-    if stability > 1:
-        raise InvalidRequest("validity.stability above 1 certifies nothing; below 0.1 is useful")
-    return Validity(confidence, stability, questions, None, beyond)
-
-
-def _check_tolerance(rows: int, questions: int, tolerance: Fraction, confidence: Fraction) -> None:
-    best = split_width(rows, questions, 1 - confidence).tolerance
-    if best > tolerance:
-        raise InvalidRequest(
-            f"{rows} rows certify {questions} adaptive questions within {best:.4g}, not within "
-            f"{float(tolerance):g}: ask fewer questions or allow a wider tolerance (see adyton plan)"
-        )
+    return Validity(
+        rational(section.get("confidence", Decimal("0.95")), "validity.confidence"),
+        positive(section["stability"], "validity.stability") if "stability" in section else None,
+        whole(section["questions"], "validity.questions") if "questions" in section else None,
+        positive(section["tolerance"], "validity.tolerance") if "tolerance" in section else None,
+        choice(section.get("beyond", "refuse"), "validity.beyond", ("refuse", "answer")),
+    )

@@ -46,10 +46,51 @@ def _multiplier(tail: Fraction) -> float:
     which is 8e-12 at the u = 37 of the least tail; the margin is more than ten times as much.
     """
     rate = float_down(tail)
-    u = max(0.0, -float(special().ndtri(rate)))
+    u = _best_threshold(rate)
+    return (u + _above(u) / rate) * (1 + 2.0**-50)
+
+
+def _best_threshold(rate: float) -> float:
+    return max(0.0, -float(special().ndtri(rate)))
+
+
+def _above(u: float) -> float:
+    """G(u) for 0 <= u <= 37, with the margin of ``_multiplier``."""
     mills = _ROOT_HALF_PI * float(special().erfcx(u * _ROOT_HALF))
-    above = math.exp(-u * u / 2) / _ROOT_TWO_PI * (1 - u * mills)
-    return (u + above / rate * (1 + 1e-10)) * (1 + 2.0**-50)
+    return math.exp(-u * u / 2) / _ROOT_TWO_PI * (1 - u * mills) * (1 + 1e-10)
+
+
+def gaussian_excess(failure: Fraction) -> Fraction:
+    """E (|N| - u)_+ at the threshold u that is best for this failure, rounded up."""
+    return 2 * Fraction(_above(_best_threshold(float_down(failure / 2))))
+
+
+def gaussian_threshold(excess: Fraction) -> float:
+    """u, rounded up: the mean of (|N| - u)_+ is at most ``excess``, N standard normal.
+
+    The bound is checked at the very u that is returned, and it falls with u.  Theorem: CENTRED-HINGE-PLAN.
+    """
+    if excess < LEAST_FAILURE:
+        raise InvalidRequest("noise so large that its excess must be below 1e-290 cannot be certified")
+    return _threshold(float_down(excess / 2))
+
+
+@lru_cache(maxsize=65536)
+def _threshold(most: float) -> float:
+    low, high = 0.0, 37.0
+    if _above(low) <= most:
+        return low
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _above(middle) <= most else (middle, high)
+    return high
+
+
+def laplace_threshold(excess: Fraction) -> float:
+    """The same for Laplace noise of scale 1: E (|Z| - u)_+ = exp(-u).  Theorem: CENTRED-HINGE-PLAN."""
+    if excess < LEAST_FAILURE:
+        raise InvalidRequest("noise so large that its excess must be below 1e-290 cannot be certified")
+    return max(0.0, math.log(float_up(1 / excess)) * SAFE) if excess < 1 else 0.0
 
 
 def laplace_multiplier(failure: Number, questions: int = 1) -> float:

@@ -1,0 +1,32 @@
+"""The price of a question in a planned study if nobody names one: an equal part of the stability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from adyton.curator.plan import Basket, make_basket
+from adyton.curator.price import Price
+from adyton.query.asking import Asking
+from adyton.study import Study
+
+_ROUNDS = 8
+_NEARLY = 1 - Fraction(1, 10**6)
+
+
+def planned_basket(study: Study, askings: Sequence[Asking], most: int, matching: int | None) -> Basket:
+    """The plans with the least noise whose radius is at most ``most``, up to a millionth.
+
+    What is spent of stability grows with the price, or with its square, so a few proportional steps find it.
+    The study's whole budget is only where they begin: a plan that it cannot pay for is refused by the ledger.
+    """
+    units = study.allowed
+    for _ in range(_ROUNDS):
+        basket = make_basket(study, askings, Price("units", Fraction(units), matching), study.allowed)
+        if most * _NEARLY <= basket.radius <= most:
+            break
+        wanted = Fraction(most, max(basket.radius, 1))
+        if study.filter_name == "pure":
+            wanted = Fraction(float(wanted) ** 0.5)
+        units = max(1, int(units * wanted * (1 - (1 - _NEARLY) / 2)))
+    return basket

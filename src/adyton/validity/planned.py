@@ -1,0 +1,123 @@
+"""A plan of so many questions whose noise may still differ: the joint form, with an equal part for each.
+
+The joint form of the centred hinge theorem uses Markov's inequality once, on the sum of all hinges, so that
+noise and stability share the failure without dividing it.  Nothing in it needs equal noise: it is enough that
+the mean excess of every question's noise over its threshold is at most its part of what was planned, measured
+by how far the rows could move the question.  Less noise then needs a lower threshold, more noise a higher
+one, and the planned noise exactly that of ``joint_width``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, rational
+from adyton.privacy import PureCost
+from adyton.validity.hinge import LARGEST_MU, stability_width
+from adyton.validity.joint import best_scale
+from adyton.validity.noise_part import (
+    gaussian_excess,
+    gaussian_threshold,
+    laplace_multiplier,
+    laplace_threshold,
+)
+from adyton.validity.outward import float_up, probability, square_root_up, whole
+from adyton.validity.peeling import Level
+from adyton.validity.search import least
+
+Noise = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSchedule:
+    """The widths of a study of at most ``questions`` questions.
+
+    Claim:    with probability 1 - failure, |a_j - q_j(P)| <= threshold_j scale_j + stability for all
+              questions at once, q_j with values in [0, 1] and any noise; and all |noise of a count of the
+              units| are within their part of ``counting``, if that is not 0.
+    Assumes:  as ``stability_width``; noise j is independent of the rows and of everything before it, and of
+              a size that earlier answers may choose.
+    Source:   derived here.  Theorem: CENTRED-HINGE-PLAN.
+    """
+
+    level: Level  # the cap, and the stability width with the excess of all noise in it
+    excess: Fraction  # what the mean excess of one question's noise may be, as a share of the range
+    questions: int
+    tolerance: float  # of an answer with the planned noise
+    counting: Fraction  # the failure that is left for noisy counts of the units
+
+    @classmethod
+    def plan(
+        cls,
+        rows: int,
+        questions: int,
+        failure: Number,
+        *,
+        noise: Noise = "gaussian",
+        counting: Number = 0,
+        delta: Number = 0,
+    ) -> PlannedSchedule:
+        """``delta``: as in ``stability_width``.  Noise of about the least width is planned; any is valid."""
+        n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+        for_counts = rational(counting, "the failure of counts")
+        share = probability(failure, "the failure probability") - for_counts
+        scale, each, spent = (_gaussian if noise == "gaussian" else _laplace)(n, k, share)
+        stability = stability_width(square_root_up(spent), share, delta)
+        if math.isinf(stability):
+            return cls(Level(spent, stability), each, k, stability, for_counts)
+        width = Fraction(stability) + k * each / share
+        threshold = (gaussian_threshold if noise == "gaussian" else laplace_threshold)(each / scale)
+        tolerance = float_up(width + Fraction(threshold) * scale)
+        return cls(Level(spent, float_up(width)), each, k, tolerance, for_counts)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        return (self.level,)
+
+    @property
+    def cap(self) -> Fraction:
+        """The most that may be spent, as mu0**2."""
+        return self.level.spent
+
+    def covers(self, spent: Fraction) -> bool:
+        return spent <= self.cap
+
+    def stability(self, spent: Fraction) -> float:
+        """The same for every answer of the plan."""
+        if not 0 <= spent <= self.cap:
+            raise InvalidRequest(
+                f"{float(spent):g} is beyond the {float(self.cap):g} that this study was certified for"
+            )
+        return self.level.width
+
+    def threshold(self, noise: Noise, relative: Fraction, noises: int = 1) -> float:
+        """How many scales to add for one of the ``noises`` of a question.
+
+        ``relative`` is the scale, times the weight of the noise in what is claimed, over how far all rows
+        together could move that.
+        """
+        most = self.excess / noises / relative
+        return gaussian_threshold(most) if noise == "gaussian" else laplace_threshold(most)
+
+
+def _gaussian(rows: int, questions: int, failure: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """The noise with about the least width, what its excess may be for one question, and mu0**2."""
+    scale = Fraction(best_scale(rows, questions, failure))
+    spent = questions / (2 * rows * scale) ** 2
+    return scale, gaussian_excess(failure / questions) * scale, spent
+
+
+def _laplace(rows: int, questions: int, failure: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Laplace noise of scale b is mu-GDP against the phantom with mu about sqrt(pi/2) / (2 rows b)."""
+    factor = laplace_multiplier(failure, questions) * math.sqrt(math.pi * questions / 2) / (2 * rows)
+    middle = min(math.sqrt(factor), LARGEST_MU / 2)
+    mu0 = least(
+        lambda mu: factor / mu + stability_width(mu, failure), middle / 30, min(4 * middle, LARGEST_MU), 26
+    )
+    scale = Fraction(math.sqrt(math.pi * questions / 2) / (2 * rows * mu0))
+    spent = questions * PureCost(1 / (2 * rows * scale)).gdp
+    return scale, scale * failure / questions, spent

@@ -1,0 +1,235 @@
+"""A plan of questions whose noise may differ: the joint form with an equal excess for each."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adyton.curator.plan import make_plan
+from adyton.curator.population import Population
+from adyton.curator.price import price_of
+from adyton.errors import InvalidRequest
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.sql import parse
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.study import Study, Validity
+from adyton.validity import joint_width
+from adyton.validity.noise_part import (
+    gaussian_excess,
+    gaussian_threshold,
+    laplace_multiplier,
+    laplace_threshold,
+)
+from adyton.validity.planned import PlannedSchedule
+
+logs = st.floats(-40, 0)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(100, 10**7), st.integers(1, 10**5), st.floats(0.001, 0.5))
+def test_theorem_CENTRED_HINGE_PLAN_equal_noise_is_the_joint_form(
+    rows: int, questions: int, failure: float
+) -> None:
+    joint = joint_width(rows, questions, failure)
+    plan = PlannedSchedule.plan(rows, questions, failure)
+    assert plan.tolerance == pytest.approx(joint.tolerance, rel=1e-7)
+    assert plan.cap == pytest.approx(Fraction(joint.mu0) ** 2, rel=1e-12)
+    again = plan.threshold("gaussian", Fraction(joint.scale)) * joint.scale + plan.stability(plan.cap)
+    assert again == pytest.approx(plan.tolerance, rel=1e-9)
+
+
+def test_theorem_CENTRED_HINGE_PLAN_the_headline() -> None:
+    """The numbers of the planner's hinge, and one more question is too many."""
+    assert PlannedSchedule.plan(10**5, 7943, "0.05").tolerance <= 0.1
+    assert PlannedSchedule.plan(10**5, 7945, "0.05").tolerance > 0.1
+
+
+@given(logs)
+def test_theorem_CENTRED_HINGE_PLAN_thresholds_keep_the_mean_excess(power: float) -> None:
+    """With fifty digits: never above what is allowed, and a threshold lower by 1e-7 would be."""
+    excess = Fraction(10**power)
+    with mpmath.workdps(50):
+
+        def above(u: float) -> mpmath.mpf:
+            return 2 * mpmath.npdf(u) - u * mpmath.erfc(mpmath.mpf(u) / mpmath.sqrt(2))
+
+        u, most = gaussian_threshold(excess), mpmath.mpf(excess.numerator) / excess.denominator
+        assert above(u) <= most
+        assert u == 0 or above(u - 1e-7) > most
+        v = laplace_threshold(excess)
+        assert mpmath.exp(-mpmath.mpf(v)) <= most
+        assert v == 0 or mpmath.exp(-mpmath.mpf(v - 1e-7)) > most
+
+
+@given(st.floats(-30, -0.1))
+def test_theorem_CENTRED_HINGE_PLAN_the_planned_excess_is_that_of_the_best_threshold(power: float) -> None:
+    failure = Fraction(10**power)
+    with mpmath.workdps(50):
+        u = max(mpmath.mpf(0), mpmath.sqrt(2) * mpmath.erfinv(1 - mpmath.mpf(10**power)))
+        exact = 2 * mpmath.npdf(u) - u * mpmath.erfc(u / mpmath.sqrt(2))
+        assert float(gaussian_excess(failure)) == pytest.approx(float(exact), rel=1e-6)
+
+
+def test_theorem_CENTRED_HINGE_PLAN_laplace_noise() -> None:
+    """At the planned noise the width is b (ln(k / beta) + 1) + t2; the noise is that of a pure guarantee."""
+    plan = PlannedSchedule.plan(10**5, 100, "0.05", noise="laplace")
+    scale = plan.excess * 100 / Fraction(5, 100)
+    noise = laplace_multiplier("0.05", 100) * float(scale)
+    t2 = plan.level.width - float(100 * plan.excess / Fraction(5, 100))
+    assert plan.tolerance == pytest.approx(noise + t2, rel=1e-9)
+    assert float(plan.cap) == pytest.approx(100 * math.pi / 2 / (2e5 * float(scale)) ** 2, rel=1e-6)
+    assert plan.tolerance > PlannedSchedule.plan(10**5, 100, "0.05").tolerance
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(-3, 3), st.integers(1, 1000))
+def test_theorem_CENTRED_HINGE_PLAN_a_question_keeps_to_its_part(power: float, noises: int) -> None:
+    """However large its noise: the excess of all its noises together, in ranges, is what was planned for one."""
+    plan = PlannedSchedule.plan(10**4, 50, "0.1")
+    relative = Fraction(10**power) * plan.excess * 100
+    u = plan.threshold("gaussian", relative, noises)
+    above = math.sqrt(2 / math.pi) * math.exp(-u * u / 2) - u * math.erfc(u / math.sqrt(2))
+    assert noises * float(relative) * above <= float(plan.excess) * (1 + 1e-9)
+    b = plan.threshold("laplace", relative, noises)
+    assert noises * float(relative) * math.exp(-b) <= float(plan.excess) * (1 + 1e-9)
+
+
+def hidden_and_distance(
+    first_noise: float, after_low: float, after_high: float, rows: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Fair bits; the noise of the second answer is chosen by the first.  Density, |E[Z_1|T]|, |E[Z_2|T]|, X_T."""
+    reach = 7 * max(first_noise, after_low, after_high)
+    grid, step = np.linspace(-reach, 1 + reach, 1201, retstep=True)
+    first, second = np.meshgrid(grid, grid, indexing="ij")
+    noise = np.where(first < 0.5, after_low, after_high)
+    density, one_given, row_is_one = np.zeros((3, *first.shape))
+    two_given = np.zeros_like(first)
+    for sample in product((0, 1), repeat=rows):
+        mean = sum(sample) / rows
+        z1, z2 = first - mean, second - mean
+        here = np.exp(-((z1 / first_noise) ** 2 + (z2 / noise) ** 2) / 2) / (first_noise * noise)
+        here *= step**2 / (2 * math.pi * 2**rows)
+        density += here
+        one_given += here * z1
+        two_given += here * z2
+        row_is_one += here * sample[0]
+    some = np.maximum(density, 1e-300)
+    return density, np.abs(one_given / some), np.abs(two_given / some), np.abs(row_is_one / some - 0.5)
+
+
+@pytest.mark.parametrize("failure", [0.5, 0.2, 0.05])
+@pytest.mark.parametrize("rows", [2, 4])
+def test_theorem_CENTRED_HINGE_PLAN_few_rows_and_adaptive_noise(rows: int, failure: float) -> None:
+    """All of it integrated: what both answers hide and how far a row is from the population, at once."""
+    plan = PlannedSchedule.plan(rows, 2, failure)
+    scale = math.sqrt(2 / float(plan.cap)) / (2 * rows)  # the planned noise
+    scales = (1.1 * scale, 0.95 * scale, 6 * scale)
+    spent = [1 / (2 * rows * s) ** 2 for s in scales]
+    assert spent[0] + max(spent[1:]) <= plan.cap
+    density, one, two, distance = hidden_and_distance(*scales, rows)
+    assert density.sum() == pytest.approx(1, abs=1e-3)
+    widths = [plan.threshold("gaussian", Fraction(s)) * s for s in scales]
+    second = np.where(np.linspace(0, 1, 1201)[:, None] < 0.5, widths[1], widths[2])
+    t = plan.stability(plan.cap)
+
+    def failing(factor: float) -> float:
+        wrong = (one + distance > factor * (widths[0] + t)) | (two + distance > factor * (second + t))
+        return float((density * wrong).sum())
+
+    assert failing(1.0) <= failure
+    assert failing(0.2) > failure  # the integral can see failures
+
+
+def test_theorem_CENTRED_HINGE_PLAN_counts_take_their_part_of_the_failure() -> None:
+    whole = PlannedSchedule.plan(10**5, 1000, "0.05")
+    less = PlannedSchedule.plan(10**5, 1000, "0.05", counting="0.0005")
+    assert less.counting == Fraction(5, 10**4)
+    assert less.tolerance == pytest.approx(PlannedSchedule.plan(10**5, 1000, "0.0495").tolerance)
+    assert whole.tolerance < less.tolerance < 1.01 * whole.tolerance
+    leaky = PlannedSchedule.plan(10**5, 1000, "0.05", delta="1e-6")
+    assert leaky.tolerance == pytest.approx(whole.tolerance + 3e-6 / 0.05)
+
+
+def test_a_plan_refuses_what_it_cannot_certify() -> None:
+    plan = PlannedSchedule.plan(10**5, 100, "0.05")
+    assert not plan.covers(plan.cap * 2)
+    with pytest.raises(InvalidRequest, match="beyond"):
+        plan.stability(plan.cap * 2)
+    with pytest.raises(InvalidRequest, match="1e-290"):
+        plan.threshold("gaussian", Fraction(10) ** 300)
+    with pytest.raises(InvalidRequest, match="1e-290"):
+        plan.threshold("laplace", Fraction(10) ** 300)
+    assert PlannedSchedule.plan(1, 10**6, "0.05").tolerance > 1
+
+
+TABLE = Table(
+    "t",
+    (
+        IntegerColumn("age", 0, 100),
+        CategoryColumn("region", ("north", "south", "east")),
+        BooleanColumn("smoker"),
+    ),
+    5000,
+)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t",
+        "SELECT SUM(age) FROM t WHERE smoker",
+        "SELECT AVG(age) FROM t",
+        "SELECT region, COUNT(*), AVG(age), SUM(age) FROM t GROUP BY region",
+        "SELECT VARIANCE(age), PROPORTION(smoker) FROM t",
+        "SELECT MEDIAN(age) FROM t",
+    ],
+)
+def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
+    sql: str, neighbours: Neighbours, filter_name: str
+) -> None:
+    """Added up again from the widths that the curator shows: every noise, in its weight, over its own range."""
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    study = Study(
+        TABLE,
+        PrivacyUnit(neighbours),
+        Guarantee(Fraction(1), delta),
+        filter_name,
+        validity=Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3)),
+    )
+    population, plan = (
+        Population(study),
+        make_plan(study, parse(sql, TABLE), price_of(epsilon="0.01"), study.allowed),
+    )
+    schedule = population.schedule
+    assert isinstance(schedule, PlannedSchedule)
+    cells = plan.question.cells
+    at = population.position(1, 0, plan.values(cells))
+    total = 0.0
+    for part in plan.noised:
+        boxes = part.reading.sensitivity.boxes
+        low, high = boxes[0]
+        length = 5000 * (high - low if len(boxes) == 2 else max(high, 0) - min(low, 0))
+        weights = [1.0] if len(boxes) == 1 else [1.0, boxes[0][1] / boxes[1][0]]
+        rounding = 0.5 if filter_name == "gdp" else 1.0
+        for hidden, scale, weight in zip(
+            population._noises(part, at), part.mechanism.scales, weights, strict=True
+        ):
+            u = float((hidden - Fraction(rounding)) / scale)
+            above = (
+                math.exp(-u)
+                if filter_name == "pure"
+                else math.sqrt(2 / math.pi) * math.exp(-u * u / 2) - u * math.erfc(u / math.sqrt(2))
+            )
+            total += cells * part.times * weight * float(scale) * above / length
+    assert 0.99 * float(schedule.excess) < total <= float(schedule.excess) * (1 + 1e-6)
+    drift = population.drift(plan.noised[0], at, 4000)
+    assert drift == population.drift(plan.noised[0], at, 5000) < population.drift(plan.noised[0], at, 6000)
