@@ -91,6 +91,10 @@ def test_theorem_STABILITY_DISTANCES_are_attained_by_randomized_response() -> No
         tv_from_kl(-1)
 
 
+def test_law_an_entropy_is_never_below_0_by_rounding() -> None:
+    assert relative_entropy([0.5, 0.4999999999999999], [0.5, 0.5]) == 0
+
+
 @settings(max_examples=100)
 @given(laws(), st.lists(laws(), min_size=5, max_size=5))
 def test_theorem_STABILITY_COMPOSITION_adaptive(

@@ -21,6 +21,7 @@ from adyton.validity.outward import probability, whole
 from adyton.validity.search import least
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+_STEPS = 18  # golden sections: a thousandth of the noise, and its chance is flat there
 _SHARES = 1 - np.geomspace(0.002, 0.5, 48)  # of the questions that are spent on the vote
 
 
@@ -43,23 +44,26 @@ def success(rows: int, questions: int, scale: float, tolerance: float) -> float:
     return float(np.max((-np.expm1(copies * np.log1p(-np.minimum(above, 1 - 1e-16)))) @ weights))
 
 
-def attack_limit(rows: int, tolerance: Number, failure: Number) -> int:
+def attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
     """The number of questions with which the attack beats every noise level: it succeeds more often than
-    ``failure``, whatever sigma is.
+    ``failure``, whatever sigma is.  None if 10**15 questions do not do it.
     """
     n, within = whole(rows, "the number of rows"), float(positive(tolerance, "the tolerance"))
     share = float(probability(failure, "the failure probability"))
 
     def breaks(k: int) -> bool:
         middle = math.sqrt(math.sqrt(k) / n)  # near the best noise, up to a logarithm
-        scale = least(lambda s: success(n, k, s, within), middle / 30, middle * 10, 30)
+        scale = least(lambda s: success(n, k, s, within), middle / 30, middle * 10, _STEPS)
         return success(n, k, scale, within) > share
 
-    safe, broken = 1.0, 4.0
+    broken = min(max(2.0, 0.1 * (n * within * within) ** 2), float(MOST))  # it is about there
     while not breaks(int(broken)):
-        safe, broken = broken, 4 * broken
-        if broken > MOST:
-            return MOST
+        if broken == MOST:
+            return None
+        broken = min(2 * broken, float(MOST))
+    safe = broken / 2
+    while safe >= 2 and breaks(int(safe)):
+        safe, broken = safe / 2, safe
     while broken / safe > 1.0005 and broken - safe > 1:
         between = math.sqrt(safe * broken)
         safe, broken = (safe, between) if breaks(int(between)) else (between, broken)

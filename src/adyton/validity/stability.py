@@ -24,7 +24,8 @@ def relative_entropy(p: Law, q: Law) -> float:
     """KL(p || q) in nats; infinite where q is 0 and p is not."""
     if any(a > 0 and b == 0 for a, b in _pairs(p, q)):
         return math.inf
-    return math.fsum(a * math.log(a / b) for a, b in _pairs(p, q) if a > 0)
+    entropy = math.fsum(a * math.log(a / b) for a, b in _pairs(p, q) if a > 0)
+    return max(0.0, entropy)  # laws in floats may sum to a hair less than 1
 
 
 def multiplicative_distance(p: Law, q: Law) -> float:
