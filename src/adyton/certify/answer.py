@@ -1,0 +1,145 @@
+"""What the curator releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from adyton.certify.values import Absent, Amount, Certificate, Interval, KeysFound, Promise, Proof, Row, Value
+from adyton.errors import InvalidRequest
+from adyton.show import Sheet, Shown, number
+
+_AT_ONCE = "for all answers of the study at once"
+_LEFT_OUT = (
+    "{} more rows were answered and left out by HAVING or LIMIT; noise intervals are for each value alone,"
+    " not for values that were chosen because they are large or small."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Shown):
+    """What the curator releases.  It prints, shows itself in a notebook, and exports."""
+
+    question: str
+    rows: tuple[Row, ...]
+    cost: Amount
+    spent: Promise
+    limit: Promise
+    receipt: Proof
+    certificate: Certificate
+    repeated: bool = False
+    keys_found: KeysFound | None = None
+    left_out: int = 0
+    together: int = 1
+
+    @property
+    def value(self) -> float:
+        """The value of an answer that has only one."""
+        values = [v for row in self.rows for v in row.values.values()]
+        if len(values) != 1:
+            raise InvalidRequest(
+                f"this answer has {len(values)} values; see .rows, .to_pandas() or .to_json()"
+            )
+        return values[0].value
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat record a row: keys, values and the ends of the intervals."""
+        return [_record(row) for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        return _optional("pandas").DataFrame(self.records())
+
+    def to_arrow(self) -> Any:
+        return _optional("pyarrow").Table.from_pylist(self.records())
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object, as plain Python values."""
+        return {
+            "question": self.question,
+            "repeated": self.repeated,
+            "answer": [
+                {"keys": row.keys, "values": {name: v.to_json() for name, v in row.values.items()}}
+                for row in self.rows
+            ],
+            "cost": self.cost.to_json(),
+            "spent": self.spent.to_json(),
+            "limit": self.limit.to_json(),
+            "receipt": self.receipt.to_json(),
+            "certificate": self.certificate.to_json(),
+            **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
+            **({"left_out": self.left_out} if self.left_out else {}),
+            **({"together": self.together} if self.together > 1 else {}),
+        }
+
+    def sheet(self) -> Sheet:
+        keys = tuple(self.rows[0].keys) if self.rows else ()
+        absent = {v.population_interval.reason for v in _absent_values(self.rows)}
+        levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}
+        at_once = " and ".join(f"{100 * level:g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
+        reasons = "; ".join(sorted(absent))
+        said = " Where there is none: ".join(filter(None, (at_once + "." if levels else "", reasons)))
+        free = ", asked before: free of charge" if self.repeated else ""
+        batch = f" for {self.together} questions together" if self.together > 1 else ""
+        notes = (
+            *([str(self.keys_found)] if self.keys_found else []),
+            *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
+            *(
+                [f"Noise interval: 95 %, for these rows. Population interval: {said.rstrip('.')}."]
+                if said
+                else []
+            ),
+            f"Cost {self.cost}{batch}{free}. Spent so far: {self.spent.of(self.limit)}.",
+            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
+            f"Theorems: {', '.join(self.certificate.theorems)}.",
+        )
+        cells = [
+            [str(row.keys[k]) for k in keys] + _cells(name, v)
+            for row in self.rows
+            for name, v in row.values.items()
+        ]
+        headers = (*keys, "value of", "answer", "noise interval", "population interval")
+        return Sheet(self.question, headers, tuple(map(tuple, cells)), notes, left_aligned=len(keys) + 1)
+
+
+def _record(row: Row) -> dict[str, Any]:
+    record: dict[str, Any] = dict(row.keys)
+    for name, v in row.values.items():
+        record[name] = v.value
+        record[f"{name}_noise_low"], record[f"{name}_noise_high"] = (
+            v.noise_interval.low,
+            v.noise_interval.high,
+        )
+        if isinstance(v.population_interval, Interval):
+            record[f"{name}_population_low"] = v.population_interval.low
+            record[f"{name}_population_high"] = v.population_interval.high
+    return record
+
+
+def _population_intervals(rows: tuple[Row, ...]) -> list[Interval | Absent]:
+    return [v.population_interval for row in rows for v in row.values.values()]
+
+
+def _absent_values(rows: tuple[Row, ...]) -> list[Any]:
+    return [v for row in rows for v in row.values.values() if isinstance(v.population_interval, Absent)]
+
+
+def _cells(name: str, v: Value) -> list[str]:
+    noise = v.noise_interval
+    half = (noise.high - noise.low) / 2
+    population = v.population_interval
+    return [
+        name,
+        number(v.value, half),
+        f"{number(noise.low, half)} .. {number(noise.high, half)}",
+        f"{number(population.low, half)} .. {number(population.high, half)}"
+        if isinstance(population, Interval)
+        else "-",
+    ]
+
+
+def _optional(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise InvalidRequest(f"this export needs {module}: pip install {module}") from None

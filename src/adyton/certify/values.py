@@ -1,0 +1,151 @@
+"""The pieces of an answer: values with their intervals, amounts, promises, proofs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.exact import UNITS_PER_ONE, decimal_text
+
+Key = str | int | bool | float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    level: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, object]:
+        return {"level": self.level, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """No interval, and why."""
+
+    reason: str
+
+    def to_json(self) -> dict[str, object]:
+        return {"absent": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How wide the noise interval of a value will be; for a mean, if ``if_rows`` rows contribute to it."""
+
+    level: float
+    half_width: float | None
+    if_rows: int | None = None
+
+    def to_json(self) -> dict[str, object]:
+        return {"level": self.level, "half_width": self.half_width, "if_rows": self.if_rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    value: float
+    noise_interval: Interval
+    population_interval: Interval | Absent
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "value": self.value,
+            "noise_interval": self.noise_interval.to_json(),
+            "population_interval": self.population_interval.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    keys: dict[str, Key]
+    values: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A price, a cost or a total, in the study's currency."""
+
+    currency: str
+    units: int
+
+    def to_json(self) -> dict[str, str]:
+        return {"currency": self.currency, "amount": decimal_text(self.units)}
+
+    def __str__(self) -> str:
+        """Six digits, for people; programs read ``to_json``."""
+        return f"{self.units / UNITS_PER_ONE:.6g} {self.currency}"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """(epsilon, delta): what has been promised so far, or at most."""
+
+    epsilon: float
+    delta: float
+
+    def to_json(self) -> dict[str, float]:
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def of(self, limit: Promise) -> str:
+        return f"epsilon {self.epsilon:.6g} of {limit.epsilon:g}, at delta {self.delta:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """By which theorems, and what must be true of the world."""
+
+    theorems: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    def to_json(self) -> dict[str, list[str]]:
+        return {"theorems": list(self.theorems), "assumptions": list(self.assumptions)}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The link of the ledger's chain that paid for an answer."""
+
+    number: int
+    digest: str
+    previous: str
+
+    def to_json(self) -> dict[str, object]:
+        return {"number": self.number, "digest": self.digest, "previous": self.previous}
+
+
+@dataclass(frozen=True, slots=True)
+class KeysFound:
+    """For groups that nobody declared: how many keys are shown, and about how many are not."""
+
+    shown: int
+    suppressed: float
+    interval: Interval
+    threshold: int
+    surely_shown: int
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "shown": self.shown,
+            "suppressed": self.suppressed,
+            "noise_interval": self.interval.to_json(),
+            "threshold": self.threshold,
+            "surely_shown_from": self.surely_shown,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.shown} keys are shown; about {self.suppressed:.0f} ({self.interval.low:.0f} .. "
+            f"{self.interval.high:.0f}) were too rare. A key of {self.surely_shown} units is shown with "
+            f"{100 * self.interval.level:g} %."
+        )
+
+
+def promise(epsilon: float, delta: Fraction) -> Promise:
+    return Promise(epsilon, float(delta))
+
+
+def json_text(value: object) -> str:
+    """JSON as every program reads it: no NaN, no infinity."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
