@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Iterable
 from fractions import Fraction
@@ -76,6 +77,19 @@ def test_theorem_GUESS_AND_CHECK_good_guesses_are_cheap_and_bad_ones_end_it() ->
         answered += 1
         assert abs(reply.value - Fraction(1, 2)) <= made.tolerance
     assert 3 <= answered <= 30
+    assert made.left(state) == 0
+
+
+def test_theorem_GUESS_AND_CHECK_goes_on_after_thousands_of_wrong_guesses() -> None:
+    """Until the items promise no more, and not until a number of more than 4,300 decimals has to be kept."""
+    made = machine(10**6)
+    state, none_right = made.start(BITS), np.zeros(1, dtype=np.uint16)
+    while made.refusal(state) is None:
+        reply, after = made.step(state, none_right, Fraction(1), BITS)
+        assert reply.value is not None
+        assert abs(reply.value) <= made.tolerance
+        state = json.loads(json.dumps(after))  # as the ledger keeps it
+    assert int(state["answers"], 0) > 10**4300
     assert made.left(state) == 0
 
 

@@ -59,12 +59,12 @@ class GuessAndCheck:
         if abs(exact - guess) <= self.tolerance - self._stray(state):
             return Reply("confirmed", guess, half), after
         cell = min(math.floor(exact * cells), cells - 1)
-        after |= {"failed": state["failed"] + 1, "answers": str(int(state["answers"]) * cells)}
+        after |= {"failed": state["failed"] + 1, "answers": hex(_answers(state) * cells)}
         return Reply("answered", Fraction(2 * cell + 1, 2 * cells), half), after
 
     def _stray(self, state: State) -> Fraction:
         share = question_failure(
-            self.frame.failure, int(state["asked"]), int(state["failed"]), int(state["answers"])
+            self.frame.failure, int(state["asked"]), int(state["failed"]), _answers(state)
         )
         return Fraction(hoeffding_width(self.frame.items, share)) + self.frame.rounding
 
@@ -78,6 +78,11 @@ class GuessAndCheck:
 
     def settings(self) -> dict[str, str | int]:
         return {}
+
+
+def _answers(state: State) -> int:
+    """Written with base 16: Python refuses to write, or to read, long decimals."""
+    return int(state["answers"], 0)
 
 
 def question_failure(failure: Fraction, asked: int, failed: int, answers: int) -> Fraction:
