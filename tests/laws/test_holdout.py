@@ -221,6 +221,35 @@ def test_a_metric_without_a_theorem_is_refused_by_name(name: object) -> None:
         metric_named(name)
 
 
+@pytest.mark.parametrize(
+    "name", ["balanced_accuracy", "f1_macro", "neg_log_loss", "rmse", "pr_auc", "median_absolute_error", "R2"]
+)
+def test_a_metric_that_is_no_average_is_not_taken_for_one(name: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"^{name} .* no theorem here certifies it"):
+        metric_named(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [("neg_mean_squared_error", "squared_error"), ("mae", "absolute_error"), ("neg_brier_score", "brier")],
+)
+def test_a_metric_under_another_name_is_named(name: str, ours: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"{name}.*did you mean '{ours}'"):
+        metric_named(name)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [("1e16", "10000000000000000.5"), ("1e16", "10000000000000003"), (10**9, "1000000000.0001")],
+)
+def test_bounds_that_floats_cannot_tell_apart_are_refused(low: Any, high: str, tmp_path: Path) -> None:
+    """An error would be a share of a range that is not the one that was written, or of nothing at all."""
+    with pytest.raises(InvalidRequest, match="too near"):
+        Holdout.create(
+            tmp_path / "h.toml", labels=np.ones(9), metric="absolute_error", scores=1, low=low, high=high
+        )
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_is_the_mean_of_its_items(name: str, tmp_path: Path, dice: np.random.Generator) -> None:
     """Seeded noise; an error of more than the half-width would be a 1 in 10,000 event and is not there."""

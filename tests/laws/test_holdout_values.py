@@ -66,6 +66,7 @@ def test_texts_are_known_again_in_any_type_that_holds_them() -> None:
         np.array(texts),
         np.array(texts, dtype=object),
         np.array(texts, dtype="U99"),
+        list(np.array(texts)),
     ]
     kinds += [np.array(texts, dtype=np.dtypes.StringDType())]
     metric = metric_named("accuracy")
@@ -89,6 +90,15 @@ def test_what_is_no_list_of_values_is_refused(given: object, says: str) -> None:
         check_predictions(metric_named("scores"), "none", 3, given)
 
 
+@pytest.mark.parametrize(
+    "given", [["cat", float("nan"), "dog"], ["cat", None, "dog"], ("cat", 1, "dog"), ["1", True, "2"]]
+)
+def test_a_list_of_texts_holds_nothing_else(given: object) -> None:
+    """numpy would make the text "nan" of what is missing."""
+    with pytest.raises(InvalidRequest, match="all numbers or all texts"):
+        check_predictions(metric_named("accuracy"), "text", 3, given)
+
+
 @pytest.mark.parametrize("place", [0, LONG - 1])
 @pytest.mark.parametrize(
     ("kind", "wrong"),
@@ -108,7 +118,8 @@ def test_one_value_outside_of_the_unit_interval_is_refused(kind: str, wrong: flo
 def test_predictions_are_known_again_in_any_type_that_holds_them(largest: int) -> None:
     values = np.array([-largest, 0, largest, 1])
     other = values + np.array([0, 1, 0, 0])
-    kinds = [np.int64, np.float64, *([np.int32] if largest < 2**31 else [])]
+    kinds = [np.int64, np.float64, object, *([np.int32] if largest < 2**31 else [])]
+    kinds += [np.float16] if largest <= 128 else []
     metric = metric_named("accuracy")
     known = {check_predictions(metric, "whole", 4, values.astype(kind)).digest for kind in kinds}
     assert len(known) == 1

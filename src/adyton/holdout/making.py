@@ -21,6 +21,8 @@ from adyton.ledger import Header, SqliteLedger
 from adyton.validity.outward import probability, whole
 
 _LONGEST_NAME = 80
+_MOST_ITEMS = 10**12
+_SAME = Fraction(1, 10**9)  # the range in floats, which errors are a share of, and the range as written
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,17 @@ def _given(metric: Metric, labels: object, items: int | None) -> tuple[Array | N
     if metric.labels == ("none",):
         if labels is not None or items is None:
             raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are instead")
-        return None, "none", whole(items, "the number of items")
+        return None, "none", _countable(whole(items, "the number of items"))
     if labels is None or items is not None:
         raise InvalidRequest(f"{metric.name!r} needs labels, which also say how many items there are")
     array, kind = labels_from(metric, labels)
     return array, kind, int(array.size)
+
+
+def _countable(items: int) -> int:
+    if items > _MOST_ITEMS:
+        raise InvalidRequest(f"at most {_MOST_ITEMS:,} items")
+    return items
 
 
 def _units(
@@ -155,6 +163,8 @@ def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fr
     bottom, top = rational(low, "low"), rational(high, "high")
     if bottom >= top:
         raise InvalidRequest("low must be below high")
+    if abs(Fraction(float(top)) - Fraction(float(bottom)) - (top - bottom)) > _SAME * (top - bottom):
+        raise InvalidRequest("low and high are too near to each other for floats of their size")
     return bottom, top
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
+from adyton.holdout.other_metrics import other_name_of, reason_against
 from adyton.holdout.pairs import HALVES, pair_values
 
 Array = npt.NDArray[Any]
@@ -36,17 +37,10 @@ _BITS_OF_ONE = {
     for real, bits in ((np.float64, np.uint64), (np.float32, np.uint32))
 }
 _NARROW = (np.int8, np.int16, np.int32)
+_CLOSE = 0.75  # less would take balanced_accuracy for a slip of the pen
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 _SUMMED = 1 << 16  # times 2**15 is below 2**32
 _LARGEST_WHOLE = 2.0**53
-_REFUSED = {
-    "f1": "f1 is not an average over items",
-    "roc_auc": "roc_auc is not an average over items (auc is one over pairs of them)",
-    "precision": "precision is not an average over a fixed number of items",
-    "recall": "recall is not an average over a fixed number of items",
-    "log_loss": "log_loss has no bound for one item",
-    "r2": "r2 is not an average over items",
-    "mcc": "mcc is not an average over items",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +95,9 @@ def metric_named(name: object) -> Metric:
     if isinstance(name, str) and name in METRICS:
         return METRICS[name]
     known = f"known: {', '.join(METRICS)}"
-    if isinstance(name, str) and name in _REFUSED:
-        raise InvalidRequest(f"{_REFUSED[name]}, and no theorem here certifies it; {known}")
-    close = get_close_matches(str(name), METRICS, n=1)
+    if isinstance(name, str) and (why := reason_against(name)) is not None:
+        raise InvalidRequest(f"{name} {why}, and no theorem here certifies it; {known}")
+    close = get_close_matches(other_name_of(str(name)), METRICS, n=1, cutoff=_CLOSE)
     raise InvalidRequest(f"no metric {name!r}; {f'did you mean {close[0]!r}?' if close else known}")
 
 
@@ -179,6 +173,8 @@ def one_list(values: object, what: str) -> Array:
     if array.ndim != 1 or array.size == 0:
         found = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
         raise InvalidRequest(f"{what} must be one list of values, one for each item, not {found}")
+    if array.dtype.kind == "U" and isinstance(values, list | tuple):  # numpy makes texts of whatever is in it
+        array = np.array(values, dtype=object)
     if array.dtype.kind == "T":  # numpy's texts of any length
         array = array.astype(object)
     return _of_objects(array, what) if array.dtype.kind == "O" else array
@@ -187,7 +183,7 @@ def one_list(values: object, what: str) -> Array:
 def _of_objects(array: Array, what: str) -> Array:
     """Lists of Python texts or numbers, as data frames keep them; nothing is guessed from mixtures."""
     kinds = {type(value) for value in array}
-    if kinds == {str} or (kinds and all(kind in (bool, int, float) for kind in kinds)):
+    if any(all(issubclass(kind, one) for kind in kinds) for one in (str, _NUMBERS)):
         try:
             return np.array(array.tolist())
         except OverflowError:
@@ -211,7 +207,8 @@ def _whole(array: Array, what: str) -> Array:
         raise InvalidRequest(f"{what} must be whole numbers, as classes are, and none may be missing")
     if array.dtype.kind == "f" and not (np.rint(array) == array).all():
         raise InvalidRequest(f"{what} must be whole numbers, as classes are, not shares or scores")
-    if array.dtype.kind == "f" and not (abs(array) < _LARGEST_WHOLE).all():
+    longer = array.dtype.kind == "f" and array.itemsize > 2  # half a word holds no such numbers
+    if longer and not (abs(array) < _LARGEST_WHOLE).all():
         raise InvalidRequest(f"{what} must be whole numbers below 2**53, or not be floats")
     if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
         raise InvalidRequest(f"{what} must be whole numbers of at most 63 bits")
