@@ -34,6 +34,12 @@ def parquet(name: str, query: str) -> None:
     duckdb.sql(query).write_parquet(name)
 
 
+def npy_head(size: int) -> bytes:
+    """The beginning of a file that promises so many numbers, and a few of them."""
+    text = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({size},), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(64)
+
+
 # What is read ----------------------------------------------------------------------------------------------
 
 
@@ -48,6 +54,7 @@ def parquet(name: str, query: str) -> None:
         ("pandas.csv", "0\n1\n2\n", None, [1, 2]),
         ("pandas.csv", "0,1\n1,5\n2,6\n", "1", [5, 6]),
         ("texts.csv", "p\ncat\ndog\n", None, ["cat", "dog"]),
+        ("underscores.csv", "p\n1_0\n2_0\n", None, ["1_0", "2_0"]),
         ("empty-texts.csv", 'p,q\ncat,1\n"",1\n', "p", ["cat", ""]),
         ("long.csv", "p\n\n1\n\n0\n", None, [1, 0]),
         ("a.jsonl", "1\n\n0\n", None, [1, 0]),
@@ -75,6 +82,16 @@ def test_parquet_is_read(query: str, values: list[object]) -> None:
     assert read_values("a.parquet").tolist() == values
 
 
+@pytest.mark.parametrize("name", ["a*.parquet", "a[1].parquet", "a?.parquet", "run=3/a.parquet"])
+def test_a_parquet_file_is_read_by_its_very_name(name: str) -> None:
+    """Others whose names would match are not read, and the name of a folder is no column."""
+    Path("run=3").mkdir()
+    parquet("a1.parquet", "SELECT i + 7 AS p FROM range(3) t(i)")
+    parquet("given.parquet", "SELECT i AS p FROM range(3) t(i)")
+    Path("given.parquet").rename(name)
+    assert read_values(name).tolist() == [0, 1, 2]
+
+
 # What is refused -------------------------------------------------------------------------------------------
 
 
@@ -94,6 +111,8 @@ def test_parquet_is_read(query: str, values: list[object]) -> None:
         ("latin.jsonl", b'"caf\xe9"\n', "not text in UTF-8"),
         ("broken.jsonl", f"1\n{{{CANARY}\n", "line 2 is not JSON"),
         ("deep.jsonl", "1\n" + "[" * 200_000 + "\n", "line 2 is not JSON"),
+        ("vast.npy", npy_head(10**15), "cannot be read as .npy"),
+        ("endless.npy", npy_head(10**30), "cannot be read as .npy"),
         ("junk.npy", CANARY, "cannot be read as .npy"),
         ("junk.parquet", CANARY, "cannot be read as .parquet"),
         ("values.txt", "1\n", "values are read from .npy, .csv, .parquet, .jsonl"),
@@ -113,6 +132,9 @@ def test_a_missing_value_is_found_by_its_place() -> None:
     Path("short.csv").write_text("id,p\n1,7\n2,7\n3\n")
     with pytest.raises(InvalidRequest, match="a value is missing in line 4"):
         read_values("short.csv", "p")
+    Path("twice.csv").write_text("p,p\n1,0\n")
+    with pytest.raises(InvalidRequest, match="several columns that are called 'p'"):
+        read_values("twice.csv", "p")
     parquet("hole.parquet", "SELECT CASE WHEN i <> 4 THEN i END AS p FROM range(9) t(i)")
     with pytest.raises(InvalidRequest, match="a value is missing in row 5"):
         read_values("hole.parquet")

@@ -6,6 +6,7 @@ Whoever is refused brought the file, so a message may name its lines and columns
 from __future__ import annotations
 
 import csv
+import glob
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from adyton.errors import InvalidRequest
 from adyton.holdout.metrics import Array
 
 _OTHER_SEPARATORS = ";\t|"
+_THIS_FILE = "read_parquet(?, hive_partitioning = false)"  # what its folders are called is no column of it
 
 
 def read_values(path: str | Path, column: str | None = None) -> Array:
@@ -39,7 +41,7 @@ def read_values(path: str | Path, column: str | None = None) -> Array:
         found = readers[kind](path, column)
     except UnicodeDecodeError:
         raise InvalidRequest(f"{path.name} is not text in UTF-8") from None
-    except (OSError, ValueError, EOFError, csv.Error, RecursionError):
+    except (OSError, ValueError, EOFError, csv.Error, RecursionError, MemoryError, OverflowError):
         raise InvalidRequest(f"{path.name} cannot be read as {kind}") from None
     if found.size == 0:
         raise InvalidRequest(f"{path.name} has no values")
@@ -115,10 +117,12 @@ def _parquet(path: Path, column: str | None) -> Array:
 
     source = duckdb.connect(":memory:")
     try:
-        described = source.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
+        described = source.execute(
+            f"DESCRIBE SELECT * FROM {_THIS_FILE}", [glob.escape(str(path))]
+        ).fetchall()
         name = _column(path, [name for name, *_ in described], column)
         quoted = name.replace('"', '""')
-        asked = source.execute(f'SELECT "{quoted}" AS value FROM read_parquet(?)', [str(path)])
+        asked = source.execute(f'SELECT "{quoted}" AS value FROM {_THIS_FILE}', [glob.escape(str(path))])
         found: Any = asked.fetchnumpy()["value"]
     except duckdb.Error:
         raise ValueError from None
@@ -140,12 +144,14 @@ def _column(path: Path, names: list[str], wanted: str | None) -> str:
         raise InvalidRequest(f"{path.name} has several columns, name one of them: {listed}")
     if wanted not in names:
         raise InvalidRequest(f"{path.name} has no column {wanted!r}, only: {listed}")
+    if names.count(wanted) > 1:
+        raise InvalidRequest(f"{path.name} has several columns that are called {wanted!r}")
     return wanted
 
 
 def _typed(cells: list[str]) -> Array:
-    """Numbers if all of them are, texts otherwise."""
-    for kind in (int, float):
+    """Numbers if all of them are, texts otherwise; 1_0 is a number for Python alone."""
+    for kind in () if any("_" in cell for cell in cells) else (int, float):
         try:
             return np.array([kind(cell) for cell in cells])
         except (ValueError, OverflowError):
