@@ -44,7 +44,9 @@ class SparkDialect:
         return f"CAST('{value!r}' AS DOUBLE)"
 
     def matches(self, text: str, pattern: str) -> str:
-        return f"({text} RLIKE {self.text(pattern)})"
+        # Java's $ also matches before a line end that comes last.
+        whole = pattern.removesuffix("$") + r"\z" if pattern.endswith("$") else pattern
+        return f"({text} RLIKE {self.text(whole)})"
 
     def number(self, source: str, kind: Kind) -> str:
         return f"TRY_CAST({source} AS DOUBLE)"
