@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import multiprocessing
 import pickle
@@ -200,6 +201,38 @@ def test_what_was_changed_is_refused(tmp_path: Path, labels: np.ndarray, part: s
             (tmp_path / "h.ledger").unlink()
     with pytest.raises(InvalidRequest):
         Holdout.open(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        ("scale = ", "scale = 1.5 #"),
+        ("scale = ", "scale = [] #"),
+        ("scores = ", "scores = true #"),
+        ("[gaussian]", "[other]"),
+        ("[holdout]", "a = " + "[" * 5000),
+        ("[holdout]", 'gaussian = "scores"\n[holdout]'),
+    ],
+)
+def test_a_file_that_is_none_is_refused(tmp_path: Path, labels: np.ndarray, line: str, other: str) -> None:
+    path = tmp_path / "h.toml"
+    Holdout.create(path, labels=labels, tolerance="0.05").close()
+    text = path.read_text().replace(line, other)
+    path.write_text(text if "gaussian = " not in other else text.partition("[gaussian]")[0])
+    with pytest.raises(InvalidRequest, match=r"h\.toml|section"):
+        Holdout.open(path)
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    tmp_path: Path, labels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr("adyton.holdout.facts.os.fsync", full)
+    with pytest.raises(InvalidRequest, match="cannot be written"):
+        Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.05")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_changed_receipt_is_noticed(tmp_path: Path, labels: np.ndarray) -> None:

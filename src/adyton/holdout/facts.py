@@ -98,7 +98,7 @@ def read_facts(path: Path) -> Facts:
         raise InvalidRequest(f"there is no holdout {path.name!r}; make one with create") from None
     except (OSError, UnicodeDecodeError):
         raise InvalidRequest(f"the holdout {path.name!r} cannot be read") from None
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, RecursionError):
         raise InvalidRequest(f"{path.name} is not the file of a holdout") from None
 
 
@@ -118,12 +118,18 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
         confidence=rational(table["confidence"], "confidence"),
         tolerance=rational(table["tolerance"], "tolerance") if "tolerance" in table else None,
         method=method,
-        settings=dict(raw[method]),
+        settings=_settings(raw[method]),
         units=units,
         weights=weights,
         stray=rational(table.get("stray", 0), "stray"),
         groups=groups,
     )
+
+
+def _settings(section: object) -> dict[str, str | int]:
+    if not isinstance(section, dict) or any(type(value) not in (str, int) for value in section.values()):
+        raise KeyError
+    return section
 
 
 def write_new(path: Path, data: bytes, mode: int) -> None:
@@ -134,10 +140,14 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
         raise InvalidRequest(f"{path.name} exists already; a holdout is never overwritten") from None
     except OSError:
         raise InvalidRequest(f"{path.name} cannot be written") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise InvalidRequest(f"{path.name} cannot be written") from None
 
 
 def labels_path(path: Path) -> Path:
