@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.validity.search import largest, largest_near
+from adyton.validity.search import largest, largest_near, largest_within, smallest
 
 
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(0, 5000))
@@ -29,3 +32,51 @@ def test_law_a_good_guess_saves_calls() -> None:
     found = largest_near(lambda number: tried.append(number) is None and number <= 9000, 9100, 10**6)
     assert 8960 <= found <= 9000
     assert len(tried) < 9
+
+
+@given(st.integers(0, 3000), st.integers(1, 2000))
+def test_law_the_last_and_the_first_that_hold_up_to_the_very_end(edge: int, most: int) -> None:
+    def at_most_edge(number: int) -> bool:
+        assert 1 <= number <= most
+        return number <= edge
+
+    def above_edge(number: int) -> bool:
+        return not at_most_edge(number)
+
+    assert largest(at_most_edge, most) == min(edge, most)
+    assert smallest(above_edge, most) == (edge + 1 if edge < most else None)
+
+
+@given(
+    st.floats(0.1, 1),
+    st.floats(0.001, 3),
+    st.fractions(0, 2, max_denominator=1000),
+    st.integers(1, 10**9),
+    st.integers(1, 10**9),
+)
+def test_law_the_last_within_a_limit_is_found_whatever_grows(
+    power: float, first: float, limit: Fraction, most: int, end: int
+) -> None:
+    """Powers, as widths nearly are; in steps, as for sample splitting; without any width from some number on."""
+
+    def smooth(k: int) -> float:
+        return first * k**power if k <= end else math.inf
+
+    def steps(k: int) -> float:
+        return smooth(k // 7 * 7 + 1)
+
+    for width in (smooth, steps):
+        exact = largest(lambda k, of=width: of(k) <= limit, most)  # type: ignore[misc]
+        assert largest_within(width, limit, most) == exact
+
+
+def test_law_where_widths_are_powers_few_are_looked_at() -> None:
+    asked: list[int] = []
+
+    def width(k: int) -> float:
+        asked.append(k)
+        return 1e-4 * k**0.27 * (1 + math.log(k)) ** 0.5
+
+    found = largest_within(width, Fraction(1, 10), 10**15)
+    assert width(found) <= 0.1 < width(found + 1)
+    assert len(asked) < 20

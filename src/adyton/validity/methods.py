@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +11,7 @@ from adyton.validity.compressibility import rounding_width
 from adyton.validity.jlnrss import jlnrss_width
 from adyton.validity.joint import MOST, joint_questions, joint_rows, joint_width
 from adyton.validity.rrsstw import rrsstw_width
-from adyton.validity.search import largest, smallest
+from adyton.validity.search import largest_within, smallest
 from adyton.validity.six_epsilon import laplace_width
 from adyton.validity.splitting import splitting_width
 
@@ -30,24 +31,22 @@ class Method:
     def questions(self, rows: int, tolerance: Fraction, failure: Fraction) -> Count:
         """The most questions within ``tolerance``, 0 if there are none."""
 
-        def holds(k: int) -> bool:
-            return self._within(rows, k, failure, tolerance)
+        def width(k: int) -> float:
+            certified = self.width(rows, k, failure)
+            return certified[0] if certified else math.inf
 
-        found = largest(holds, MOST)
+        found = largest_within(width, tolerance, MOST)
         return found, self._scale(rows, found, failure) if found else None
 
     def rows(self, questions: int, tolerance: Fraction, failure: Fraction) -> tuple[int | None, float | None]:
         """The fewest rows for these questions within ``tolerance``; None if even 10**15 are too few."""
 
         def holds(n: int) -> bool:
-            return self._within(n, questions, failure, tolerance)
+            certified = self.width(n, questions, failure)
+            return certified is not None and certified[0] <= tolerance
 
         found = smallest(holds, MOST)
         return found, self._scale(found, questions, failure) if found else None
-
-    def _within(self, rows: int, questions: int, failure: Fraction, tolerance: Fraction) -> bool:
-        certified = self.width(rows, questions, failure)
-        return certified is not None and certified[0] <= tolerance
 
     def _scale(self, rows: int, questions: int, failure: Fraction) -> float | None:
         certified = self.width(rows, questions, failure)

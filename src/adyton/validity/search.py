@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_LINES = 5
 
 
 def least(value: Callable[[float], float], low: float, high: float, steps: int = 40) -> float:
@@ -42,6 +44,37 @@ def largest(holds: Callable[[int], bool], most: int) -> int:
     return good
 
 
+def largest_within(width: Callable[[int], float], limit: Fraction, most: int) -> int:
+    """As ``largest`` for "so many have a width of at most ``limit``"; few calls if it grows like a power."""
+    first = width(1)
+    if not first <= limit:
+        return 0
+    good, bad, step = 1, most + 1, 1
+    trial = max(2, min(_crossing(width, first, float(limit), most), most))
+    while bad - good > 1:
+        if not good < trial < bad:
+            trial = (good + bad) // 2
+        if width(trial) <= limit:
+            good, trial = trial, trial + step
+        else:
+            bad, trial = trial, trial - step
+        step *= 4
+    return good
+
+
+def _crossing(width: Callable[[int], float], first: float, limit: float, most: int) -> int:
+    """About where the width reaches ``limit``: lines through the last two points, both axes logarithmic."""
+    k, before, power = 1.0, first, 0.5
+    for _ in range(_LINES):
+        ahead = min(k * min((limit / before) ** (1 / power), 1e6), float(most))
+        after = width(round(ahead))
+        if not (math.isfinite(after) and after != before and abs(math.log(ahead / k)) > 1e-9):
+            break
+        power = min(max(math.log(after / before) / math.log(ahead / k), 0.1), 2.0)
+        k, before = ahead, after
+    return max(1, round(k))
+
+
 def largest_near(holds: Callable[[int], bool], near: int, most: int) -> int:
     """As ``largest``, with few calls if the answer is about ``near``; above 256 to within half a per cent."""
     first = min(max(near, 1), most)
@@ -63,9 +96,9 @@ def smallest(holds: Callable[[int], bool], most: int) -> int | None:
     """The smallest number from 1 to ``most`` that holds if all larger ones do; None if there is none."""
     bad, good = 0, 1
     while not holds(good):
-        bad, good = good, 2 * good
-        if good > most:
+        if good == most:
             return None
+        bad, good = good, min(2 * good, most)
     while good - bad > 1:
         middle = (good + bad) // 2
         bad, good = (bad, middle) if holds(middle) else (middle, good)
