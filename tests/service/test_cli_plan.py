@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adyton.holdout.guess_and_check_plan import most_wrong_guesses
+from adyton.holdout.ladder import ladder_width
 from adyton.holdout.methods import Frame
 from adyton.transports.cli import app
 
@@ -45,6 +46,23 @@ def test_the_two_inverse_questions() -> None:
     assert tolerance == pytest.approx(0.1, rel=1e-3)
     rows = methods(run("--tolerance", "0.1", "--questions", "7943", "--json"))["hinge"]["rows"]
     assert rows == pytest.approx(100_000, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "tolerance", "least"), [(10, "0.95", 8), (1684476, "0.01712", 800), (10**12, "0.000013", 20)]
+)
+def test_the_rung_of_a_ladder_is_one_that_certifies_its_scores(rows: int, tolerance: str, least: int) -> None:
+    found = methods(run("--rows", str(rows), "--tolerance", tolerance, "--json"))["ladder"]
+    frame = Frame(rows, 2, Fraction(0), Fraction(1, 20))
+    assert found["questions"] >= least
+    assert ladder_width(frame, found["questions"], round(found["scale"] * frame.whole)) <= Fraction(tolerance)
+
+
+def test_a_method_that_certifies_nothing_has_no_conditions() -> None:
+    shown = run("--rows", "10", "--tolerance", "0.01").stdout
+    assert "none: no method certifies anything here" in shown
+    assert "if a training set answers" not in shown
+    assert "comes with a guess" not in shown
 
 
 def test_guess_and_check_says_how_many_guesses_may_be_wrong() -> None:

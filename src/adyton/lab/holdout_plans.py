@@ -6,24 +6,25 @@ answers from the training set and pays only where that overfits, guess and check
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.errors import InvalidRequest
 from adyton.holdout.guess_and_check_plan import first_step, most_wrong_guesses
-from adyton.holdout.ladder import ladder_width, plan_ladder
+from adyton.holdout.ladder import ladder_width
 from adyton.holdout.methods import Frame
 from adyton.holdout.thresholdout import plan_thresholdout
 from adyton.validity.joint import MOST
 from adyton.validity.planner import HALF, Plan, Wanted
-from adyton.validity.search import largest, largest_near, smallest
+from adyton.validity.search import largest, largest_near, least, smallest
 
 _MOST_SCORES = 10**6
 _QUESTIONS = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing
 _WRONG = 10  # guesses, where the number of questions is given
 _NATS = 3.4  # that an answer to a wrong guess costs, about: where to look first
 _HALVINGS = 40
+_STEPS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +90,34 @@ def _thresholdout(frame: Frame, tolerance: Fraction) -> Special:
 
 
 def _ladder(frame: Frame, tolerance: Fraction) -> Special:
-    half = max(1, int(tolerance / 2 * frame.whole))  # as a rung; quick to try, and often good enough
+    within, log = float(tolerance), math.log(2 / float(frame.failure))
 
-    def fits(scores: int) -> bool:
-        if ladder_width(frame, scores, half) <= tolerance:
-            return True
-        try:
-            plan_ladder(frame, scores, tolerance)
-        except InvalidRequest:
-            return False
-        return True
+    def about(scores: int, rungs: float) -> float:
+        """``ladder_width`` in floats, because counting all submissions exactly takes long."""
+        nodes = math.lgamma(scores + rungs + 1) - math.lgamma(scores) - math.lgamma(rungs + 2)
+        return 1 / rungs + math.sqrt((nodes + log) / (2 * frame.items))
 
-    scores = largest(fits, _MOST_SCORES)
-    return Special("ladder", "questions", scores, None, "LADDER", "only the best score so far is published")
+    def certified(scores: int, rungs: int) -> int | None:
+        """So many rungs as one rung in steps, if that is within the tolerance."""
+        rung = -(-frame.whole // rungs)
+        near = about(scores, rungs) <= within * (1 + 1e-6)
+        return rung if near and ladder_width(frame, scores, rung) <= tolerance else None
+
+    def rung_for(scores: int) -> int | None:
+        few = math.ceil(2 / within)  # counted sooner, and often good enough
+        best = least(lambda rungs: about(scores, rungs), 1 / within, 1000 / within, _STEPS)
+        return certified(scores, few) or certified(scores, round(best))
+
+    scores = largest(lambda scores: rung_for(scores) is not None, _MOST_SCORES)
+    rung = rung_for(scores) if scores else None
+    return Special(
+        "ladder",
+        "questions",
+        scores,
+        rung / frame.whole if rung else None,
+        "LADDER",
+        "only the best score so far is published",
+    )
 
 
 def _guess_and_check(frame: Frame, tolerance: Fraction) -> Special:

@@ -11,7 +11,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.validity.planner import plan
 
-ROWS = tuple(round(10 ** (4 + i / 3)) for i in range(10))
+ROWS = tuple(round(10 ** (4 + i / 2)) for i in range(7))
 _NAMES = {
     "hinge": "adyton (centred hinge)",
     "split": "sample splitting",
@@ -87,8 +87,6 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
         title=f"Adaptive questions certified {promise}",
         template="plotly_white",
         legend={"x": 0.02, "y": 0.98},
-        width=900,
-        height=560,
     )
     drawn.update_xaxes(type="log", title="rows", exponentformat="power", dtick=1)
     drawn.update_yaxes(type="log", title="questions", exponentformat="power", dtick=1)

@@ -84,7 +84,7 @@ class _Plan(Shown):
             notes.append(
                 f"With {limit:,} questions a known attack breaks this tolerance, whatever the noise."
             )
-        notes += [f"{special.method}: if {special.applies}." for special in self._special]
+        notes += [f"{special.method}: if {special.applies}." for special in self._special if special.value]
         title = f"Given {facts}, confidence {given['confidence']:g}"
         return Sheet(title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
 
