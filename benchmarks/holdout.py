@@ -17,6 +17,7 @@ from adyton.holdout import Holdout
 
 ITEMS = 1_000_000
 SCORES = 10_000
+FEW = 10_000
 GROWING = 300
 TURNS = 100
 
@@ -69,8 +70,8 @@ def _ten_thousand() -> dict[str, object]:
     """The last hundred scores beside the first hundred."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "holdout.toml"
-        with Holdout.create(path, items=1000, metric="scores", scores=SCORES) as holdout:
-            inputs = (np.full(1000, i / SCORES) for i in range(SCORES))
+        with Holdout.create(path, items=FEW, metric="scores", scores=SCORES) as holdout:
+            inputs = (np.full(FEW, i / SCORES) for i in range(SCORES))
             times = [_time(partial(holdout.score, given)) for given in inputs]
     first, last = statistics.median(times[:100]), statistics.median(times[-100:])
     return {

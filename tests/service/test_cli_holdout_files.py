@@ -174,7 +174,8 @@ def test_folders_and_objects_are_not_opened() -> None:
 def test_a_refused_submission_is_free(values: np.ndarray, says: str) -> None:
     np.save("y.npy", np.array([0, 1, 2]))
     np.save("p.npy", values)
-    assert adyton("create", "h.toml", "--labels", "y.npy", "--scores", "2").exit_code == 0
+    made = adyton("create", "h.toml", "--labels", "y.npy", "--method", "ladder-free", "--scores", "2")
+    assert made.exit_code == 0
     done = adyton("score", "h.toml", "p.npy")
     assert done.exit_code == 2
     assert says in done.stderr

@@ -113,10 +113,11 @@ def plan_gaussian(
         return _plan_anytime(frame, tolerance, scores)
     if scores is not None:
         made = Gaussian(frame, scores, joint_width(frame.items, scores, frame.failure).scale * frame.whole)
-        if tolerance is not None and made.half_width(1) > tolerance:
+        width = made.half_width(1)
+        if width >= 1 or (tolerance is not None and width > tolerance):
+            wanted = "which says nothing" if tolerance is None else f"not {float(tolerance):g}"
             raise InvalidRequest(
-                f"{scores:,} scores from {frame.items:,} items are certified within "
-                f"{made.half_width(1):.4g}, not {float(tolerance):g}"
+                f"{scores:,} scores from {frame.items:,} items are certified within {width:.4g}, {wanted}"
             )
         return made
     if tolerance is None:

@@ -35,6 +35,9 @@ _ASSUMPTIONS = (
     "items, but for earlier scores",
 )
 _ORDER = "the order of the items says nothing about them"
+_GROUPED = (
+    "of the mean over all groups: they have the shares in the population that they have among these items"
+)
 _WEIGHED = "the population is the one in which items count as their weights say"
 
 Release = Callable[[int], int | str]
@@ -158,7 +161,7 @@ class Holdout:
         """
         plan = self.__plan
         if not isinstance(plan, Gaussian):
-            raise InvalidRequest("comparisons are made by the method 'gaussian'")
+            raise InvalidRequest("comparisons are made by the method 'gaussian', without groups")
         one, two = self.__checked(first), self.__checked(second)
         swapped = one.digest > two.digest
         a, b = (two, one) if swapped else (one, two)
@@ -204,6 +207,12 @@ class Holdout:
 
     def scorer(self) -> Scorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order."""
+        plan = self.__plan
+        if not isinstance(plan, PricedPlan) and plan.needs_guess:
+            raise InvalidRequest(
+                f"the method {self.facts.method!r} needs a guess with each score, and a scorer has none: "
+                f"call score(predictions, guess=...)"
+            )
         return Scorer(self.path)
 
     def statement(self) -> HoldoutStatement:
@@ -213,7 +222,7 @@ class Holdout:
             assert isinstance(plan, PricedPlan)
             count = ledger.count()
             left: int | None = plan.scores - count
-            half: float | None = plan.half_width(min(count + 1, plan.scores))
+            half: float | None = plan.half_width(plan.scores)  # no score before the last is wider
         else:
             count, left = stages.count(), stages.left()
             half = self.__promised(plan)
@@ -338,6 +347,8 @@ class Holdout:
         assumed: tuple[str, ...] = _ASSUMPTIONS
         if isinstance(self.__plan, Split):
             assumed += (_ORDER,)
+        if isinstance(self.__plan, Slices):
+            assumed += (_GROUPED,)
         if self.facts.weights:
             theorems, assumed = (*theorems, "WEIGHTED-SCORES"), (*assumed, _WEIGHED)
         if self.facts.metric.name == "auc" and theorems:

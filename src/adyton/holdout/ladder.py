@@ -160,11 +160,17 @@ def plan_ladder(frame: Frame, scores: int, tolerance: Fraction | None = None) ->
         return ladder_width(frame, scores, max(1, round(share * frame.whole)))
 
     rung = max(1, round(least(width, max(1e-4, 1 / frame.whole), 0.5, 30) * frame.whole))
-    made = Ladder(frame, scores, rung)
-    if tolerance is not None and made.half_width() > tolerance:
+    return near_enough(Ladder(frame, scores, rung), tolerance)
+
+
+def near_enough(made: Ladder, tolerance: Fraction | None) -> Ladder:
+    """InvalidRequest if its width is above the tolerance, or says nothing."""
+    width = made.half_width()
+    if width >= 1 or (tolerance is not None and width > tolerance):
+        wanted = "which says nothing" if tolerance is None else f"not {float(tolerance):g}"
         raise InvalidRequest(
-            f"the ladder is certified within {made.half_width():.4g} for {scores:,} scores from "
-            f"{frame.items:,} items, not {float(tolerance):g}"
+            f"the ladder is certified within {width:.4g} for {made.scores:,} scores from "
+            f"{made.frame.items:,} items, {wanted}"
         )
     return made
 

@@ -17,7 +17,10 @@ from adyton.show import Sheet, Shown, number
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entrant's best score; ``rank`` is one more than how many are better beyond doubt."""
+    """An entrant's best score; ``rank`` is one more than how many are better beyond doubt.
+
+    ``tied`` if there is somebody of whom the intervals do not say who is better.
+    """
 
     rank: int
     tied: bool
@@ -71,14 +74,12 @@ class Leaderboard(Shown):
                 continue
             if name not in best or _points(score, greater) > _points(best[name], greater):
                 best[name] = score
-        ranks = {
-            name: 1 + sum(_above(other, mine, greater) for other in best.values())
-            for name, mine in best.items()
-        }
-        entries = [
-            Entry(ranks[name], list(ranks.values()).count(ranks[name]) > 1, name, *_shown(score), sent[name])
-            for name, score in best.items()
-        ]
+        entries = []
+        for name, mine in best.items():
+            better = sum(_above(other, mine, greater) for other in best.values())
+            worse = sum(_above(mine, other, greater) for other in best.values())
+            tied = better + worse + 1 < len(best)
+            entries.append(Entry(1 + better, tied, name, *_shown(mine), sent[name]))
         return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from adyton.exact import Number, positive
 from adyton.holdout.baselines import Rounding, Split, plan_baseline
 from adyton.holdout.gaussian import Gaussian, plan_gaussian
 from adyton.holdout.guess_and_check import GuessAndCheck
-from adyton.holdout.ladder import FreeLadder, Ladder, plan_ladder
+from adyton.holdout.ladder import FreeLadder, Ladder, near_enough, plan_ladder
 from adyton.holdout.methods import Frame
 from adyton.holdout.slices import Groups, Slices, plan_slices, restored_slices
 from adyton.holdout.sparse_validate import SparseValidate, plan_sparse_validate
@@ -32,6 +32,7 @@ METHODS = (
     "rounding",
 )
 _QUESTIONS = 1000
+_MOST_SCORES = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ _KNOWN = {
     "ladder": {"scores", "rung"},
     "sparse_validate": {"scores", "noes"},
     "guess_and_check": set(),
-    "auto": set(),
+    "auto": {"scores"},
 }
 
 
@@ -128,12 +129,15 @@ def _check_wishes(method: str, wishes: Wishes) -> None:
     for name in ("scores", "overfits", "threshold", "scale", "noes", "rung", "anytime"):
         if getattr(wishes, name) not in (None, False) and name not in known:
             raise InvalidRequest(f"{name} means nothing to the method {method!r}")
-    if wishes.scores is not None:
-        whole(wishes.scores, "the number of scores")
+    if wishes.scores is not None and whole(wishes.scores, "the number of scores") > _MOST_SCORES:
+        raise InvalidRequest(f"at most {_MOST_SCORES:,} scores")
 
 
 def _most_scores(frame: Frame, wishes: Wishes) -> Plan:
-    """Of the methods that answer every question with a number, the one with the most scores."""
+    """Of the methods that answer every question with a number, the one with the most scores.
+
+    If it is said how many scores there will be: the one whose scores are nearest.
+    """
     offers: list[PricedPlan] = []
     for method in ("gaussian", "rounding", "split"):
         try:
@@ -144,7 +148,7 @@ def _most_scores(frame: Frame, wishes: Wishes) -> Plan:
         offers.append(made)
     if not offers:
         return plan_of(frame, "gaussian", wishes)  # which says how many items are needed
-    return max(offers, key=lambda plan: plan.scores)
+    return max(offers, key=lambda plan: (plan.scores, -plan.half_width(1)))
 
 
 def _thresholdout(frame: Frame, wishes: Wishes) -> Thresholdout:
@@ -171,7 +175,9 @@ def _ladder(frame: Frame, wishes: Wishes) -> Ladder:
     if wishes.rung is None:
         return plan_ladder(frame, _number(wishes.scores), wishes.tolerance)
     rung = round(positive(wishes.rung, "the rung") * frame.whole)
-    return Ladder(frame, _number(wishes.scores), rung)
+    if not 1 <= rung < frame.whole:
+        raise InvalidRequest("the rung must be below 1, and not finer than the scores themselves")
+    return near_enough(Ladder(frame, _number(wishes.scores), rung), wishes.tolerance)
 
 
 def _number(scores: int | None) -> int:

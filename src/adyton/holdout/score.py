@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from adyton.certify import Certificate, Interval, Proof
 from adyton.show import Sheet, Shown, number
+
+_MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers count against the budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +143,16 @@ class HoldoutStatement(Shown):
         }
 
     def __str__(self) -> str:
-        left = "open number of scores" if self.scores_left is None else f"{self.scores_left:,} scores left"
+        left = self._left()
         if self.half_width is None:
             return f"{left}, without a certified interval"
-        return f"{left} at +-{self.half_width:.3g}, {100 * self.confidence:.10g} %"
+        return f"{left} at +-{_rounded_up(self.half_width):.3g}, {100 * self.confidence:.10g} %"
+
+    def _left(self) -> str:
+        if self.scores_left is None:
+            return "open number of scores"
+        least = "at least " if self.scores_left and self.method in _MAY_GO_ON else ""
+        return f"{least}{self.scores_left:,} score{'' if self.scores_left == 1 else 's'} left"
 
     def sheet(self) -> Sheet:
         rows = (
@@ -157,6 +166,11 @@ class HoldoutStatement(Shown):
         return Sheet(
             "Holdout", ("", ""), rows, tuple(f"Assumed: {text}." for text in self.certificate.assumptions)
         )
+
+
+def _rounded_up(width: float) -> float:
+    """To three digits, so that what is shown is never less than what is certified."""
+    return float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(width)))
 
 
 def _half(interval: Interval | None) -> float:
