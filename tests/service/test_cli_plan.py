@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from adyton.holdout.guess_and_check_plan import most_wrong_guesses
 from adyton.holdout.ladder import ladder_width
 from adyton.holdout.methods import Frame
+from adyton.lab.plan_figure import rows_around
 from adyton.transports.cli import app
 
 
@@ -145,3 +146,17 @@ def test_the_figure_shows_every_method_and_the_attack(tmp_path: Path) -> None:
     page = path.read_text()
     for name in ("centred hinge", "sample splitting", "an attack succeeds"):
         assert name in page
+
+
+@pytest.mark.parametrize("rows", [1, 9, 10, 2_000, 100_000, 10**15])
+def test_the_figure_is_about_the_rows_that_were_given(rows: int) -> None:
+    shown = rows_around(rows)
+    assert shown[0] <= rows <= shown[-1] <= 10**15
+    assert shown[-1] == 1000 * shown[0]
+
+
+def test_the_figure_is_about_the_rows_that_are_needed(tmp_path: Path) -> None:
+    path = tmp_path / "plan.html"
+    found = methods(run("--questions", "3", "--tolerance", "0.2", "--figure", str(path), "--json"))
+    assert found["split"]["rows"] < 1000
+    assert '"x":[10,32,100,316,1000,3162,10000]' in path.read_text()

@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from adyton.errors import InvalidRequest
+from adyton.validity.joint import MOST
 from adyton.validity.planner import plan
 
-ROWS = tuple(round(10 ** (4 + i / 2)) for i in range(7))
+_POINTS = 7  # two a decade
 _NAMES = {
     "hinge": "adyton (centred hinge)",
     "split": "sample splitting",
@@ -41,10 +42,16 @@ class Curves:
     attack: tuple[int | None, ...]
 
 
+def rows_around(rows: int) -> tuple[int, ...]:
+    """Three decades, from the one before that of ``rows`` on."""
+    first = min(max(len(str(rows)) - 2, 0), len(str(MOST)) - 1 - _POINTS // 2)
+    return tuple(round(10 ** (first + i / 2)) for i in range(_POINTS))
+
+
 def curves(
     tolerance: Fraction,
     confidence: Fraction,
-    rows: tuple[int, ...] = ROWS,
+    rows: tuple[int, ...],
     on_step: Callable[[], None] = lambda: None,
 ) -> Curves:
     plans = []

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.exact import positive, rational
 from adyton.show import Sheet, Shown
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show, whole
@@ -17,6 +16,7 @@ Rows = Annotated[str | None, typer.Option(help="Number of rows (or persons).", m
 Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0..1, e.g. 0.05.", metavar="T")]
 Questions = Annotated[str | None, typer.Option(help="Number of adaptive questions.", metavar="K")]
 Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
+_USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def plan(
             questions=None if questions is None else whole(questions, "--questions"),
         )
         if figure is not None:
-            _draw(figure, tolerance, confidence)
+            _draw(figure, made)
         return _Plan(made)
 
     show(make, as_json)
@@ -93,17 +93,18 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
-def _draw(path: Path, tolerance: str | None, confidence: str) -> None:
+def _draw(path: Path, plan: Any) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
-    from adyton.lab.plan_figure import ROWS, curves
+    from adyton.lab.plan_figure import curves, rows_around
     from adyton.lab.plan_figure import figure as drawn
 
-    if tolerance is None:
+    if plan.tolerance is None:
         raise InvalidRequest("the figure shows questions against rows, so it needs --tolerance")
-    within, sure = positive(tolerance, "--tolerance"), rational(confidence, "--confidence")
+    needed = [option.value for option in plan.options if option.value]
+    rows = rows_around(plan.rows or min(needed, default=_USUAL_ROWS))
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("planning", total=len(ROWS))
-        found = curves(within, sure, on_step=lambda: progress.advance(task))
-    write_figure(drawn(found, within, sure), path)
+        task = progress.add_task("planning", total=len(rows))
+        found = curves(plan.tolerance, plan.confidence, rows, on_step=lambda: progress.advance(task))
+    write_figure(drawn(found, plan.tolerance, plan.confidence), path)
