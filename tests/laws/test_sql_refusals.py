@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 
 import pytest
@@ -316,6 +317,8 @@ def _refused(attempt: object, text: str, table: object = PEOPLE) -> str:
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
     assert 10 < len(refused.value.message) < 400
     assert refused.value.message.isprintable()
+    about_all = refused.value.message.startswith(("the text ", "SQL is a text", "a question alone"))
+    assert about_all or re.search(r" \(line \d+, column \d+: .+\)$", refused.value.message)
     return refused.value.message
 
 
@@ -440,3 +443,22 @@ MESSAGES = {
 def test_a_refusal_names_construct_place_and_fix(sql: str) -> None:
     message = _refused(parse, sql)
     assert [word for word in MESSAGES[sql] if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "place"),
+    [
+        ("SELECT AVG(region)\nFROM people", "line 1, column 12: region"),
+        ("SELECT COUNT(*) FROM people\n WHERE age > 3 AND heigth < 4", "line 2, column 20: heigth"),
+        ("SELECT COUNT(*) FROM people WHERE region = 'nowhere'", "line 1, column 35: region = 'nowhere'"),
+        ("SELECT COUNT(*) FROM people WHERE age = NULL", "line 1, column 35: NULL"),
+        ("SELECT AVG(age), SUM(CLAMP(age, 9, 3)) FROM people", "line 1, column 22: CLAMP(age, 9, 3)"),
+        ("SELECT AVG(CASE WHEN smoker THEN 1 END) FROM people", "line 1, column 8: AVG("),
+        ("SELECT COUNT(*) FROM people WHERE\n age = 1e400", "line 2, column 8: 1e400"),
+        ("SELECT COUNT(*) AS a, AVG(age) AS a FROM people", "line 1, column 8: SELECT COUNT(*) AS a"),
+        ("SELECT COUNT(*) FROM people WHERE region = 'north", "line 1, column 44: 'north"),
+        ("SELECT WITH OPTIONS(epsilon = 0) COUNT(*) FROM people", "line 1, column 8: WITH"),
+    ],
+)
+def test_also_what_only_the_study_makes_wrong_is_refused_with_its_place(sql: str, place: str) -> None:
+    assert place in _refused(parse_asking, sql)

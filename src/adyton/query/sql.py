@@ -46,10 +46,15 @@ def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
     """
     options, tree = question_tree(sql, _names(table, *further))
     source = Source(sql, table, table.name)
+    with source.at(tree):
+        return _asking(source, options, tree, (table, *further))
+
+
+def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asking:
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *_SHAPE)
-    table, aliases = read_from(source, tree, (table, *further))
+    table, aliases = read_from(source, tree, tables)
     source = replace(source, table=table, aliases=aliases)
     items = read_items(source, tree)
     if len(items) > MOST_ITEMS:
@@ -75,7 +80,9 @@ def parse_number(text: str, table: Table) -> Number:
 
 def parse_group(text: str, table: Table) -> Grouped:
     """What rows of ``table`` are grouped by: a column, or a number with few values."""
-    return read_group(Source(text, table, table.name), syntax_tree(text, _names(table)))
+    source, tree = Source(text, table, table.name), syntax_tree(text, _names(table))
+    with source.at(tree):
+        return read_group(source, tree)
 
 
 def parse_value(text: str, table: Table) -> tuple[Number, Condition]:

@@ -54,7 +54,8 @@ def read_measure(source: Source, node: exp.Expr) -> Named:
         raise source.refusal(
             node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
         )
-    return AGGREGATES[called(source, node)](source, node, where)
+    with source.at(node):
+        return AGGREGATES[called(source, node)](source, node, where)
 
 
 def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:

@@ -63,7 +63,8 @@ class Source(Names):
         read = _NUMBERS.get(type(node))
         if read is None:
             raise self.refusal(node, f"a number is needed here, not {title(node)}")
-        return read(self, node)
+        with self.at(node):
+            return read(self, node)
 
     def constant(self, node: exp.Expr) -> Fraction:
         """A number that is written out, such as 12, -0.5 or (1 / 3)."""
@@ -117,7 +118,8 @@ class Source(Names):
         read = _CONDITIONS.get(type(node))
         if read is None:
             raise self.refusal(node, f"a condition is needed here, not {title(node)}")
-        return read(self, node)
+        with self.at(node):
+            return read(self, node)
 
     def _is_true(self, node: exp.Expr) -> Condition:
         return IsTrue(self.column(node))  # type: ignore[arg-type]  # the node checks its column
@@ -169,7 +171,8 @@ class Source(Names):
         node = self.bare(node)
         read = _OPERANDS.get(type(node))
         if read is not None:
-            return read(self, node)
+            with self.at(node):
+                return read(self, node)
         if type(node) is exp.Null:
             raise self.refusal(node, "nothing equals NULL; write IS NULL or IS NOT NULL")
         if is_condition(node):

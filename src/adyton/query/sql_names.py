@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from sqlglot.errors import ErrorLevel
 
 from adyton.errors import InvalidRequest
 from adyton.query.scope import entry_of, has_entry, is_person
-from adyton.query.sql_place import place
+from adyton.query.sql_place import Refused, place
 from adyton.schema import Column, Table
 
 LONGEST_COLUMN_NAME = 200
@@ -26,14 +27,23 @@ class Names:
     known_as: str
     aliases: Mapping[str, str] = field(default_factory=dict)  # in small letters -> the table's own name
 
-    def refusal(self, node: exp.Expr, reason: str) -> InvalidRequest:
+    @contextlib.contextmanager
+    def at(self, node: exp.Expr) -> Iterator[None]:
+        """What is found wrong meanwhile is said with the place of ``node``, unless a place was named."""
+        try:
+            yield
+        except Refused:
+            raise
+        except InvalidRequest as wrong:
+            raise self.refusal(node, wrong.message) from None
+
+    def refusal(self, node: exp.Expr, reason: str) -> Refused:
         """The error that names the place of ``node`` and why it is refused."""
-        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
         try:
             fragment = node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE).replace('"', "")
         except Exception:  # a fragment is a courtesy; the refusal stands without it
             fragment = "a long expression"
-        return InvalidRequest(f"{reason} {place(self.text, min(starts, default=None), fragment)}")
+        return Refused(f"{reason} {place(self.text, _start(node), fragment)}")
 
     def check_parts(self, node: exp.Expr, *allowed: str) -> None:
         """Nothing but ``allowed`` may be said about ``node``, so nothing can be left out by mistake."""
@@ -54,7 +64,8 @@ class Names:
             raise self.refusal(
                 node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
             )
-        return entry_of(self.table, name, source).shown
+        with self.at(node):
+            return entry_of(self.table, name, source).shown
 
     def is_person(self, node: exp.Expr) -> bool:
         """Whether ``node`` names the column that says whose row it is."""
@@ -113,6 +124,17 @@ class Names:
             rest.append((type(node), node.args["expression"]))
             node = node.this
         return node, rest[::-1]
+
+
+def _start(node: exp.Expr) -> int:
+    """Where a node begins, or what holds it: some words leave no trace in the tree."""
+    inside: exp.Expr | None = node
+    while inside is not None:
+        starts = [part.meta["start"] for part in inside.walk() if "start" in part.meta]
+        if starts:
+            return int(min(starts))
+        inside = inside.parent
+    return 0
 
 
 def title(node: exp.Expr) -> str:

@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
-from adyton.query.sql_place import refuse
+from adyton.query.sql_place import placed, refuse
 
 _T = TokenType
 _NAMES = {_T.VAR, _T.IDENTIFIER}
@@ -75,7 +75,8 @@ class _Reader:
                 self.take({_T.COMMA, _T.R_PAREN}, "after a value follows a comma or the closing bracket").text
                 == ")"
             ):
-                return Options(**read)  # type: ignore[arg-type]  # each value was read as its name needs it
+                with placed(self.words[1], self.text):
+                    return Options(**read)  # type: ignore[arg-type]  # each was read as its name needs it
 
     def value(self, word: Token, name: str) -> Fraction | int | str:
         if name == "privacy_unit_column":
@@ -83,7 +84,9 @@ class _Reader:
         if name not in _NUMBERS:
             known = ", ".join((*_NUMBERS, "privacy_unit_column"))
             refuse(word, self.text, f"this option is not known: {_REASONS.get(name, 'known are ' + known)}")
-        number = rational(self.take({_T.NUMBER}, f"{name} is a written number").text, name)
+        written = self.take({_T.NUMBER}, f"{name} is a written number").text
+        with placed(word, self.text):
+            number = rational(written, name)
         if name != "max_groups_contributed":
             return number
         if number.denominator != 1:

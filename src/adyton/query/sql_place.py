@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import NoReturn
 
 from sqlglot.tokenizer_core import Token
@@ -9,15 +11,27 @@ from sqlglot.tokenizer_core import Token
 from adyton.errors import InvalidRequest
 
 
+class Refused(InvalidRequest):
+    """What says where in a text it is."""
+
+
 def refuse(word: Token, text: str, reason: str) -> NoReturn:
     """Stop at ``word`` and say why."""
-    raise InvalidRequest(f"{reason} {place(text, word.start, text[word.start : word.end + 1])}")
+    raise Refused(f"{reason} {place(text, word.start, text[word.start : word.end + 1])}")
 
 
-def place(text: str, start: int | None, fragment: str) -> str:
+@contextlib.contextmanager
+def placed(word: Token, text: str) -> Iterator[None]:
+    """What is found wrong meanwhile is said with the place of ``word``."""
+    try:
+        yield
+    except InvalidRequest as wrong:
+        where = place(text, word.start, text[word.start : word.end + 1])
+        raise Refused(f"{wrong.message} {where}") from None
+
+
+def place(text: str, start: int, fragment: str) -> str:
     """Where something stands, for a message."""
-    if start is None:
-        return f"(at: {shortened(fragment)})"
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
     return f"(line {line}, column {column}: {shortened(fragment)})"
 

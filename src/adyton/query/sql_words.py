@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from adyton.errors import InvalidRequest
 from adyton.query.sql_options import Options, taken_options
 from adyton.query.sql_order import DEEPEST_NESTING, NAMED_ARGUMENTS, check_order
-from adyton.query.sql_place import place, refuse, shortened
+from adyton.query.sql_place import Refused, place, refuse, shortened
 
 LONGEST_TEXT = 10_000  # characters
 MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth
@@ -56,6 +56,7 @@ _REASONS = {
     "WITH": "ask one SELECT over the table itself",
 }
 _PLAIN_WORD = re.compile(r"\w+")
+_CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
 
 
 class _PlainParser(Parser):
@@ -83,7 +84,16 @@ def _words(text: str) -> list[Token]:
     try:
         return Dialect().tokenize(text)
     except (SqlglotError, ValueError):
-        raise InvalidRequest("a text, a quoted name or a comment does not end; close its quotes") from None
+        start = _first_unclosed(text)
+        where = place(text, start, text[start:])
+        raise Refused(f"a text, a quoted name or a comment does not end; close its quotes {where}") from None
+
+
+def _first_unclosed(text: str) -> int:
+    start = 0
+    while (piece := _CLOSED.match(text, start)) is not None:
+        start = piece.end()
+    return start
 
 
 def _tree(words: list[Token], text: str, kind: type[exp.Expr], names: frozenset[str]) -> exp.Expr:
@@ -180,8 +190,8 @@ def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
     refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
 
 
-def _syntax_error(error: SqlglotError, text: str) -> InvalidRequest:
+def _syntax_error(error: SqlglotError, text: str) -> Refused:
     details = getattr(error, "errors", None) or [{}]
     near = details[0].get("highlight") or shortened(text)
     start = len(details[0].get("start_context") or "")
-    return InvalidRequest(f"this is not SQL that can be read here {place(text, start, near)}")
+    return Refused(f"this is not SQL that can be read here {place(text, start, near)}")
