@@ -587,7 +587,7 @@ def test_of_losses_the_least_leads(tmp_path: Path) -> None:
 
 
 def test_a_method_without_a_list_has_no_leaderboard(tmp_path: Path, labels: np.ndarray) -> None:
-    Holdout.create(tmp_path / "l.toml", labels=labels, method="ladder-free", scores=3).close()
+    Holdout.create(tmp_path / "l.toml", labels=labels, method="guess_and_check", tolerance="0.1").close()
     with pytest.raises(InvalidRequest, match="no list"):
         Leaderboard(tmp_path / "l.toml")
 

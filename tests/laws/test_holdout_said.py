@@ -120,6 +120,18 @@ def test_whoever_the_intervals_do_not_separate_is_tied(tmp_path: Path, metric: s
     assert found == [("ann", 1, True), ("bob", 1, True), ("cid", 2, True), ("dan", 4, False)]
 
 
+def test_a_ladder_without_a_parameter_ranks_nobody_beyond_doubt(tmp_path: Path) -> None:
+    """It shows who led and with what, best first; without an interval nobody is ahead for sure."""
+    Holdout.create(tmp_path / "f.toml", labels=LABELS, method="ladder-free", scores=5).close()
+    with Leaderboard(tmp_path / "f.toml") as board:
+        for name, wrong in (("ann", 9_000), ("bob", 100), ("cid", 5_000)):
+            board.submit(name, LABELS ^ (np.arange(20_000) < wrong))
+        found = [(entry.entrant, entry.rank, entry.tied, entry.value) for entry in board.standings()]
+        assert found == [("bob", 1, True, 0.995), ("ann", 1, True, 0.55)]
+        assert "not certified" in str(board)
+        assert board.to_json()["entries"][0]["interval"] is None
+
+
 # Scorers ---------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from adyton.exact import Number, float_down, float_up, rational
 from adyton.holdout.baselines import Split
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
 from adyton.holdout.gaussian import Gaussian
-from adyton.holdout.ladder import Ladder
+from adyton.holdout.ladder import FreeLadder, Ladder
 from adyton.holdout.making import Wanted, checked_name, file_named, limit_of, make_files
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
 from adyton.holdout.plans import Plan, PricedPlan, restore
@@ -187,7 +187,7 @@ class Holdout:
         Of a ladder those that improved it, because it says nothing about others.
         """
         plan, stages = self.__plan, self.__stages
-        if isinstance(plan, Ladder) and stages is not None:
+        if isinstance(plan, Ladder | FreeLadder) and stages is not None:
             return [self.__staged(stages, s) for s in stages.history() if s.reply.said == "improved"]
         if not isinstance(plan, PricedPlan):
             raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")

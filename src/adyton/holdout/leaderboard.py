@@ -11,7 +11,7 @@ from adyton.certify import Interval
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.holdout.holdout import Holdout
-from adyton.holdout.score import Score
+from adyton.holdout.score import Score, half_of, text_of
 from adyton.show import Sheet, Shown, number
 
 
@@ -19,14 +19,15 @@ from adyton.show import Sheet, Shown, number
 class Entry:
     """An entrant's best score; ``rank`` is one more than how many are better beyond doubt.
 
-    ``tied`` if there is somebody of whom the intervals do not say who is better.
+    ``tied`` if there is somebody of whom the intervals do not say who is better; on a ladder without a
+    parameter there are no intervals, so it is said of everybody.
     """
 
     rank: int
     tied: bool
     entrant: str
     value: float
-    interval: Interval
+    interval: Interval | None
     submissions: int
 
     def to_json(self) -> dict[str, Any]:
@@ -35,7 +36,7 @@ class Entry:
             "tied": self.tied,
             "entrant": self.entrant,
             "value": self.value,
-            "interval": self.interval.to_json(),
+            "interval": self.interval.to_json() if self.interval else None,
             "submissions": self.submissions,
         }
 
@@ -79,7 +80,7 @@ class Leaderboard(Shown):
             better = sum(_above(other, mine, greater) for other in best.values())
             worse = sum(_above(mine, other, greater) for other in best.values())
             tied = better + worse + 1 < len(best)
-            entries.append(Entry(1 + better, tied, name, *_shown(mine), sent[name]))
+            entries.append(Entry(1 + better, tied, name, _value(mine), mine.interval, sent[name]))
         return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
 
     def close(self) -> None:
@@ -97,26 +98,25 @@ class Leaderboard(Shown):
     def sheet(self) -> Sheet:
         rows = []
         for e in self.standings():
-            half = (e.interval.high - e.interval.low) / 2
             place = f"{e.rank} (tied)" if e.tied else str(e.rank)
-            reach = f"{number(e.interval.low, half)} .. {number(e.interval.high, half)}"
-            rows.append((place, e.entrant, number(e.value, half), reach, str(e.submissions)))
+            shown = number(e.value, half_of(e.interval))
+            rows.append((place, e.entrant, shown, text_of(e.interval), str(e.submissions)))
         headers = ("rank", "entrant", self._holdout.facts.metric.name, "population", "submissions")
         return Sheet("Leaderboard", headers, tuple(rows), (f"{self._holdout.statement()}.",), left_aligned=2)
 
 
-def _shown(score: Score) -> tuple[float, Interval]:
+def _value(score: Score) -> float:
     assert score.value is not None
-    assert score.interval is not None
-    return score.value, score.interval
+    return score.value
 
 
 def _points(score: Score, greater: bool) -> float:
-    value, _ = _shown(score)
-    return value if greater else -value
+    return _value(score) if greater else -_value(score)
 
 
 def _above(other: Score, mine: Score, greater: bool) -> bool:
     """Whether the other is better on the population beyond doubt."""
-    theirs, own = _shown(other)[1], _shown(mine)[1]
+    theirs, own = other.interval, mine.interval
+    if theirs is None or own is None:
+        return False
     return theirs.low > own.high if greater else theirs.high < own.low

@@ -65,11 +65,11 @@ class Score(Shown):
         }
 
     def sheet(self) -> Sheet:
-        rows = [(self.metric, "-" if self.value is None else number(self.value, _half(self.interval)))]
-        rows += [("population", _text(self.interval))]
+        rows = [(self.metric, "-" if self.value is None else number(self.value, half_of(self.interval)))]
+        rows += [("population", text_of(self.interval))]
         rows += [] if self.said == "score" else [("said", self.said)]
         rows += [("scores left", "open" if self.scores_left is None else f"{self.scores_left:,}")]
-        rows += [(f"group {name}", _text(part.interval)) for name, part in (self.slices or {}).items()]
+        rows += [(f"group {name}", text_of(part.interval)) for name, part in (self.slices or {}).items()]
         repeated = ("The same predictions as before: the same answer, free of charge.",)
         notes = (f"Theorems: {', '.join(self.certificate.theorems) or 'none, nothing is certified'}.",)
         return Sheet(f"Score {self.number}", ("", ""), tuple(rows), notes + repeated * self.repeated)
@@ -108,8 +108,8 @@ class Comparison(Shown):
     def sheet(self) -> Sheet:
         rows = (
             ("verdict", self.verdict),
-            ("difference", number(self.value, _half(self.interval))),
-            ("population", _text(self.interval)),
+            ("difference", number(self.value, half_of(self.interval))),
+            ("population", text_of(self.interval)),
             ("scores left", f"{self.scores_left:,}"),
         )
         return Sheet("First against second", ("", ""), rows)
@@ -173,12 +173,12 @@ def _rounded_up(width: float) -> float:
     return float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(width)))
 
 
-def _half(interval: Interval | None) -> float:
+def half_of(interval: Interval | None) -> float:
     return 0.0 if interval is None else (interval.high - interval.low) / 2
 
 
-def _text(interval: Interval | None) -> str:
+def text_of(interval: Interval | None) -> str:
     if interval is None:
         return "not certified"
-    half = _half(interval)
+    half = half_of(interval)
     return f"{number(interval.low, half)} .. {number(interval.high, half)}"
