@@ -63,8 +63,10 @@ class Source(Names):
         read = _NUMBERS.get(type(node))
         if read is None:
             raise self.refusal(node, f"a number is needed here, not {title(node)}")
-        with self.at(node):
+        try:
             return read(self, node)
+        except InvalidRequest as wrong:
+            raise self.placed(node, wrong) from None
 
     def constant(self, node: exp.Expr) -> Fraction:
         """A number that is written out, such as 12, -0.5 or (1 / 3)."""
@@ -118,8 +120,10 @@ class Source(Names):
         read = _CONDITIONS.get(type(node))
         if read is None:
             raise self.refusal(node, f"a condition is needed here, not {title(node)}")
-        with self.at(node):
+        try:
             return read(self, node)
+        except InvalidRequest as wrong:
+            raise self.placed(node, wrong) from None
 
     def _is_true(self, node: exp.Expr) -> Condition:
         return IsTrue(self.column(node))  # type: ignore[arg-type]  # the node checks its column
@@ -171,8 +175,10 @@ class Source(Names):
         node = self.bare(node)
         read = _OPERANDS.get(type(node))
         if read is not None:
-            with self.at(node):
+            try:
                 return read(self, node)
+            except InvalidRequest as wrong:
+                raise self.placed(node, wrong) from None
         if type(node) is exp.Null:
             raise self.refusal(node, "nothing equals NULL; write IS NULL or IS NOT NULL")
         if is_condition(node):

@@ -32,10 +32,12 @@ class Names:
         """What is found wrong meanwhile is said with the place of ``node``, unless a place was named."""
         try:
             yield
-        except Refused:
-            raise
         except InvalidRequest as wrong:
-            raise self.refusal(node, wrong.message) from None
+            raise self.placed(node, wrong) from None
+
+    def placed(self, node: exp.Expr, wrong: InvalidRequest) -> Refused:
+        """``wrong`` with the place of ``node``, unless it names one."""
+        return wrong if isinstance(wrong, Refused) else self.refusal(node, wrong.message)
 
     def refusal(self, node: exp.Expr, reason: str) -> Refused:
         """The error that names the place of ``node`` and why it is refused."""
@@ -64,8 +66,10 @@ class Names:
             raise self.refusal(
                 node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
             )
-        with self.at(node):
+        try:
             return entry_of(self.table, name, source).shown
+        except InvalidRequest as wrong:
+            raise self.placed(node, wrong) from None
 
     def is_person(self, node: exp.Expr) -> bool:
         """Whether ``node`` names the column that says whose row it is."""
