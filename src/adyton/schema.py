@@ -40,6 +40,8 @@ class Lattice:
 
     def scaled(self, factor: int) -> Lattice:
         """The same numbers on a grain that is ``factor`` times finer."""
+        if factor == 1:
+            return self
         return Lattice(self.grain / factor, self.low * factor, self.high * factor)
 
 
@@ -49,6 +51,11 @@ def common_grain(left: Fraction, right: Fraction) -> Fraction:
         gcd(left.numerator * right.denominator, right.numerator * left.denominator),
         left.denominator * right.denominator,
     )
+
+
+def times_finer(coarse: Fraction, fine: Fraction) -> int:
+    """How many steps of ``fine`` make one of ``coarse``, which is a whole multiple of it."""
+    return coarse.numerator * fine.denominator // (coarse.denominator * fine.numerator)
 
 
 @dataclass(frozen=True, slots=True)

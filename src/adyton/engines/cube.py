@@ -40,7 +40,7 @@ from adyton.query.nodes import (
     ValueOf,
     aligned,
 )
-from adyton.schema import BooleanColumn, Column
+from adyton.schema import BooleanColumn, Column, times_finer
 from adyton.sensitivity import Reading
 
 _Integers = npt.NDArray[np.int64]
@@ -150,9 +150,7 @@ class _Cube:
     def _compared(self, left: Comparable, operator: str, right: Comparable) -> tuple[_Truths, _Truths]:
         (a, known_a), (b, known_b) = self.number(left), self.number(right)
         if not isinstance(left, DayOf | Day) and not isinstance(right, DayOf | Day):
-            first, second = aligned(left, right)
-            a = a * int(left.lattice.grain / first.grain)
-            b = b * int(right.lattice.grain / second.grain)
+            a, b = _aligned(a, left, b, right)
         met = _COMPARE[operator](a, b)
         known = known_a & known_b
         return known & met, known & ~met
@@ -179,8 +177,8 @@ class _Cube:
         known = known_a & known_b
         if isinstance(node, Times):
             return a * b, known
-        first, second = aligned(left, right)
-        return a * int(left.lattice.grain / first.grain) + b * int(right.lattice.grain / second.grain), known
+        a, b = _aligned(a, left, b, right)
+        return a + b, known
 
 
 _COMPARE = {
@@ -191,6 +189,14 @@ _COMPARE = {
     ">=": np.greater_equal,
     ">": np.greater,
 }
+
+
+def _aligned(a: _Integers, left: Number, b: _Integers, right: Number) -> tuple[_Integers, _Integers]:
+    """Both on the grain that they have in common."""
+    first, second = aligned(left, right)
+    return a * times_finer(left.lattice.grain, first.grain), b * times_finer(
+        right.lattice.grain, second.grain
+    )
 
 
 def _added_up(values: list[int]) -> npt.NDArray[Any]:

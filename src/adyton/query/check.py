@@ -20,10 +20,20 @@ def columns_in(*nodes: object) -> Iterator[Column]:
         node = waiting.pop()
         if isinstance(node, Column):
             yield node
-        elif isinstance(node, tuple):
-            waiting += [part for part in node if not isinstance(part, _PLAIN)]  # a list may be long
-        elif is_dataclass(node):
-            waiting += [getattr(node, part.name) for part in fields(node) if part.init]
+        else:
+            parts = node if isinstance(node, tuple) else [getattr(node, name) for name in _parts(node)]
+            waiting += [part for part in parts if not isinstance(part, _PLAIN)]  # a list may be long
+
+
+_PARTS: dict[type, tuple[str, ...]] = {}  # fields() is slow, and a batch has thousands of nodes
+
+
+def _parts(node: object) -> tuple[str, ...]:
+    kind = type(node)
+    if kind not in _PARTS:
+        known = fields(kind) if is_dataclass(kind) else ()
+        _PARTS[kind] = tuple(part.name for part in known if part.init)
+    return _PARTS[kind]
 
 
 def check_columns(table: Table, *nodes: object) -> None:

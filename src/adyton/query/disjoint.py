@@ -83,9 +83,10 @@ class _Places:
             return not self.values & allowed
         if allowed == _MISSING:
             return not self.missing
-        at = bisect_left(self.spans, allowed)
-        after, before = self.spans[at : at + 1], self.spans[max(at - 1, 0) : at]
-        return not (after and after[0][0] <= allowed[1]) and not (before and before[0][1] >= allowed[0])
+        spans, at = self.spans, bisect_left(self.spans, allowed)
+        if at < len(spans) and spans[at][0] <= allowed[1]:
+            return False
+        return at == 0 or spans[at - 1][1] < allowed[0]
 
     def take(self, allowed: Allowed) -> None:
         if isinstance(allowed, frozenset):

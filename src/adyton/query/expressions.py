@@ -27,6 +27,7 @@ from adyton.schema import (
     common_grain,
     day_number,
     day_of,
+    times_finer,
 )
 
 LARGEST_CONSTANT = 10**40
@@ -388,7 +389,7 @@ def aligned(left: Number, right: Number) -> tuple[Lattice, Lattice]:
     """The lattices of both on their common grain."""
     a, b = number(left).lattice, number(right).lattice
     grain = common_grain(a.grain, b.grain)
-    return a.scaled(int(a.grain / grain)), b.scaled(int(b.grain / grain))
+    return a.scaled(times_finer(a.grain, grain)), b.scaled(times_finer(b.grain, grain))
 
 
 def all_of(*parts: Condition) -> Condition:
