@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import hashlib
 import json
 import multiprocessing
 import pickle
@@ -18,7 +19,7 @@ import pytest
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.holdout import Holdout, Leaderboard
 from adyton.holdout.baselines import Rounding
-from adyton.holdout.metrics import METRICS, metric_named
+from adyton.holdout.metrics import METRICS, check_predictions, metric_named
 from adyton.ledger import SqliteLedger
 
 N = 20_000
@@ -462,6 +463,56 @@ def test_staged_methods_keep_their_state_across_a_restart(
         assert again.score(first, guess=guess).repeated
     with Holdout.open(path) as over, pytest.raises(BudgetRefused, match="nothing was charged"):
         over.score(labels, guess=guess)
+
+
+@pytest.mark.parametrize(
+    ("method", "wish"),
+    [
+        ("thresholdout", {"overfits": 9, "threshold": "0.01", "scale": "0.01"}),
+        ("guess_and_check", {"tolerance": "0.1"}),
+        ("ladder", {"scores": 9}),
+        ("ladder-free", {"scores": 9}),
+    ],
+)
+def test_a_kept_head_notices_that_staged_answers_were_taken_back(
+    tmp_path: Path, labels: np.ndarray, method: str, wish: dict[str, Any]
+) -> None:
+    """Answers are linked like receipts: an old copy of the ledger would give the budget of overfits back."""
+    path, guess = tmp_path / "h.toml", None if method.startswith("ladder") else "0.9"
+    with Holdout.create(path, labels=labels, method=method, **wish) as holdout:
+        before = holdout.statement().head
+        first = holdout.score(labels + 1, guess=guess)
+    old = (tmp_path / "h.ledger").read_bytes()
+    with Holdout.open(path) as holdout:
+        second = holdout.score(labels, guess=guess)
+        assert before == first.receipt.previous
+        assert first.receipt.digest == second.receipt.previous
+        assert second.receipt.digest == holdout.statement().head == holdout.verify().head
+        for kept in (before, first.receipt.digest, second.receipt.digest):
+            assert holdout.verify(kept).head == second.receipt.digest
+        with pytest.raises(LedgerCorrupt, match="rolled back"):
+            holdout.verify("0" * 64)
+    (tmp_path / "h.ledger").write_bytes(old)
+    with Holdout.open(path) as holdout:
+        assert holdout.score(labels + 1, guess=guess).receipt == first.receipt
+        with pytest.raises(LedgerCorrupt, match="rolled back"):
+            holdout.verify(second.receipt.digest)
+
+
+def test_the_link_of_a_staged_answer_holds_nothing_that_was_not_said(
+    tmp_path: Path, labels: np.ndarray
+) -> None:
+    """Anybody who asked can compute it; a digest of the noisy threshold could be tried out."""
+    wish = {"overfits": 9, "threshold": "0.5", "scale": "0.01", "method": "thresholdout"}
+    with Holdout.create(tmp_path / "h.toml", labels=labels, **wish) as holdout:
+        said = holdout.score(labels, guess="0.9")
+        link = [said.receipt.previous, f"{digest_of_whole(labels)} 9/10", "training", "9/10", None]
+    assert said.said == "training"
+    assert said.receipt.digest == hashlib.sha256(json.dumps(link).encode()).hexdigest()
+
+
+def digest_of_whole(labels: np.ndarray) -> str:
+    return check_predictions(metric_named("accuracy"), "whole", labels.size, labels).digest
 
 
 def test_a_staged_method_needs_its_guess_and_others_take_none(tmp_path: Path, labels: np.ndarray) -> None:

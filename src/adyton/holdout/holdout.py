@@ -7,12 +7,13 @@ nothing.  The same predictions again get the same answer, free of charge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
 from adyton.certify import Certificate, Interval, Proof
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, float_down, float_up, rational
 from adyton.holdout.baselines import Split
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
@@ -145,10 +146,10 @@ class Holdout:
             None if reply.value is None else _shown(reply.value),
             None if reply.value is None else self.__interval(reply.value, reply.half_width),
             stages.left(),
-            stage.number,
+            stage.link.number,
             reply.said,
             self.facts.metric.name,
-            _proof(stages.receipt),
+            stage.link,
             self.__certificate(),
             stage.repeated,
         )
@@ -226,6 +227,7 @@ class Holdout:
         else:
             count, left = stages.count(), stages.left()
             half = self.__promised(plan)
+        head = ledger.head() if stages is None else stages.heads()[-1]
         facts = self.facts
         return HoldoutStatement(
             facts.metric.name,
@@ -235,13 +237,21 @@ class Holdout:
             left,
             half,
             self.__level,
-            ledger.head(),
+            head,
             self.__certificate(),
         )
 
     def verify(self, expected_head: str | None = None) -> Verification:
         """Replay the ledger; keep its head elsewhere and give it here to notice a rollback."""
-        return self.__ledger.verify(expected_head)
+        stages = self.__stages
+        if stages is None:
+            return self.__ledger.verify(expected_head)
+        found, heads = self.__ledger.verify(), stages.heads()
+        if expected_head not in (None, self.__ledger.header.digest, *heads):
+            raise LedgerCorrupt(
+                "the ledger was rolled back or exchanged: the expected head is not in its chain"
+            )
+        return replace(found, head=heads[-1])
 
     def close(self) -> None:
         self.__ledger.close()

@@ -1,17 +1,21 @@
 """The state of a staged method: notes on the receipt that paid for it, in the order in which they happened.
 
 Note 0 is the first state, its secret noise among it.  Note k is answer k together with what it changed in the
-state: one note, so that no crash and no second process can come between the two.
+state: one note, so that no crash and no second process can come between the two.  Questions and answers are
+chained, as receipts are, from the digest of the receipt on.  The state is not: a digest of secret noise, which
+is a small number, would give it away.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.certify import Proof
 from adyton.errors import BudgetRefused, LedgerCorrupt
 from adyton.holdout.methods import Reply, Staged, State
 from adyton.holdout.metrics import Steps
@@ -23,10 +27,10 @@ _OPENING = "opening"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One answer and its number; ``repeated`` if it had been given before."""
+    """One answer, its link in the chain, and ``repeated`` if it had been given before."""
 
-    number: int
     reply: Reply
+    link: Proof
     repeated: bool
 
 
@@ -42,6 +46,7 @@ class Stages:
             ledger.annotate(self.receipt.number, 0, json.dumps(method.start(bits)))
         self._state: State = _read(ledger.notes(self.receipt.number)[0])
         self._count = 0
+        self._heads = [self.receipt.digest]
         self._given: dict[str, tuple[int, Reply]] = {}
         self._senders: dict[int, str] = {}
 
@@ -53,7 +58,7 @@ class Stages:
         with self._lock:
             self._catch_up()
             if question in self._given:
-                return Stage(*self._given[question], True)
+                return self._stage(question, True)
             self._refuse_if_over()
             values = read()
             while True:
@@ -61,11 +66,11 @@ class Stages:
                 note = _written(question, reply, self._state, after, by)
                 if self._ledger.annotate(self.receipt.number, self._count + 1, note):
                     self._catch_up()
-                    return Stage(*self._given[question], False)
+                    return self._stage(question, False)
                 # Another process was first: what was found here is forgotten, never released.
                 self._catch_up()
                 if question in self._given:
-                    return Stage(*self._given[question], True)
+                    return self._stage(question, True)
                 self._refuse_if_over()
 
     def left(self) -> int | None:
@@ -82,7 +87,13 @@ class Stages:
         """Every answer so far, in order."""
         with self._lock:
             self._catch_up()
-            return [Stage(*given, True) for given in self._given.values()]
+            return [self._stage(question, True) for question in self._given]
+
+    def heads(self) -> list[str]:
+        """The digest of the receipt, and of every answer with all before it."""
+        with self._lock:
+            self._catch_up()
+            return list(self._heads)
 
     def senders(self) -> dict[int, str]:
         with self._lock:
@@ -96,8 +107,13 @@ class Stages:
             self._count += 1
             self._state = {**self._state, **note["state"]}
             self._given[note["question"]] = (self._count, _reply(note))
+            self._heads.append(_chained(self._heads[-1], note))
             if note.get("by") is not None:
                 self._senders[self._count] = str(note["by"])
+
+    def _stage(self, question: str, repeated: bool) -> Stage:
+        number, reply = self._given[question]
+        return Stage(reply, Proof(number, self._heads[number], self._heads[number - 1]), repeated)
 
     def _refuse_if_over(self) -> None:
         why = self._method.refusal(self._state)
@@ -123,6 +139,11 @@ def _written(question: str, reply: Reply, before: State, after: State, by: str |
         **({} if by is None else {"by": by}),
     }
     return json.dumps(note)
+
+
+def _chained(head: str, note: State) -> str:
+    said = [head, *(note[key] for key in ("question", "said", "value", "half_width"))]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _read(text: str) -> State:
