@@ -2,8 +2,8 @@
 
 Note 0 is the first state, its secret noise among it.  Note k is answer k together with what it changed in the
 state: one note, so that no crash and no second process can come between the two.  Questions and answers are
-chained, as receipts are, from the digest of the receipt on.  The state is not: a digest of secret noise, which
-is a small number, would give it away.
+chained, as receipts are, from the digest of the receipt on.  The state is not: a digest of secret noise, a
+small number, would give it away.
 """
 
 from __future__ import annotations
