@@ -10,6 +10,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.lab.averaging import AVERAGING, averaging
+from adyton.lab.binary_representation import BINARY_REPRESENTATION, binary_representation
 from adyton.lab.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
 from adyton.lab.deterministic import DETERMINISTIC, deterministic
 from adyton.lab.differencing import DIFFERENCING, differencing
@@ -47,6 +48,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     CANDIDATES: lambda bits, dice: candidates(),
     NOISY_MAX: lambda bits, dice: noisy_max(),
     SPARSE_VECTORS: lambda bits, dice: sparse_vectors(),
+    BINARY_REPRESENTATION: lambda bits, dice: binary_representation(dice),
     UNREALISTIC: lambda bits, dice: unrealistic(dice),
     HOLDOUT_SCIENCE: lambda bits, dice: holdout_science(dice),
     HOLDOUT_BOOSTING: holdout_boosting,
