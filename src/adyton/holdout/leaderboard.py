@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,9 +77,11 @@ class Leaderboard(Shown):
             if name not in best or _points(score, greater) > _points(best[name], greater):
                 best[name] = score
         entries = []
+        reaches = [score.interval for score in best.values() if score.interval is not None]
+        lows, highs = sorted(reach.low for reach in reaches), sorted(reach.high for reach in reaches)
         for name, mine in best.items():
-            better = sum(_above(other, mine, greater) for other in best.values())
-            worse = sum(_above(mine, other, greater) for other in best.values())
+            above, below = _beyond(mine.interval, lows, highs)
+            better, worse = (above, below) if greater else (below, above)
             tied = better + worse + 1 < len(best)
             entries.append(Entry(1 + better, tied, name, _value(mine), mine.interval, sent[name]))
         return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
@@ -114,9 +117,8 @@ def _points(score: Score, greater: bool) -> float:
     return _value(score) if greater else -_value(score)
 
 
-def _above(other: Score, mine: Score, greater: bool) -> bool:
-    """Whether the other is better on the population beyond doubt."""
-    theirs, own = other.interval, mine.interval
-    if theirs is None or own is None:
-        return False
-    return theirs.low > own.high if greater else theirs.high < own.low
+def _beyond(reach: Interval | None, lows: list[float], highs: list[float]) -> tuple[int, int]:
+    """How many intervals lie wholly above this one, and how many below it."""
+    if reach is None:
+        return 0, 0
+    return len(lows) - bisect_right(lows, reach.high), bisect_left(highs, reach.low)
