@@ -1,0 +1,43 @@
+"""The parser of SQL where sqlglot is compiled: nothing may inherit from what is compiled, so its source is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlglot.parser
+from sqlglot import Dialect, exp
+
+from adyton.query.sql_parser import PlainParser, parser_from_source
+
+TEXTS = [
+    "SELECT COUNT(*) FROM t",
+    "SELECT AVG(x) AS a, MEDIAN(y) FROM t WHERE NOT (x > 3 AND y IN (1, 2)) OR z BETWEEN 1 AND 2",
+    "SELECT g, SUM(CASE WHEN x > 1 THEN y ELSE 0 END) FROM t GROUP BY g HAVING n > 3 ORDER BY g LIMIT 2",
+    "SELECT EXTRACT(YEAR FROM d), COUNT(*) FROM t JOIN u ON t.a = u.b GROUP BY 1",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_source_and_what_is_imported_read_the_same(text: str) -> None:
+    kind = parser_from_source()
+    assert kind is not sqlglot.parser.Parser
+    plain = type(
+        "Plain", (kind,), {name: vars(PlainParser)[name] for name in vars(PlainParser) if name.isupper()}
+    )
+    trees = [
+        made(dialect=Dialect()).parse_into(exp.Select, Dialect().tokenize(text), text)
+        for made in (plain, PlainParser)
+    ]
+    assert trees[0] == trees[1]
+
+
+def test_calls_are_names_with_arguments() -> None:
+    (tree,) = PlainParser(dialect=Dialect()).parse_into(exp.Select, Dialect().tokenize(TEXTS[1]), TEXTS[1])
+    assert tree is not None
+    assert {call.name for call in tree.find_all(exp.Anonymous)} == {"AVG", "MEDIAN"}
+
+
+def test_the_source_lies_beside_what_is_imported() -> None:
+    """A release of sqlglot without sources would need another way, and would be noticed here."""
+    assert Path(sqlglot.parser.__file__).with_name("parser.py").is_file()
