@@ -78,7 +78,7 @@ def test_theorem_QUANTILE_FROM_SHARES_narrows_with_the_width() -> None:
     low, high = quantile_interval(thresholds, thresholds, 0.5, 0.02)
     assert (low, high) == (pytest.approx(0.47), pytest.approx(0.53))
     assert quantile_interval([], [], 0.5, 0.1) == (-math.inf, math.inf)
-    band = cdf_band([0.3, 0.1], [0.2, 0.4], 0.05)
+    band = cdf_band([0.3, 0.1], [0.36, 0.4], 0.05)
     assert [v for v, _ in band] == [0.1, 0.3]
     assert band[1][1].low == pytest.approx(0.35)  # a share cannot fall
     for bad in (0.0, 1.0):

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from adyton.exact import Number
 from adyton.validity.concentration import log_up
-from adyton.validity.outward import SAFE, probability, whole
+from adyton.validity.outward import SAFE, not_negative, probability, whole
 from adyton.validity.search import least
 
 _FINEST = 10**9  # levels of a grid
@@ -31,7 +31,10 @@ def compressed_width(
     Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015.  Theorem: TRANSCRIPT-COMPRESSION.
     """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
-    log = (bits + 1) * math.log(2) + log_up(k / probability(failure, "the failure probability"))
+    not_negative(empirical, "how far answers are from the rows' averages")
+    log = (not_negative(bits, "the number of bits") + 1) * math.log(2) + log_up(
+        k / probability(failure, "the failure probability")
+    )
     return (empirical + math.sqrt(log / (2 * n))) * SAFE
 
 

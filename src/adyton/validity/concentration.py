@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
 from adyton.validity.outward import SAFE, digits, float_down, float_up, probability, whole
 
@@ -19,12 +20,13 @@ _FARTHEST = Fraction(700)
 
 def markov_tail(mean: Number, threshold: Number) -> Fraction:
     """Pr[X >= threshold] <= mean / threshold, for X >= 0.  Theorem: MARKOV."""
-    return min(Fraction(1), rational(mean, "the mean") / positive(threshold, "the threshold"))
+    most = _at_least_zero(mean, "the mean") / positive(threshold, "the threshold")
+    return min(Fraction(1), most)
 
 
 def chebyshev_tail(variance: Number, deviation: Number) -> Fraction:
     """Pr[|X - E X| >= deviation] <= variance / deviation**2.  Theorem: CHEBYSHEV."""
-    spread = rational(variance, "the variance")
+    spread = _at_least_zero(variance, "the variance")
     return min(Fraction(1), spread / positive(deviation, "the deviation") ** 2)
 
 
@@ -101,6 +103,13 @@ def log_up(value: Fraction) -> float:
     else:
         near = math.log(value.numerator) - math.log(value.denominator)
     return near + abs(near) * 1e-14 + 1e-300
+
+
+def _at_least_zero(value: Number, what: str) -> Fraction:
+    number = rational(value, what)
+    if number < 0:
+        raise InvalidRequest(f"{what} must be at least 0, not {value}")
+    return number
 
 
 def _term(mp: Any, x: Fraction, p: Fraction) -> Any:

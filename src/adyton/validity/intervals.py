@@ -75,7 +75,10 @@ def cdf_band(thresholds: Sequence[float], answers: Sequence[float], width: float
     for _, a in reversed(asked):
         high = min(high, max(0.0, _up(a + reach)))
         highs.append(high)
-    return [(v, Ends(lo, hi)) for (v, _), lo, hi in zip(asked, lows, reversed(highs), strict=True)]
+    return [
+        (v, Ends(lo, hi) if lo <= hi else Ends(0.0, 1.0))  # else the width did not hold: say nothing
+        for (v, _), lo, hi in zip(asked, lows, reversed(highs), strict=True)
+    ]
 
 
 def linear_width(

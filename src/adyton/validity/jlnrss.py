@@ -20,6 +20,8 @@ _STEPS = 22
 
 def transfer_width(epsilon: float, empirical: float, c: float, d: float) -> float:
     """empirical + (exp(epsilon) - 1) + c + 2d, rounded up."""
+    if not (epsilon >= 0 and empirical >= 0 and c > 0 and d > 0):
+        raise InvalidRequest("epsilon and the error on the rows must be at least 0, c and d above 0")
     return (empirical + math.expm1(epsilon) + c + 2 * d) * SAFE
 
 
@@ -32,8 +34,8 @@ def transfer_failure(beta: float, delta: float, c: float, d: float) -> float:
     Assumes:  independent draws; values in [0, 1]; any adaptive questions.
     Source:   Jung, Ligett, Neel, Roth, Sharifi-Malvajerdi, Shenfeld 2020.  Theorem: JLNRSS-TRANSFER.
     """
-    if not (c > 0 and d > 0):
-        raise InvalidRequest("c and d must be above 0")
+    if not (beta >= 0 and delta >= 0 and c > 0 and d > 0):
+        raise InvalidRequest("beta and delta must be at least 0, c and d above 0")
     return (beta / c + delta / d) * SAFE
 
 
@@ -89,6 +91,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     Source:   Bun, Steinke 2016: rho + 2 sqrt(rho ln(1/delta)), and rho + 2 sqrt(rho ln(sqrt(pi rho)/delta))
               where the logarithm is at least 1.  Theorem: JLNRSS-TRANSFER.
     """
+    if not (rho >= 0 and 0 < delta < 1):
+        raise InvalidRequest("rho must be at least 0, and delta between 0 and 1")
     inside = math.sqrt(math.pi * rho) / delta
     log = math.log(inside) if math.e <= inside < 1 / delta else -math.log(delta)
     return (rho + 2 * math.sqrt(rho * log)) * SAFE

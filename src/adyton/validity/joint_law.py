@@ -214,7 +214,7 @@ def _search(
         try:
             return width_with(rows, questions, failure, choice_at(logs), ratio=0.75)
         except InvalidRequest:
-            return math.inf
+            return 1e9  # not infinity: the simplex takes differences
 
     large = min(0.5, 0.25 * math.log(questions + 2) / questions)
     z0 = max(2.0, -float(special().ndtri(large / 2)))

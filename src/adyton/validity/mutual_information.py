@@ -39,7 +39,7 @@ def gap_square(information: float, rows: int) -> float:
     Assumes:  independent rows; values in [0, 1].
     Source:   Russo, Zou 2016, through Donsker and Varadhan's inequality.  Theorem: MUTUAL-INFORMATION-GAP.
     """
-    return best_exponent(information) / (4 * whole(rows, "the number of rows")) * SAFE
+    return best_exponent(_nats(information)) / (4 * whole(rows, "the number of rows")) * SAFE
 
 
 def best_exponent(information: float) -> float:

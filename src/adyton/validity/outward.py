@@ -66,6 +66,12 @@ def whole(value: object, what: str, least: int = 1) -> int:
     return value
 
 
+def not_negative(value: float, what: str) -> float:
+    if not value >= 0:  # nor no number at all
+        raise InvalidRequest(f"{what} must be at least 0, not {value}")
+    return value
+
+
 def square_root_up(value: Fraction) -> float:
     """The least float, or the one after it, whose square is not below ``value``."""
     near = math.sqrt(float_up(value))
@@ -79,6 +85,7 @@ __all__ = [
     "failure_of",
     "float_down",
     "float_up",
+    "not_negative",
     "probability",
     "square_root_up",
     "up",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.validity.concentration import log_up
 from adyton.validity.jlnrss import GaussianWidth
@@ -25,6 +26,8 @@ def sum_width(rows: int, questions: int, failure: Number, scale: float, *, centr
     """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = probability(failure, "the failure probability")
+    if not 0 < scale < math.inf:
+        raise InvalidRequest(f"the scale of the noise must be finite and above 0, not {scale}")
     return _sum(n, k, float_down(share), log_up(4 * k / share), scale * (2 if centred else 1), scale)
 
 

@@ -41,6 +41,8 @@ def strong_composition(epsilon: float, questions: int, delta: float) -> float:
 
     Source:   002-32; Dwork, Rothblum, Vadhan 2010, with the drift of Bun, Steinke 2016.
     """
+    if not (epsilon >= 0 and questions >= 1 and 0 < delta < 1):
+        raise InvalidRequest("epsilon must be at least 0, questions at least 1, and delta between 0 and 1")
     spread = epsilon * math.sqrt(-2 * questions * math.log(delta))
     return (spread + questions * epsilon * math.tanh(epsilon / 2)) * SAFE
 

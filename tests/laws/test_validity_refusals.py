@@ -1,0 +1,55 @@
+"""A theorem of the library refuses what it does not speak about: a negative width would be believed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.validity.compressibility import compressed_width
+from adyton.validity.concentration import chebyshev_tail, markov_tail
+from adyton.validity.intervals import Ends, cdf_band
+from adyton.validity.jlnrss import transfer_failure, transfer_width, zcdp_epsilon
+from adyton.validity.joint_law import joint_law_questions
+from adyton.validity.mutual_information import gap_square
+from adyton.validity.rrsstw import sum_width
+from adyton.validity.six_epsilon import strong_composition
+
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
+    (markov_tail, (1, 10), (0, 1)),
+    (chebyshev_tail, (1, 10), (0, 1)),
+    (compressed_width, (100, 10, 5.0, "0.1"), (2,)),
+    (sum_width, (100, 10, "0.1", 0.1), (3,)),
+    (transfer_width, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
+    (transfer_failure, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
+    (zcdp_epsilon, (0.1, 0.001), (0, 1)),
+    (strong_composition, (0.1, 10, 0.001), (0, 1, 2)),
+    (gap_square, (1.0, 100), (0,)),
+]
+
+
+@pytest.mark.parametrize("wrong", [-1.0, -1e-9, math.nan])
+@pytest.mark.parametrize(("theorem", "right", "places"), CALLS)
+def test_law_nothing_negative_and_no_nan(
+    theorem: Callable[..., Any], right: tuple[Any, ...], places: tuple[int, ...], wrong: float
+) -> None:
+    theorem(*right)
+    for place in places:
+        with pytest.raises(InvalidRequest):
+            theorem(*right[:place], wrong, *right[place + 1 :])
+
+
+def test_law_shares_that_contradict_each_other_say_nothing() -> None:
+    """0.9 of the rows are at most 1, and 0.1 at most 2: one of the two widths did not hold."""
+    band = cdf_band([1.0, 2.0], [0.9, 0.1], 0.05)
+    assert band == [(1.0, Ends(0.0, 1.0)), (2.0, Ends(0.0, 1.0))]
+
+
+def test_a_search_without_any_solution_is_quiet() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert joint_law_questions(20, "0.3", "0.05")[0] >= 0
