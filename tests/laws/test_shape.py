@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
+from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.asking import Asking, asking_of
 from adyton.query.questions import count
 from adyton.query.shape import AS_ASKED, Every, Opposite, Relation, Released, Shape, Some, Term
 from adyton.query.sql import parse
+from adyton.study import Study
 from strategies import PEOPLE, PERSONS
 
 GROUPED = (
@@ -182,3 +185,62 @@ def test_orders_are_total_and_bad_shapes_cannot_be_built() -> None:
             Shape(**bad)
     with pytest.raises(InvalidRequest):
         Relation(Released("n"), "~", 1)  # type: ignore[arg-type]
+
+
+def test_a_column_is_shown_under_the_name_that_it_is_given() -> None:
+    """The question is the same: the answer was paid for once, whatever its keys are called."""
+    renamed = asking_of(
+        'SELECT region AS r, smoker AS "Smokes?", COUNT(*) AS n FROM people GROUP BY r, smoker '
+        "HAVING r <> 'north' ORDER BY \"Smokes?\" DESC, region",
+        PEOPLE,
+    )
+    plain = asking_of(
+        "SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY region, smoker "
+        "HAVING region <> 'north' ORDER BY smoker DESC, region",
+        PEOPLE,
+    )
+    assert renamed.question == plain.question
+    assert (renamed.shape.order, renamed.shape.having) == (plain.shape.order, plain.shape.having)
+    keys = {"region": "south", "smoker": True}
+    assert renamed.shape.named(keys) == {"r": "south", "Smokes?": True}
+    assert plain.shape.named(keys) == keys
+
+
+def test_names_may_change_places_and_then_mean_what_is_shown() -> None:
+    swapped = asking_of(
+        "SELECT region AS smoker, smoker AS region, COUNT(*) FROM people "
+        "GROUP BY people.region, people.smoker ORDER BY region",
+        PEOPLE,
+    )
+    assert swapped.shape.order == (Term("smoker"),)
+    assert swapped.shape.named({"region": "south", "smoker": True}) == {"smoker": "south", "region": True}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT region AS count, COUNT(*) FROM people GROUP BY region",
+        "SELECT region AS n, COUNT(*) AS n FROM people GROUP BY region",
+        "SELECT region AS smoker, smoker, COUNT(*) FROM people GROUP BY 1, 2",
+        "SELECT region AS upto, CDF(age, 3) FROM people GROUP BY region",
+        f'SELECT region AS "{"x" * 101}", COUNT(*) FROM people GROUP BY region',
+    ],
+)
+def test_no_two_things_are_shown_under_one_name(sql: str) -> None:
+    with pytest.raises(InvalidRequest):
+        asking_of(sql, PEOPLE)
+
+
+def test_the_answer_under_other_names_is_the_same_answer() -> None:
+    study = Study(PEOPLE, PrivacyUnit("add-or-remove"), Guarantee(Fraction(9), Fraction(1, 10**9)))
+    with dummy_of(study, 50) as curator:
+        asked = "SELECT region{}, age > 30 AS older, COUNT(*) AS n FROM people GROUP BY region, older"
+        first = curator.ask(asked.format(""), epsilon=1)
+        again = curator.ask(asked.format(" AS r"), epsilon=1)
+        (preview,) = curator.preview_many([asked.format(" AS r")], epsilon=1)
+    assert again.repeated
+    assert again.cost.units == 0
+    assert [row.values for row in again.rows] == [row.values for row in first.rows]
+    renamed = [{"r": row.keys["region"], "older": row.keys["older"]} for row in first.rows]
+    assert [row.keys for row in again.rows] == renamed == list(preview.keys or ())
+    assert {type(row.keys["older"]) for row in first.rows} == {bool}

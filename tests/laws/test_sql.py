@@ -65,6 +65,19 @@ QUESTIONS = {
     "SELECT COUNT(*) AS select FROM people": 'COUNT(*) AS "select" FROM people',
     "SELECT COUNT(age) FROM people": "COUNT(*) FILTER (WHERE (NOT (age IS NULL))) AS count_age FROM people",
     "SELECT COUNT_IF(age > 3) FROM people": "COUNT(*) FILTER (WHERE (age > 3)) AS count_if FROM people",
+    "SELECT COUNTIF(smoker) FROM people": "COUNT(*) FILTER (WHERE smoker) AS count_if_smoker FROM people",
+    "SELECT COUNT(1) FROM people": "COUNT(*) AS count FROM people",
+    "SELECT COUNT(CASE WHEN smoker THEN 1 END) FROM people": (
+        "COUNT(*) FILTER (WHERE smoker) AS count FROM people"
+    ),
+    "SELECT COUNT(CASE WHEN smoker THEN 1 WHEN age > 3 THEN 0 ELSE NULL END) FROM people": (
+        "COUNT(*) FILTER (WHERE ((age > 3) OR smoker)) AS count FROM people"
+    ),
+    "SELECT age > 3, COUNT(*) FROM people GROUP BY 1": (
+        "LABEL(CASE WHEN (age > 3) THEN 1 WHEN (NOT (age > 3)) THEN 0 END, FALSE, TRUE) AS group, "
+        "COUNT(*) AS count FROM people "
+        "GROUP BY LABEL(CASE WHEN (age > 3) THEN 1 WHEN (NOT (age > 3)) THEN 0 END, FALSE, TRUE)"
+    ),
     "SELECT SUM(income), AVG(income) FROM people": (
         "SUM(income) AS sum_income, AVG(income) AS avg_income FROM people"
     ),
@@ -236,6 +249,14 @@ NUMBERS = {
     "income / 12": "((1 / 12) * income)",
     "2 * (age + 1) * income": "((1 + age) * 2 * income)",
     "CASE WHEN age > 3 THEN 1 ELSE 0 END": "CASE WHEN (age > 3) THEN 1 ELSE 0 END",
+    "CASE region WHEN 'north' THEN 2 ELSE 0 END": "CASE WHEN (region IN ('north')) THEN 2 ELSE 0 END",
+    "CASE age WHEN 3 THEN income WHEN -1 THEN 5 END": (
+        "CASE WHEN (age = 3) THEN income WHEN (age = -1) THEN 5 END"
+    ),
+    "CASE born WHEN '2020-01-31' THEN 1 ELSE 0 END": (
+        "CASE WHEN (born = DATE '2020-01-31') THEN 1 ELSE 0 END"
+    ),
+    "CASE smoker WHEN FALSE THEN 1 ELSE 0 END": "CASE WHEN (NOT smoker) THEN 1 ELSE 0 END",
     "CASE WHEN smoker THEN 1 END": "CASE WHEN smoker THEN 1 END",
     "CASE WHEN smoker THEN 1 WHEN age > 3 THEN 2 ELSE 0 END": (
         "CASE WHEN smoker THEN 1 WHEN (age > 3) THEN 2 ELSE 0 END"
@@ -344,7 +365,7 @@ def test_a_draft_and_its_SQL_are_one_question(sql: str) -> None:
 BAD_DRAFTS = [
     count(by="income"),
     count(by=("born", "age")),
-    count(by="age > 3"),
+    count(by="1 < 3"),
     count(by="COUNT(*)"),
     count(by="3"),
     count(by={"r": "region"}),

@@ -49,9 +49,13 @@ def _rows(plan: Plan, columns: dict[str, list[Value]], stored: Stored) -> tuple[
 
 
 def shaped(rows: tuple[Row, ...], shape: Shape) -> tuple[Row, ...]:
-    """The rows that HAVING, ORDER BY and LIMIT ask for; released values only, so it costs nothing."""
+    """The rows that HAVING, ORDER BY and LIMIT ask for, with their keys under the names that were given.
+
+    Released values and public names only, so it costs nothing.
+    """
     told = [(row.keys, {name: v.value for name, v in row.values.items()}) for row in rows]
-    return tuple(rows[place] for place in shape.applied(told))
+    kept = tuple(rows[place] for place in shape.applied(told))
+    return tuple(Row(shape.named(row.keys), row.values) for row in kept) if shape.names else kept
 
 
 def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:

@@ -72,13 +72,15 @@ class Term:
 class Shape:
     """Rows for which ``having`` holds, in the order of ``order``, from ``offset`` on, at most ``limit``.
 
-    Rows that are equal in the order stay as the answer has them: in the order of declared values.
+    Rows that are equal in the order stay as the answer has them: in the order of declared values.  ``names``
+    are pairs: a key, and what it is shown as; all else here calls keys by the names of the question.
     """
 
     order: tuple[Term, ...] = ()
     limit: int | None = None
     offset: int = 0
     having: Having | None = None
+    names: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for name, number in (("LIMIT", self.limit or 0), ("OFFSET", self.offset)):
@@ -93,6 +95,11 @@ class Shape:
             shown.sort(key=ranks.__getitem__, reverse=term.descending)
         end = None if self.limit is None else self.offset + self.limit
         return tuple(shown[self.offset : end])
+
+    def named(self, keys: Mapping[str, Key]) -> dict[str, Key]:
+        """The keys of a row under the names that they are shown as."""
+        shown = dict(self.names)
+        return {shown.get(name, name): key for name, key in keys.items()}
 
 
 AS_ASKED = Shape()

@@ -35,7 +35,8 @@ def parse(sql: str, table: Table, *further: Table) -> Question:
     asking = parse_asking(sql, table, *further)
     if asking != Asking(asking.question):
         raise InvalidRequest(
-            "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta"
+            "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
+            "and without another name for a column"
         )
     return asking.question
 

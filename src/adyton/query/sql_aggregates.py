@@ -10,6 +10,7 @@ from sqlglot import exp
 from adyton.query.names import default_name
 from adyton.query.nodes import (
     EVERY_ROW,
+    Case,
     Cdf,
     Clip,
     Condition,
@@ -24,6 +25,7 @@ from adyton.query.nodes import (
     Measure,
     Not,
     Number,
+    Or,
     Proportion,
     Quantile,
     Sum,
@@ -93,20 +95,38 @@ def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
     (counted,), bounds = _arguments(source, node, "COUNT(*), COUNT(column) or COUNT(DISTINCT person)", 1)
     if type(counted) is exp.Distinct:
         return _count_persons(source, counted, where, bounds)
-    name = "count"
-    if type(counted) is exp.Star:
-        source.check_parts(counted)
-    elif type(counted) is exp.Column:
-        column = source.column(counted)
-        name, where = f"count_{column.name}", all_of(Not(IsMissing(column)), where)
-    else:
-        raise source.refusal(node, "COUNT takes * or one column; COUNT_IF takes a condition")
+    name, present = _counted(source, node, source.bare(counted))
+    where = all_of(present, where)
     if _PER_ROW in bounds:
         raise source.refusal(node, f"a row counts once; {_PER_ROW} is for SUM")
     if _PER_GROUP in bounds:
         _person(source, node)
         return name, SumOfPersons(Constant(Fraction(1)), *bounds[_PER_GROUP], where)
     return name, Count(where)
+
+
+def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Condition]:
+    """What a count is called, and which rows it counts."""
+    if type(counted) is exp.Star:
+        source.check_parts(counted)
+        return "count", EVERY_ROW
+    if type(counted) is exp.Column:
+        column = source.column(counted)
+        return f"count_{column.name}", Not(IsMissing(column))
+    if type(counted) is exp.Literal:  # COUNT(1)
+        source.constant(counted)
+        return "count", EVERY_ROW
+    if type(counted) is exp.Case:
+        value = source.number(counted)
+        if isinstance(value, Case) and value.otherwise is None and _are_written(value):
+            whens = tuple(when for when, _ in value.branches)
+            return "count", whens[0] if len(whens) == 1 else Or(whens)
+        raise source.refusal(node, "COUNT of a CASE counts where it gives a written number, without ELSE")
+    raise source.refusal(node, "COUNT takes * or one column; COUNT_IF takes a condition")
+
+
+def _are_written(value: Case) -> bool:
+    return all(isinstance(then, Constant) for _, then in value.branches)
 
 
 def _count_persons(
@@ -240,6 +260,7 @@ _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev"
 AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
     "COUNT_IF": _count_if,
+    "COUNTIF": _count_if,
     "SUM": _sum,
     "AVG": _spread(Mean, "avg"),
     "PROPORTION": _proportion,

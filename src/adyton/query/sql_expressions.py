@@ -34,7 +34,7 @@ from adyton.query.nodes import (
 )
 from adyton.query.sql_functions import read_call, read_case, read_extract
 from adyton.query.sql_names import Names, title
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, day_number
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
 
 MOST_VALUES = 10_000
 
@@ -50,6 +50,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
 }
 # What can stand beside a comparison sign: a number, a day, a text, a truth, or a column that is no number.
 Operand = Number | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
+_WRITTEN = Constant | Day | str | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +157,19 @@ class Source(Names):
         if not 1 <= len(listed) <= MOST_VALUES:
             raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} written values")
         left, values = self.operand(node.this), [self.operand(value) for value in listed]
-        if not all(isinstance(value, Constant | Day | str | bool) for value in values):
+        if not all(isinstance(value, _WRITTEN) for value in values):
             raise self.refusal(node.this, "IN needs a list of written values")
         parts = tuple(dict.fromkeys(self._compared(node, left, "=", value) for value in values))
         if isinstance(left, CategoryColumn):
             return OneOf(left, tuple(part.values[0] for part in parts if isinstance(part, OneOf)))
         return parts[0] if len(parts) == 1 else Or(parts)
+
+    def equal(self, left: exp.Expr, right: exp.Expr) -> Condition:
+        """``left`` = ``right``, a written value."""
+        value = self.operand(right)
+        if not isinstance(value, _WRITTEN):
+            raise self.refusal(right, "CASE x WHEN needs written values; or write CASE WHEN condition")
+        return self._compared(right, self.operand(left), "=", value)
 
     def _between(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "low", "high")
@@ -197,7 +205,10 @@ class Source(Names):
         column = self.column(node)
         if isinstance(column, CategoryColumn | BooleanColumn):
             return column
-        return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)  # type: ignore[arg-type]
+        if isinstance(column, TextColumn):
+            reason = f"{column.name!r} is a text column: groups are made of it, and it IS NULL or not"
+            raise self.refusal(node, f"{reason}; a column with declared values is a category")
+        return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)
 
     def written_day(self, node: exp.Expr) -> Day:
         self.check_parts(node, "this", "to")

@@ -144,6 +144,8 @@ class _Reader:
         """The name of a table, and its alias."""
         if type(node) is not exp.Table:
             raise self.source.refusal(node, "FROM needs the name of the table")
+        if node.args.get("db") is not None:
+            raise self.source.refusal(node, "a table is named alone, without a schema or a database")
         self.source.check_parts(node, "this", "alias")
         alias = node.args.get("alias")
         if alias is not None:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from adyton.query.nodes import (
     Case,
     Clip,
+    Condition,
     Constant,
     DatePart,
     DayOf,
@@ -21,6 +22,7 @@ from adyton.query.nodes import (
     Part,
     Square,
 )
+from adyton.query.sql_reasons import REASONS
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
 
@@ -45,9 +47,9 @@ def read_call(source: Source, node: exp.Expr) -> Number:
         return _part(source, node, name, _arguments(source, node, f"{name}(date)", 1)[0])
     read = _FUNCTIONS.get(name)
     if read is None:
-        raise source.refusal(
-            node, f"{name} is an aggregate; it stands in SELECT alone, not inside an expression"
-        )
+        aggregate = f"{name} is an aggregate; it stands in SELECT alone, not inside an expression"
+        reason = f"{name} is not answered: {REASONS[name]}" if name in REASONS else aggregate
+        raise source.refusal(node, reason)
     return read(source, node)
 
 
@@ -59,16 +61,30 @@ def read_extract(source: Source, node: exp.Expr) -> Number:
 
 def read_case(source: Source, node: exp.Expr) -> Number:
     """CASE WHEN condition THEN number ... [ELSE number] END; 1 or 0 for one condition is an indicator."""
-    source.check_parts(node, "ifs", "default")
-    branches = []
-    for branch in node.args["ifs"]:
-        source.check_parts(branch, "this", "true")
-        branches.append((source.condition(branch.this), source.number(branch.args["true"])))
+    branches = [(when, source.number(then)) for when, then in whens(source, node)]
     default = node.args.get("default")
     otherwise = None if default is None or type(source.bare(default)) is exp.Null else source.number(default)
     if len(branches) == 1 and branches[0][1] == _ONE and otherwise == _ZERO:
         return Indicator(branches[0][0])
     return Case(tuple(branches), otherwise)
+
+
+def whens(source: Source, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
+    """The conditions of a CASE, and what it gives where each is the first that is true.
+
+    CASE x WHEN a THEN ... means CASE WHEN x = a THEN ...
+    """
+    source.check_parts(node, "this", "ifs", "default")
+    for branch in node.args["ifs"]:
+        source.check_parts(branch, "this", "true")
+    subject = node.args.get("this")
+    return [
+        (
+            source.condition(branch.this) if subject is None else source.equal(subject, branch.this),
+            branch.args["true"],
+        )
+        for branch in node.args["ifs"]
+    ]
 
 
 def called(source: Source, node: exp.Expr) -> str:

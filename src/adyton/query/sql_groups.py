@@ -16,10 +16,10 @@ from adyton.errors import InvalidRequest
 from adyton.query.check import columns_in
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Case, Condition, Constant, Group
+from adyton.query.nodes import Case, Condition, Constant, Group, Not
 from adyton.query.sql_aggregates import filtered, is_aggregate
-from adyton.query.sql_expressions import Source
-from adyton.query.sql_functions import called
+from adyton.query.sql_expressions import Source, is_condition
+from adyton.query.sql_functions import called, whens
 from adyton.query.sql_place import shortened
 
 
@@ -55,6 +55,16 @@ def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) 
     return tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
 
 
+def shown_names(source: Source, items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
+    """The columns that are shown under another name than their own, which a question keeps."""
+    named = [(read_group(source, item.node), item.alias) for item in items if not item.aggregates]
+    return tuple(
+        (group.default, alias)
+        for group, alias in named
+        if alias not in (None, group.default) and not group.renamed
+    )
+
+
 def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condition, str | None] | None:
     """The bins and the rows of a HISTOGRAM, if that is what the SELECT list asks for, and its name."""
     asked = [item for item in items if item.aggregates]
@@ -72,16 +82,18 @@ def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condit
 def read_group(source: Source, node: exp.Expr) -> Grouped:
     """A group that is written out."""
     node = source.bare(node)
+    if type(node) is exp.Star:
+        raise source.refusal(node, "single rows are never answered; ask for aggregates, such as COUNT(*)")
     if type(node) is exp.Anonymous and called(source, node) == "LABEL":
         return _labelled(source, node)
     if type(node) is exp.Case and _names_texts(source, node):
         return _labelled_case(source, node)
     if type(node) is exp.Column:
         return grouped(source.column(node))
-    value = source.number(node)
-    if not any(True for _ in columns_in(value)):
+    value = _truth(source, node) if is_condition(node) else grouped(source.number(node))
+    if not any(True for _ in columns_in(value.value)):
         raise source.refusal(node, "a group is made of columns; this is the same for every row")
-    return grouped(value)
+    return value
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
@@ -132,7 +144,7 @@ def _given_names(source: Source, items: Sequence[Item], groups: Mapping[str, Gro
         group = _listed(source, item, groups)
         if group.text in given:
             raise source.refusal(item.node, "SELECT names this group twice")
-        given[group.text] = item.alias
+        given[group.text] = item.alias if group.renamed else None
     return [given.get(text) for text in groups]
 
 
@@ -141,8 +153,6 @@ def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Groupe
     if group.text not in groups:
         reason = f"add GROUP BY {shortened(group.text)}, or ask for an aggregate such as COUNT or AVG"
         raise source.refusal(item.node, f"{group.default!r} is neither grouped nor aggregated: {reason}")
-    if item.alias is not None and not group.renamed:
-        raise source.refusal(item.node, "a group keeps the name of its column; leave out AS")
     return group
 
 
@@ -162,6 +172,13 @@ def _labelled(source: Source, node: exp.Expr) -> Grouped:
     return grouped(value, labels)
 
 
+def _truth(source: Source, node: exp.Expr) -> Grouped:
+    """Where a condition is false, and where it is true; a row for which it is neither is in no group."""
+    condition = source.condition(node)
+    one, zero = Constant(Fraction(1)), Constant(Fraction(0))
+    return grouped(Case(((condition, one), (Not(condition), zero))), (False, True))
+
+
 def _names_texts(source: Source, node: exp.Expr) -> bool:
     """Whether a CASE gives texts, where a number is usual."""
     return any(
@@ -172,13 +189,9 @@ def _names_texts(source: Source, node: exp.Expr) -> bool:
 
 def _labelled_case(source: Source, node: exp.Expr) -> Grouped:
     """Texts are numbered in the order in which CASE first gives them."""
-    source.check_parts(node, "ifs", "default")
     default = node.args.get("default")
     otherwise = None if default is None else _text(source, default)
-    branches = []
-    for branch in node.args["ifs"]:
-        source.check_parts(branch, "this", "true")
-        branches.append((source.condition(branch.this), _text(source, branch.args["true"])))
+    branches = [(when, _text(source, then)) for when, then in whens(source, node)]
     given = [text for _, text in branches] + ([] if otherwise is None else [otherwise])
     labels = tuple(dict.fromkeys(given))
     codes = {label: Constant(Fraction(code)) for code, label in enumerate(labels)}

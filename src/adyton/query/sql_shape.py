@@ -13,11 +13,12 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.check import check_names
 from adyton.query.nodes import POINTS, Bucket, Cdf, DayOf, Group, Question
 from adyton.query.shape import Every, Having, Opposite, Relation, Released, Shape, Side, Sign, Some, Term
 from adyton.query.sql_aggregates import is_aggregate, read_measure
 from adyton.query.sql_expressions import OPERATORS, Source
-from adyton.query.sql_groups import Item, read_group
+from adyton.query.sql_groups import Item, read_group, shown_names
 from adyton.query.text import group_value_text, measure_text
 from adyton.schema import BooleanColumn, CategoryColumn, day_of
 
@@ -35,7 +36,11 @@ class Answered:
 
     def shape(self, tree: exp.Expr) -> Shape:
         """What the clauses behind GROUP BY say."""
+        names = shown_names(self.source, self.items)
+        kept = [group.name for group in self.question.by if group.name not in dict(names)]
+        check_names([*self._values(), *(shown for _, shown in names)], kept)
         return Shape(
+            names=names,
             order=self._order(tree.args.get("order")),
             limit=self._number(tree.args.get("limit"), "LIMIT"),
             offset=self._number(tree.args.get("offset"), "OFFSET") or 0,
@@ -163,15 +168,23 @@ class Answered:
     def _released(self, node: exp.Expr) -> Released:
         """What of the answer ``node`` means: by its name, or by what it asks for."""
         name = self.source.plain_name(node)
-        known = [*self._values(), *(group.name for group in self.question.by)]
+        keys = {shown: own for own, shown in self._keys.items()}
+        known = [*self._values(), *keys, *self._keys]
         for one in known:
             if name is not None and one.casefold() == name.casefold():
-                return Released(one)
+                return Released(keys.get(one, one))
         found = self._measured(node) if is_aggregate(node) else self._grouped(node)
         if found is None:
-            reason = f"ORDER BY and HAVING speak of what SELECT lists: {', '.join(known[:10])}"
+            listed = ", ".join(list(dict.fromkeys(known))[:10])
+            reason = f"ORDER BY and HAVING speak of what SELECT lists: {listed}"
             raise self.source.refusal(node, reason)
         return Released(found)
+
+    @property
+    def _keys(self) -> dict[str, str]:
+        """The names of groups, and what they are shown as."""
+        shown = dict(shown_names(self.source, self.items))
+        return {group.name: shown.get(group.name, group.name) for group in self.question.by}
 
     def _values(self) -> list[str]:
         """The names of values, and of the points of a distribution, which are numbers as well."""

@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import ClassVar, NoReturn
+from typing import NoReturn
 
-from sqlglot import Dialect, Parser, exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql_options import Options, taken_options
 from adyton.query.sql_order import DEEPEST_NESTING, NAMED_ARGUMENTS, check_order
+from adyton.query.sql_parser import PlainParser
 from adyton.query.sql_place import Refused, place, refuse, shortened
+from adyton.query.sql_reasons import REASONS
 
 LONGEST_TEXT = 10_000  # characters
 MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth
 
 FUNCTIONS = (
-    *("COUNT", "COUNT_IF", "SUM", "AVG", "PROPORTION", "VARIANCE", "VAR_POP", "VAR_SAMP"),
+    *("COUNT", "COUNT_IF", "COUNTIF", "SUM", "AVG", "PROPORTION", "VARIANCE", "VAR_POP", "VAR_SAMP"),
     *("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "MIN", "MAX", "MEDIAN", "QUANTILE", "PERCENTILE_CONT", "CDF"),
     *("HISTOGRAM", "CLAMP", "LEAST", "GREATEST", "FLOOR", "SQUARE", "LOOKUP", "LABEL"),
     *("EXTRACT", "YEAR", "QUARTER", "MONTH", "DAY", "ISODOW"),
@@ -43,29 +45,8 @@ _KEYWORDS = {
     *(_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER, _T.ON, _T.USING),
 }
 
-_REASONS = {
-    "ALL": "it changes nothing here; leave it out",
-    "CAST": "columns have declared kinds and are never converted",
-    "CROSS JOIN": "one table is asked about at a time",
-    "EXCEPT": "ask one SELECT at a time",
-    "FETCH": "write LIMIT and a number",
-    "INTERSECT": "ask one SELECT at a time",
-    "INTO": "questions change nothing",
-    "OVER": "windows look at single rows; only aggregates are answered",
-    "UNION": "ask one SELECT at a time",
-    "WITH": "ask one SELECT over the table itself",
-}
 _PLAIN_WORD = re.compile(r"\w+")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
-
-
-class _PlainParser(Parser):
-    """Reads every call as a name with arguments.  What a function means is not for the parser to decide."""
-
-    FUNCTIONS: ClassVar = {}
-    FUNCTION_PARSERS: ClassVar = {"EXTRACT": Parser.FUNCTION_PARSERS["EXTRACT"]}
-    NO_PAREN_FUNCTIONS: ClassVar = {}
-    NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
 
 def syntax_tree(text: str, names: frozenset[str]) -> exp.Expr:
@@ -100,9 +81,7 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], names: frozenset[
     words = _checked(words, text, names)
     check_order(words, text, whole=kind is exp.Select)
     try:
-        parser = _PlainParser(
-            dialect=Dialect(), max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT
-        )
+        parser = PlainParser(dialect=Dialect(), max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
         trees = parser.parse_into(kind, words, text)
     except RecursionError:
         raise InvalidRequest(f"the text nests deeper than {DEEPEST_NESTING} levels") from None
@@ -183,10 +162,10 @@ def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
     said = shortened(word.text.upper())
     if word.token_type is _T.SEMICOLON:
         refuse(word, text, "one question at a time: nothing may follow the semicolon")
-    if after.token_type is _T.L_PAREN and said not in _REASONS and _PLAIN_WORD.fullmatch(said):
+    reason = REASONS.get(said)
+    if after.token_type is _T.L_PAREN and reason is None and _PLAIN_WORD.fullmatch(said):
         refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
     hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
-    reason = _REASONS.get(said)
     refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
 
 
