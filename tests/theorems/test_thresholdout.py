@@ -13,6 +13,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods import Frame
+from adyton.holdout.plans import Wishes, plan_of
 from adyton.holdout.thresholdout import (
     Thresholdout,
     noise_part,
@@ -223,6 +224,20 @@ def test_theorem_THRESHOLDOUT_VALIDITY_the_largest_cells_of_the_table() -> None:
     for questions, overfits, scale in ((10**3, 167, 867.2335), (10**6, 79, 616.5)):
         width = width_of(frame(10**6), overfits, questions, 10**5, scale)
         assert 0.0995 < width <= 0.1
+
+
+def test_theorem_THRESHOLDOUT_VALIDITY_noise_is_for_so_many_overfits_as_were_asked_for() -> None:
+    """Fewer overfits need less noise, so all answers are nearer; the most that fit are those of the planner."""
+    tolerance = Fraction(1, 10)
+    plans = [plan_thresholdout(frame(10**6), tolerance, 1000, overfits=many) for many in (1, 20, 167)]
+    assert [plan.overfits for plan in plans if plan] == [1, 20, 167]
+    widths = [plan.half_width() for plan in plans if plan]
+    assert widths == sorted(widths)
+    assert widths[0] < 0.06 < widths[-1] <= 0.1
+    assert plans[-1] == plan_thresholdout(frame(10**6), tolerance, 1000)
+    assert plan_thresholdout(frame(10**6), tolerance, 1000, overfits=168) is None
+    with pytest.raises(InvalidRequest, match="certify 167 overfits"):
+        plan_of(frame(10**6), "thresholdout", Wishes(tolerance, overfits=168))
 
 
 @pytest.mark.parametrize(("overfits", "questions", "scale"), [(2, 1000, 300.0), (13, 10**6, 900.0)])

@@ -161,9 +161,10 @@ def _thresholdout(frame: Frame, wishes: Wishes) -> Thresholdout:
         steps = math.floor(positive(wishes.threshold, "the threshold") * frame.whole)
         return Thresholdout(frame, wishes.overfits, questions, steps, float(scale))
     threshold = None if wishes.threshold is None else positive(wishes.threshold, "the threshold")
-    made = plan_thresholdout(frame, _tolerance(wishes), questions, threshold)
-    if made is None or (wishes.overfits is not None and wishes.overfits > made.overfits):
-        most = 0 if made is None else made.overfits
+    made = plan_thresholdout(frame, _tolerance(wishes), questions, threshold, wishes.overfits)
+    if made is None:
+        best = plan_thresholdout(frame, _tolerance(wishes), questions, threshold)
+        most = 0 if best is None else best.overfits
         raise InvalidRequest(
             f"{frame.items:,} items certify {most} overfits among {questions:,} questions within "
             f"{float(_tolerance(wishes)):g}; give overfits, threshold and scale to go without"

@@ -150,11 +150,16 @@ def noise_part(overfits: int, questions: int, threshold: int, scale: float, fail
 
 
 def plan_thresholdout(
-    frame: Frame, tolerance: Fraction, questions: int, threshold: Fraction | None = None
+    frame: Frame,
+    tolerance: Fraction,
+    questions: int,
+    threshold: Fraction | None = None,
+    overfits: int | None = None,
 ) -> Thresholdout | None:
     """About the most overfits that are certified within ``tolerance`` for so many questions; None: not one.
 
-    ``threshold`` is half the tolerance unless given.
+    ``threshold`` is half the tolerance unless given.  If it is given how many overfits there may be, noise is
+    calculated for these; None if they are not certified.
     """
     whole(questions, "the number of questions")
     if questions > _MOST_QUESTIONS:
@@ -175,6 +180,9 @@ def plan_thresholdout(
         )
 
     most = min(questions, MOST_RELEASES // 2)
+    if overfits is not None:
+        fits = whole(overfits, "the number of overfits") <= most and width(overfits) <= tolerance
+        return Thresholdout(frame, overfits, questions, steps, best(overfits)) if fits else None
     found = largest_near(lambda overfits: width(overfits) <= tolerance, _guess(width(1), t, tolerance), most)
     return Thresholdout(frame, found, questions, steps, best(found)) if found else None
 
