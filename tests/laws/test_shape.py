@@ -171,6 +171,8 @@ def test_the_head_of_a_question_names_a_price() -> None:
     assert asking == Asking(
         parse("SELECT COUNT(*) FROM people", PERSONS), epsilon=Fraction(1, 2), delta=Fraction("1e-7")
     )
+    short = asking_of("SELECT WITH OPTIONS(epsilon = .5, delta = .01) COUNT(*) FROM people", PERSONS)
+    assert (short.epsilon, short.delta) == (Fraction(1, 2), Fraction(1, 100))
     with pytest.raises(InvalidRequest, match="a question alone"):
         parse(f"{head} COUNT(*) FROM people", PERSONS)
     with pytest.raises(InvalidRequest, match="the unit"):

@@ -84,7 +84,8 @@ class _Reader:
         if name not in _NUMBERS:
             known = ", ".join((*_NUMBERS, "privacy_unit_column"))
             refuse(word, self.text, f"this option is not known: {_REASONS.get(name, 'known are ' + known)}")
-        written = self.take({_T.NUMBER}, f"{name} is a written number").text
+        point = "." * self.points()
+        written = point + self.take({_T.NUMBER}, f"{name} is a written number").text
         with placed(word, self.text):
             number = rational(written, name)
         if name != "max_groups_contributed":
@@ -92,6 +93,14 @@ class _Reader:
         if number.denominator != 1:
             refuse(word, self.text, "max_groups_contributed is a whole number")
         return int(number)
+
+    def points(self) -> bool:
+        """Whether a point begins the number that follows, as in .01; if so it is taken."""
+        first, second = (*self.words[self.position : self.position + 2], *self.words[-2:])[:2]
+        begins = first.token_type is _T.DOT and second.token_type is _T.NUMBER
+        begins = begins and second.start == first.end + 1
+        self.position += begins
+        return begins
 
     def take(self, kinds: set[TokenType], reason: str) -> Token:
         if self.position >= len(self.words) or self.words[self.position].token_type not in kinds:
