@@ -166,3 +166,15 @@ def test_refuses_what_is_not_two_of_three() -> None:
     ):
         with pytest.raises(InvalidRequest):
             plan(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_plan_reads_well() -> None:
+    shown = str(plan(rows=100_000, tolerance="0.1"))
+    title, *lines = shown.splitlines()
+    assert title == "Given rows 100,000, tolerance 0.1, confidence 0.95: questions of every method"
+    assert len(lines) == len(METHODS)
+    assert lines[-1].split() == [">", "hinge", "7,943", "noise", "scale", "0.01066", "CENTRED-HINGE-JOINT"]
+    assert "&gt; hinge" in plan(rows=100_000, tolerance="0.1")._repr_html_()
+    assert "confidence 0.999999999:" in str(
+        plan(rows=100, questions=1, confidence="0.999999999")
+    )  # and not 1

@@ -89,7 +89,7 @@ def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
             line={"dash": "dot", "color": "#555555"},
         )
     )
-    promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):g} % confidence"
+    promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     drawn.update_layout(
         title=f"Adaptive questions certified {promise}",
         template="plotly_white",

@@ -66,8 +66,6 @@ class _Plan(Shown):
 
     def sheet(self) -> Sheet:
         plan = self._plan
-        given = self._plan.to_json()
-        facts = ", ".join(f"{k} {given[k]:,}" for k in ("rows", "tolerance", "questions") if k in given)
         rows = tuple(
             (
                 ("> " if option.method == plan.recommended else "") + option.method,
@@ -85,8 +83,7 @@ class _Plan(Shown):
                 f"With {limit:,} questions a known attack breaks this tolerance, whatever the noise."
             )
         notes += [f"{special.method}: if {special.applies}." for special in self._special if special.value]
-        title = f"Given {facts}, confidence {given['confidence']:g}"
-        return Sheet(title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
+        return Sheet(plan.title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
 
 
 def _number(value: float | None) -> str:

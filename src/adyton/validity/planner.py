@@ -6,6 +6,7 @@ use.
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,6 +70,24 @@ class Plan:
             return None
         return attack_limit(self.rows, self.tolerance, 1 - self.confidence)
 
+    @property
+    def title(self) -> str:
+        """What was given, in words."""
+        given = (("rows", self.rows), ("tolerance", self.tolerance), ("questions", self.questions))
+        facts = [f"{name} {_number(value)}" for name, value in given if value is not None]
+        return f"Given {', '.join(facts)}, confidence {float(self.confidence):.12g}"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{'> ' if option.method == self.recommended else '  '}{option.method:<10}"
+            f"{_number(option.value):>22}  noise scale {_number(option.scale):<12}{option.theorem}"
+            for option in self.options
+        ]
+        return "\n".join([f"{self.title}: {self.wanted} of every method", *lines])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
     def to_json(self) -> dict[str, object]:
         """The documented JSON object: what was given, then what every method makes of it."""
         given: dict[str, object] = {}
@@ -123,6 +142,10 @@ def _option(method: Method, wanted: Wanted, offered: tuple[int | float | None, f
     if value is not None and not math.isfinite(value):
         value, scale = None, None
     return Option(method.name, wanted, value, scale, method.theorem)
+
+
+def _number(value: Fraction | float | None) -> str:
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
 
 
 def _counted(value: int, what: str) -> int:
