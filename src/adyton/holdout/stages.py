@@ -42,13 +42,16 @@ class Stages:
         self._lock = threading.Lock()
         order = Order(f"HOLDOUT BY {method.name}", json.dumps(method.settings()), method.price, 0, _OPENING)
         self.receipt: Receipt = ledger.charge(order).receipt  # the same receipt, however often it is opened
-        if not ledger.notes(self.receipt.number):
+        notes = ledger.notes(self.receipt.number)
+        if not notes:
             ledger.annotate(self.receipt.number, 0, json.dumps(method.start(bits)))
-        self._state: State = _read(ledger.notes(self.receipt.number)[0])
+            notes = ledger.notes(self.receipt.number)  # another process may have been first
+        self._state: State = _read(notes[0])
         self._count = 0
         self._heads = [self.receipt.digest]
         self._given: dict[str, tuple[int, Reply]] = {}
         self._senders: dict[int, str] = {}
+        self._follow(notes[1:])
 
     def ask(
         self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: str | None = None
@@ -101,8 +104,11 @@ class Stages:
             return dict(self._senders)
 
     def _catch_up(self) -> None:
-        """What this object knows and what others have added since."""
-        for text in self._ledger.notes(self.receipt.number, self._count + 1):
+        """What others have added since."""
+        self._follow(self._ledger.notes(self.receipt.number, self._count + 1))
+
+    def _follow(self, notes: list[str]) -> None:
+        for text in notes:
             note = _read(text)
             self._count += 1
             self._state = {**self._state, **note["state"]}
