@@ -490,6 +490,7 @@ def test_a_kept_head_notices_that_staged_answers_were_taken_back(
         assert second.receipt.digest == holdout.statement().head == holdout.verify().head
         for kept in (before, first.receipt.digest, second.receipt.digest):
             assert holdout.verify(kept).head == second.receipt.digest
+        assert holdout.verify().receipts == holdout.statement().scores == 2
         with pytest.raises(LedgerCorrupt, match="rolled back"):
             holdout.verify("0" * 64)
     (tmp_path / "h.ledger").write_bytes(old)

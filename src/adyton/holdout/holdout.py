@@ -242,7 +242,10 @@ class Holdout:
         )
 
     def verify(self, expected_head: str | None = None) -> Verification:
-        """Replay the ledger; keep its head elsewhere and give it here to notice a rollback."""
+        """Replay the ledger; keep its head elsewhere and give it here to notice a rollback.
+
+        Of a staged method, which one receipt has paid for, its answers count.
+        """
         stages = self.__stages
         if stages is None:
             return self.__ledger.verify(expected_head)
@@ -251,7 +254,7 @@ class Holdout:
             raise LedgerCorrupt(
                 "the ledger was rolled back or exchanged: the expected head is not in its chain"
             )
-        return replace(found, head=heads[-1])
+        return replace(found, receipts=len(heads) - 1, head=heads[-1])
 
     def close(self) -> None:
         self.__ledger.close()

@@ -169,7 +169,8 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
 
     done = run(work, as_json)
     if not as_json:
-        typer.echo(f"{done['receipts']} receipts, an intact chain; head {done['head']}")
+        many = f"{done['receipts']} receipt{'' if done['receipts'] == 1 else 's'}"
+        typer.echo(f"{many}, an intact chain; head {done['head']}")
 
 
 def _whole(text: str | None, what: str) -> int | None:
