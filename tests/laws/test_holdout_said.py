@@ -179,6 +179,18 @@ def test_a_scorer_refuses_a_model_that_does_not_have_it(
         assert holdout.statement().scores == 0
 
 
+@pytest.mark.parametrize("method", ["ladder", "ladder-free"])
+def test_a_model_that_improved_nothing_does_not_get_the_score_of_the_best(
+    tmp_path: Path, method: str
+) -> None:
+    """Processes may finish in any order: a worse model would tie with a better one that was scored before it."""
+    with Holdout.create(tmp_path / "l.toml", labels=LABELS, method=method, scores=5) as holdout:
+        scorer = holdout.scorer()
+        assert scorer(Model(predict=LABELS), None) == 1
+        assert np.isnan(scorer(Model(predict=1 - LABELS), None))
+        assert scorer(Model(predict=LABELS), None) == 1
+
+
 def test_a_method_that_needs_a_guess_has_no_scorer(tmp_path: Path) -> None:
     """Said when the scorer is made: a grid search would turn the refusal into a column of NaN."""
     wish: dict[str, Any] = {"labels": LABELS, "method": "guess_and_check", "tolerance": "0.1"}

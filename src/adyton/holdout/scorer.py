@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ class Scorer:
     """A scorer as scikit-learn calls it; it holds the path of a holdout, so worker processes may have it too.
 
     More is better: of a loss the negative is returned.  ``y`` is ignored, because the labels are the
-    holdout's.
+    holdout's.  NaN is what a ladder says about a model that did not improve it: nothing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -24,7 +25,10 @@ class Scorer:
         from adyton.holdout.holdout import Holdout  # which makes scorers
 
         with Holdout.open(self.path) as holdout:
-            value = float(holdout.score(_predictions(holdout.facts.metric.name, estimator, X)))
+            score = holdout.score(_predictions(holdout.facts.metric.name, estimator, X))
+            if score.said == "no improvement":
+                return math.nan  # what a ladder shows is another model's then
+            value = float(score)
             return value if holdout.facts.metric.greater_is_better else -value
 
     def __repr__(self) -> str:
