@@ -49,7 +49,11 @@ def test_law_shares_that_contradict_each_other_say_nothing() -> None:
     assert band == [(1.0, Ends(0.0, 1.0)), (2.0, Ends(0.0, 1.0))]
 
 
-def test_a_search_without_any_solution_is_quiet() -> None:
+@pytest.mark.parametrize(
+    ("rows", "tolerance", "failure"),
+    [(20, "0.3", "0.05"), (50, "0.4", "0.5"), (10**9, "0.01", "0.000000001")],
+)
+def test_a_search_without_a_better_solution_says_so_quietly(rows: int, tolerance: str, failure: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert joint_law_questions(20, "0.3", "0.05")[0] >= 0
+        assert joint_law_questions(rows, tolerance, failure) == (0, None)

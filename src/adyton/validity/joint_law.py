@@ -63,25 +63,26 @@ def joint_law_width(rows: int, questions: int, failure: Number, *, effort: int =
     """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = probability(failure, "the failure probability")
-    simple = joint_width(n, k, share)
-    choice = _search(n, k, share, simple.tolerance, simple.scale, effort)
+    choice = _search_for(n, k, share, effort)
     return JointLawWidth(width_with(n, k, share, choice), choice)
 
 
 def joint_law_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int, Choice | None]:
     """The most questions that a search certifies within ``tolerance``, and the parameters for them.
 
+    (0, None) if ``joint_questions`` certifies as many: for a very small failure floats are too coarse here.
     One to three seconds: parameters are searched for twice, and the number of questions for these.
     Theorem: CENTRED-HINGE-JOINT-LAW.
     """
     within, share = positive(tolerance, "the tolerance"), probability(failure, "the failure probability")
-    near = round(1.27 * joint_questions(rows, within, share)[0])
-    found: tuple[int, Choice | None] = (0, None)
+    simple = joint_questions(rows, within, share)[0]
+    near, found, best = round(1.27 * simple), simple, None
     for _ in range(2 if near else 0):
-        choice = joint_law_width(rows, max(1, near), share).choice
+        choice = _search_for(rows, max(1, near), share, effort=400)
         near = largest(lambda k, c=choice: _certifies(rows, k, within, share, c), MOST)  # type: ignore[misc]
-        found = max(found, (near, choice), key=lambda pair: pair[0])
-    return found if found[0] else (0, None)
+        if near > found:
+            found, best = near, choice
+    return (found, best) if best else (0, None)
 
 
 def _certifies(rows: int, questions: int, within: Fraction, failure: Fraction, choice: Choice) -> bool:
@@ -198,6 +199,11 @@ def _numbers(questions: int, z0: float) -> tuple[Floats, Floats]:
         numbers.append(float(questions))
         weights.append(min(1.0, weights[-1] * step / (1 - step)) if step < 1 else 1.0)
     return np.array(numbers), np.array(weights)
+
+
+def _search_for(rows: int, questions: int, failure: Fraction, effort: int) -> Choice:
+    simple = joint_width(rows, questions, failure)
+    return _search(rows, questions, failure, simple.tolerance, simple.scale, effort)
 
 
 def _search(
