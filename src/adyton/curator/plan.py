@@ -19,6 +19,7 @@ from adyton.curator.part import Part
 from adyton.curator.price import Price
 from adyton.curator.pricing import Pricing, matching_rows
 from adyton.curator.search import Search, rounds_of
+from adyton.curator.size import check_size
 from adyton.curator.spread import Spread
 from adyton.errors import InvalidRequest
 from adyton.ledger import Order
@@ -113,6 +114,7 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
     unit, rule = study.unit_of(questions[0].table), study.filter
     pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
     measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
+    check_size(questions, [reading for one in measured for reading in one.readings])
     families = families_of([one.readings for one in measured], unit)
     shares = shares_of(families, unit)
     parts = [

@@ -1,0 +1,42 @@
+"""How large an answer may be: one text could otherwise ask for more numbers than a machine has memory.
+
+Decided from public facts, before anything is charged: a curator that dies of an answer has charged for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from adyton.errors import InvalidRequest
+from adyton.query.nodes import Cdf, Group, Measure, Question, group_size
+from adyton.schema import TextColumn
+from adyton.sensitivity import Reading
+
+MOST_VALUES = 1_000_000  # of all answers together; each has an interval or two
+MOST_INTEGERS = 2**26  # that are read at once: the counts of all bins, for a quantile
+
+
+def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> None:
+    """InvalidRequest where the answers to ``questions``, asked together, would be too large."""
+    values = sum(_cells(question.by) * _values(m) for question in questions for _, m in question.measures)
+    if values > MOST_VALUES:
+        raise InvalidRequest(
+            f"this asks for {values:,} values, groups times what is asked in each; at most {MOST_VALUES:,} "
+            "are answered at once: ask for fewer, or make the groups wider"
+        )
+    integers = sum(_cells(reading.by) * len(reading.coordinates) for reading in readings)
+    if integers > MOST_INTEGERS:
+        raise InvalidRequest(
+            f"to answer this, {integers:,} numbers must be read at once; at most {MOST_INTEGERS:,} are: "
+            "ask for fewer quantiles at a time"
+        )
+
+
+def _cells(by: Sequence[Group]) -> int:
+    """All groups that are declared; how many are found is not known."""
+    return prod(group_size(group) for group in by if not isinstance(group, TextColumn))
+
+
+def _values(measure: Measure) -> int:
+    return len(measure.points) if isinstance(measure, Cdf) else 1
