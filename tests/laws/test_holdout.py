@@ -504,7 +504,7 @@ def test_the_link_of_a_staged_answer_holds_nothing_that_was_not_said(
     tmp_path: Path, labels: np.ndarray
 ) -> None:
     """Anybody who asked can compute it; a digest of the noisy threshold could be tried out."""
-    wish = {"overfits": 9, "threshold": "0.5", "scale": "0.01", "method": "thresholdout"}
+    wish = {"overfits": 9, "threshold": "0.5", "scale": "0.001", "method": "thresholdout"}
     with Holdout.create(tmp_path / "h.toml", labels=labels, **wish) as holdout:
         said = holdout.score(labels, guess="0.9")
         link = [said.receipt.previous, f"{digest_of_whole(labels)} 9/10", "training", "9/10", None]
