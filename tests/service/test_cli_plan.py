@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from adyton.holdout.guess_and_check_plan import most_wrong_guesses
 from adyton.holdout.ladder import ladder_width
 from adyton.holdout.methods import Frame
+from adyton.holdout.thresholdout import plan_thresholdout
 from adyton.lab.plan_figure import rows_around
 from adyton.transports.cli import app
 
@@ -99,6 +100,40 @@ def test_guess_and_check_has_both_inverses_and_they_agree() -> None:
     assert allowed(rows - 1, Fraction(1, 20), 1000) < 10
     nothing = methods(run("--rows", "10", "--questions", "5", "--json"))["guess_and_check"]
     assert nothing["tolerance"] is None
+
+
+def test_thresholdout_has_both_inverses_and_they_agree() -> None:
+    """Ten overfits; a per cent less tolerance, or two per cent fewer rows, is not enough."""
+    failure = Fraction(1, 20)
+
+    def fits(rows: int, tolerance: Fraction) -> bool:
+        return (
+            plan_thresholdout(Frame(rows, 2, Fraction(0), failure), tolerance, 1000, overfits=10) is not None
+        )
+
+    exact = methods(run("--rows", "1000000", "--questions", "1000", "--json"))["thresholdout"]
+    assert (exact["overfits"], exact["theorem"]) == (10, "THRESHOLDOUT-VALIDITY")
+    assert fits(10**6, Fraction(exact["tolerance"]))
+    assert not fits(10**6, Fraction(exact["tolerance"]) * Fraction(99, 100))
+    rows = methods(run("--tolerance", "0.05", "--questions", "1000", "--json"))["thresholdout"]["rows"]
+    assert fits(rows, failure)
+    assert not fits(rows * 98 // 100, failure)
+    assert methods(run("--rows", "10", "--questions", "5", "--json"))["thresholdout"]["tolerance"] is None
+
+
+def test_a_ladder_has_both_inverses_and_they_agree() -> None:
+    failure = Fraction(1, 20)
+    exact = methods(run("--rows", "100000", "--questions", "1000", "--json"))["ladder"]
+    frame = Frame(100_000, 2, Fraction(0), failure)
+    assert ladder_width(frame, 1000, round(exact["scale"] * frame.whole)) == exact["tolerance"]
+    tolerance = str(exact["tolerance"] * 1.0001)
+    scores = methods(run("--rows", "100000", "--tolerance", tolerance, "--json"))["ladder"]["questions"]
+    assert 1000 <= scores <= 1010
+    rows = methods(run("--tolerance", tolerance, "--questions", "1000", "--json"))["ladder"]["rows"]
+    assert 0.99 * 100_000 <= rows <= 100_000
+    assert methods(run("--rows", "10", "--questions", "5", "--json"))["ladder"]["tolerance"] is None
+    many = methods(run("--rows", "100000", "--questions", "100000000", "--json"))
+    assert many["ladder"]["tolerance"] is many["thresholdout"]["tolerance"] is None
 
 
 def allowed(rows: int, tolerance: Fraction, questions: int) -> int:

@@ -14,14 +14,15 @@ from fractions import Fraction
 from adyton.holdout.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.ladder import ladder_width
 from adyton.holdout.methods import Frame
-from adyton.holdout.thresholdout import plan_thresholdout
+from adyton.holdout.thresholdout import Thresholdout, plan_thresholdout, width_of
 from adyton.validity.joint import MOST
 from adyton.validity.planner import HALF, Plan, Wanted
 from adyton.validity.search import largest, largest_near, least, smallest
 
 _MOST_SCORES = 10**6
 _QUESTIONS = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing
-_WRONG = 10  # guesses, where the number of questions is given
+_FEW = 10  # guesses may be wrong, or answers overfit, where the number of questions is given
+_SLACKS = (1 + 1e-6, 1.001, 1.01)
 _NATS = 3.4  # that an answer to a wrong guess costs, about: where to look first
 _HALVINGS = 40
 _STEPS = 30
@@ -54,7 +55,7 @@ class Special:
 
 
 def special_methods(plan: Plan) -> list[Special]:
-    """For values in 0..1; only guess and check also says how exact, and how many rows are needed."""
+    """For values in 0..1."""
     failure = 1 - plan.confidence
     if plan.rows is not None and plan.tolerance is not None:
         frame = _frame(plan.rows, failure)
@@ -64,11 +65,20 @@ def special_methods(plan: Plan) -> list[Special]:
             _ladder(frame, plan.tolerance),
         ]
     assert plan.questions is not None
-    wrong = min(_WRONG, plan.questions)
+    few = min(_FEW, plan.questions)
     if plan.rows is not None:
-        return [_guess_and_check_tolerance(_frame(plan.rows, failure), plan.questions, wrong)]
+        frame = _frame(plan.rows, failure)
+        return [
+            _thresholdout_tolerance(frame, plan.questions, few),
+            _guess_and_check_tolerance(frame, plan.questions, few),
+            _ladder_tolerance(frame, plan.questions),
+        ]
     assert plan.tolerance is not None
-    return [_guess_and_check_rows(plan.tolerance, failure, plan.questions, wrong)]
+    return [
+        _thresholdout_rows(plan.tolerance, failure, plan.questions, few),
+        _guess_and_check_rows(plan.tolerance, failure, plan.questions, few),
+        _ladder_rows(plan.tolerance, failure, plan.questions),
+    ]
 
 
 def _frame(rows: int, failure: Fraction) -> Frame:
@@ -76,48 +86,119 @@ def _frame(rows: int, failure: Fraction) -> Frame:
 
 
 def _thresholdout(frame: Frame, tolerance: Fraction) -> Special:
-    planned = plan_thresholdout(frame, tolerance, _QUESTIONS)
-    overfits = planned.overfits if planned else 0
+    return _thresholded("questions", plan_thresholdout(frame, tolerance, _QUESTIONS), _QUESTIONS, 0)
+
+
+def _thresholdout_tolerance(frame: Frame, questions: int, overfits: int) -> Special:
+    """The threshold is half the tolerance, so the tolerance is twice what comes on top of it."""
+    above = _above_the_threshold(frame, questions, overfits)
+    for slack in _SLACKS if above else ():
+        tolerance = 2 * above * slack
+        if tolerance < HALF:
+            planned = plan_thresholdout(frame, Fraction(tolerance), questions, overfits=overfits)
+            if planned:
+                return _thresholded("tolerance", planned, tolerance, overfits)
+    return _thresholded("tolerance", None, None, overfits)
+
+
+def _thresholdout_rows(tolerance: Fraction, failure: Fraction, questions: int, overfits: int) -> Special:
+    """What comes on top of the threshold falls like the root of the rows: a few steps find them."""
+    rows, moved = 1000.0, math.inf
+    while abs(moved - 1) > 0.001 and 1 <= rows <= MOST:
+        above = _above_the_threshold(_frame(round(rows), failure), questions, overfits)
+        moved = (2 * above / float(tolerance)) ** 2 if above else 16.0
+        rows *= moved
+    for slack in _SLACKS:
+        found = math.ceil(rows * slack)
+        if 1 <= found <= MOST and questions <= _MOST_SCORES:
+            planned = plan_thresholdout(_frame(found, failure), tolerance, questions, overfits=overfits)
+            if planned:
+                return _thresholded("rows", planned, found, overfits)
+    return _thresholded("rows", None, None, overfits)
+
+
+def _above_the_threshold(frame: Frame, questions: int, overfits: int) -> float:
+    """0 if nothing is certified."""
+    if questions > _MOST_SCORES:
+        return 0.0
+    made = plan_thresholdout(frame, Fraction(999, 1000), questions, overfits=overfits)
+    if made is None:
+        return 0.0
+    width = width_of(frame, overfits, questions, made.threshold, made.scale)
+    return width - made.threshold / frame.whole
+
+
+def _thresholded(
+    wanted: Wanted, planned: Thresholdout | None, value: int | float | None, overfits: int
+) -> Special:
+    found = planned.overfits if planned else overfits
     return Special(
         "thresholdout",
-        "questions",
-        _QUESTIONS if planned else 0,
-        planned.scale / frame.whole if planned else None,
+        wanted,
+        value if planned else 0 if wanted == "questions" else None,
+        planned.scale / planned.frame.whole if planned else None,
         "THRESHOLDOUT-VALIDITY",
-        f"a training set answers, and at most {overfits:,} of the answers overfit it",
-        overfits,
+        f"a training set answers, and at most {found:,} of the answers overfit it",
+        found,
     )
+
+
+class _Rungs:
+    """``ladder_width`` in floats, because counting all submissions exactly takes long."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self._log = frame, math.log(2 / float(frame.failure))
+
+    def about(self, scores: int, rungs: float) -> float:
+        nodes = math.lgamma(scores + rungs + 1) - math.lgamma(scores) - math.lgamma(rungs + 2)
+        return 1 / rungs + math.sqrt((nodes + self._log) / (2 * self.frame.items))
+
+    def best(self, scores: int, within: float) -> int:
+        return round(least(lambda rungs: self.about(scores, rungs), 1 / within, 1000 / within, _STEPS))
+
+    def step(self, rungs: int) -> int:
+        """So many rungs as one rung, in steps."""
+        return -(-self.frame.whole // rungs)
+
+    def certified(self, scores: int, rungs: int, tolerance: Fraction) -> int | None:
+        """The rung, if it is within the tolerance."""
+        rung = self.step(rungs)
+        near = self.about(scores, rungs) <= float(tolerance) * (1 + 1e-6)
+        return rung if near and ladder_width(self.frame, scores, rung) <= tolerance else None
+
+    def rung_for(self, scores: int, tolerance: Fraction) -> int | None:
+        few = math.ceil(2 / tolerance)  # counted sooner, and often good enough
+        found = self.certified(scores, few, tolerance)
+        return found or self.certified(scores, self.best(scores, float(tolerance)), tolerance)
 
 
 def _ladder(frame: Frame, tolerance: Fraction) -> Special:
-    within, log = float(tolerance), math.log(2 / float(frame.failure))
+    rungs = _Rungs(frame)
+    scores = largest(lambda scores: rungs.rung_for(scores, tolerance) is not None, _MOST_SCORES)
+    return _climbed("questions", scores, frame, rungs.rung_for(scores, tolerance) if scores else None)
 
-    def about(scores: int, rungs: float) -> float:
-        """``ladder_width`` in floats, because counting all submissions exactly takes long."""
-        nodes = math.lgamma(scores + rungs + 1) - math.lgamma(scores) - math.lgamma(rungs + 2)
-        return 1 / rungs + math.sqrt((nodes + log) / (2 * frame.items))
 
-    def certified(scores: int, rungs: int) -> int | None:
-        """So many rungs as one rung in steps, if that is within the tolerance."""
-        rung = -(-frame.whole // rungs)
-        near = about(scores, rungs) <= within * (1 + 1e-6)
-        return rung if near and ladder_width(frame, scores, rung) <= tolerance else None
+def _ladder_tolerance(frame: Frame, scores: int) -> Special:
+    rungs = _Rungs(frame)
+    if scores <= _MOST_SCORES:
+        rung = rungs.step(rungs.best(scores, HALF))
+        width = ladder_width(frame, scores, rung)
+        if width < HALF:
+            return _climbed("tolerance", width, frame, rung)
+    return _climbed("tolerance", None, frame, None)
 
-    def rung_for(scores: int) -> int | None:
-        few = math.ceil(2 / within)  # counted sooner, and often good enough
-        best = least(lambda rungs: about(scores, rungs), 1 / within, 1000 / within, _STEPS)
-        return certified(scores, few) or certified(scores, round(best))
 
-    scores = largest(lambda scores: rung_for(scores) is not None, _MOST_SCORES)
-    rung = rung_for(scores) if scores else None
-    return Special(
-        "ladder",
-        "questions",
-        scores,
-        rung / frame.whole if rung else None,
-        "LADDER",
-        "only the best score so far is published",
-    )
+def _ladder_rows(tolerance: Fraction, failure: Fraction, scores: int) -> Special:
+    def rung(rows: int) -> int | None:
+        return _Rungs(_frame(rows, failure)).rung_for(scores, tolerance)
+
+    found = smallest(lambda rows: rung(rows) is not None, MOST) if scores <= _MOST_SCORES else None
+    return _climbed("rows", found, _frame(found or 1, failure), rung(found) if found else None)
+
+
+def _climbed(wanted: Wanted, value: int | float | None, frame: Frame, rung: int | None) -> Special:
+    scale = rung / frame.whole if rung else None
+    return Special("ladder", wanted, value, scale, "LADDER", "only the best score so far is published")
 
 
 def _guess_and_check(frame: Frame, tolerance: Fraction) -> Special:
