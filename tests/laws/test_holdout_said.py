@@ -38,6 +38,16 @@ def test_a_statement_counts_what_is_left() -> None:
     assert statement(1, None, "sparse_validate") == "at least 1 score left, without a certified interval"
 
 
+def test_a_score_counts_what_is_left(tmp_path: Path) -> None:
+    wish: dict[str, Any] = {"labels": LABELS, "method": "sparse_validate", "scores": 50, "noes": 2}
+    with Holdout.create(tmp_path / "s.toml", tolerance="0.1", **wish) as holdout:
+        assert "at least 2" in str(holdout.score(LABELS, guess=1))
+        assert "at least 1" in str(holdout.score(LABELS, guess=0))
+        assert "at least" not in str(holdout.score(1 - LABELS, guess=1))
+        assert str(holdout.statement()).startswith("0 scores left")
+        assert holdout.score(LABELS, guess=1).repeated  # what was answered is answered again
+
+
 def test_a_statement_holds_for_the_last_score_too(tmp_path: Path) -> None:
     with Holdout.create(tmp_path / "a.toml", labels=LABELS, tolerance="0.05", anytime=True) as holdout:
         said = holdout.statement()

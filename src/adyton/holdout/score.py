@@ -10,6 +10,7 @@ from adyton.certify import Certificate, Interval, Proof
 from adyton.show import Sheet, Shown, number
 
 _MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers count against the budget
+_OF_THEM = ("training", "holdout", "yes", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class Score(Shown):
     def __float__(self) -> float:
         return float("nan") if self.value is None else self.value
 
+    def _left(self) -> str:
+        if self.scores_left is None:
+            return "open"
+        return f"{'at least ' if self.scores_left and self.said in _OF_THEM else ''}{self.scores_left:,}"
+
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object; slices are in it if the holdout has groups."""
         found = self.slices
@@ -68,7 +74,7 @@ class Score(Shown):
         rows = [(self.metric, "-" if self.value is None else number(self.value, half_of(self.interval)))]
         rows += [("population", text_of(self.interval))]
         rows += [] if self.said == "score" else [("said", self.said)]
-        rows += [("scores left", "open" if self.scores_left is None else f"{self.scores_left:,}")]
+        rows += [("scores left", self._left())]
         rows += [(f"group {name}", text_of(part.interval)) for name, part in (self.slices or {}).items()]
         repeated = ("The same predictions as before: the same answer, free of charge.",)
         notes = (f"Theorems: {', '.join(self.certificate.theorems) or 'none, nothing is certified'}.",)
