@@ -18,15 +18,21 @@ def planned_basket(study: Study, askings: Sequence[Asking], most: int, matching:
     """The plans with the least noise whose radius is at most ``most``, up to a millionth.
 
     What is spent of stability grows with the price, or with its square, so a few proportional steps find it.
+    Radii are rounded up to whole units, each by itself: where ``most`` is only thousands of units the nearest
+    step below may be farther away than a millionth, and the best one that was met is taken.
     The study's whole budget is only where they begin: a plan that it cannot pay for is refused by the ledger.
     """
-    units = study.allowed
+    units, best = study.allowed, None
     for _ in range(_ROUNDS):
         basket = make_basket(study, askings, Price("units", Fraction(units), matching), study.allowed)
+        if basket.radius <= most and (best is None or basket.radius > best.radius):
+            best = basket
         if most * _NEARLY <= basket.radius <= most:
             break
-        wanted = Fraction(most, max(basket.radius, 1))
+        over = basket.radius - most
+        aim = most - over if 0 < over < most else most  # as far below, or roundings could keep it above
+        wanted = Fraction(aim, max(basket.radius, 1))
         if study.filter_name == "pure":
             wanted = Fraction(float(wanted) ** 0.5)
         units = max(1, int(units * wanted * (1 - (1 - _NEARLY) / 2)))
-    return basket
+    return best or basket

@@ -1,0 +1,90 @@
+"""The price that a plan names: an equal part of the stability, never more, whatever is asked and in whatever currency."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from adyton.curator.plan_price import planned_basket
+from adyton.curator.population import Population
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.asking import asking_of
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
+from adyton.study import PrivateTable, Study, Validity
+
+COLUMNS = (
+    IntegerColumn("age", 0, 100),
+    IntegerColumn("income", 0, 2**17),
+    CategoryColumn("region", ("north", "south", "east")),
+    BooleanColumn("smoker"),
+    TextColumn("word"),
+)
+VISITS = PrivateTable(Table("visits", (IntegerColumn("cost", 0, 1000),), None, "who"), 4)
+ASKED = (
+    ("SELECT COUNT(*) FROM t",),
+    ("SELECT region, COUNT(*), AVG(age), SUM(income) FROM t GROUP BY region",),
+    ("SELECT VARIANCE(age), PROPORTION(smoker) FROM t WHERE age > 50",),
+    ("SELECT MEDIAN(income), MIN(age) FROM t",),
+    ("SELECT region, QUANTILE(income, 0.9) FROM t GROUP BY region",),
+    ("SELECT region, CDF(age, 10, 20, 30, 40, 50) FROM t GROUP BY region",),
+    ("SELECT COUNT(*) FILTER (WHERE smoker), AVG(age) FILTER (WHERE NOT smoker) FROM t",),
+    ("SELECT word, region, AVG(age), COUNT(*) FROM t GROUP BY word, region",),
+    ("SELECT COUNT(*) FROM t", "SELECT AVG(age) FROM t WHERE smoker", "SELECT MEDIAN(age) FROM t"),
+)
+OF_PERSONS = (
+    ("SELECT COUNT(DISTINCT who) FROM t",),
+    ("SELECT word, COUNT(DISTINCT who) FROM t GROUP BY word",),
+    ("SELECT region, COUNT(*), AVG(cost) FROM t JOIN visits ON t.who = visits.who GROUP BY region",),
+)
+
+
+def study(
+    filter_name: str,
+    neighbours: Neighbours,
+    epsilon: Fraction,
+    rows: int,
+    questions: int,
+    *,
+    persons: bool = False,
+) -> Study:
+    keys_delta = Fraction(1, 10**14)
+    return Study(
+        Table("t", COLUMNS, rows, "who" if persons else None),
+        PrivacyUnit(neighbours, "who", 3) if persons else PrivacyUnit(neighbours),
+        Guarantee(epsilon, keys_delta if filter_name == "pure" else Fraction(1, 10**13)),
+        filter_name,
+        validity=Validity(Fraction(9, 10), questions=questions, tolerance=Fraction(1)),
+        keys_delta=keys_delta,
+        further=(VISITS,) if persons else (),
+    )
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(500)])
+@pytest.mark.parametrize(("rows", "questions", "persons"), [(5000, 10, False), (10**5, 7000, True)])
+def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
+    filter_name: str, epsilon: Fraction, rows: int, questions: int, persons: bool
+) -> None:
+    """Also where the study's budget could not pay for it: that is for the ledger to say."""
+    neighbours: Neighbours = "add-or-remove" if persons else "replace"
+    made = study(filter_name, neighbours, epsilon, rows, questions, persons=persons)
+    each = Population(made).each
+    assert each is not None
+    for texts in ASKED + (OF_PERSONS if persons else ()):
+        basket = planned_basket(made, [asking_of(text, *made.tables) for text in texts], each, None)
+        assert (1 - Fraction(1, 10**6)) * each <= basket.radius <= each, texts
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize(("rows", "questions"), [(10**9, 10**6), (10**9, 10**9), (10**10, 10**11)])
+def test_where_a_part_is_few_units_it_is_still_never_passed(
+    filter_name: str, rows: int, questions: int
+) -> None:
+    """Radii are whole units, rounded up for each noise: steps of a search of 27 comparisons are 27 units wide."""
+    made = study(filter_name, "add-or-remove", Fraction(1), rows, questions, persons=True)
+    each = Population(made).each
+    assert each is not None
+    for texts in ASKED + OF_PERSONS:
+        basket = planned_basket(made, [asking_of(text, *made.tables) for text in texts], each, None)
+        assert each - 300 <= basket.radius <= each, texts
