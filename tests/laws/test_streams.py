@@ -20,7 +20,7 @@ import pytest
 import adyton
 from adyton.curator.curator import Curator
 from adyton.curator.noised import stability_units
-from adyton.curator.stream_notes import fed_from
+from adyton.curator.stream_notes import Fed, chained, fed_from
 from adyton.curator.stream_plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
@@ -635,6 +635,42 @@ def test_law_lost_notes_stop_a_stream_that_has_seen_them(tmp_path: Path) -> None
     with pytest.raises(adyton.LedgerCorrupt, match="lost notes"):
         stream.feed(COUNT.format(50), above=10**6)
     ledger.close()
+
+
+def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -> None:
+    known = study("pure", epsilon="400")
+    ledger = sqlite(known, tmp_path / "people.ledger")
+    curator, _, _ = asker(known, ledger)
+    stream = curator.open_stream(positives=2, epsilon=300)
+    opened = stream.statement().head
+    assert opened == stream.statement().receipt.digest
+    stream.feed(COUNT.format(50), above=-(10**6))
+    kept = stream.statement().head
+    stream.feed(COUNT.format(50), above=10**6)
+    assert len({opened, kept, stream.verify()}) == 3
+    assert stream.verify(opened) == stream.verify(kept) == curator.stream(1).verify(kept)
+    connection = sqlite3.connect(ledger.path)
+    connection.execute("DROP TRIGGER notes_delete")
+    connection.execute("DELETE FROM notes WHERE place >= 1")
+    connection.commit()
+    connection.close()
+    again = curator.stream(1)
+    assert again.statement().positives_left == 2  # the positive came back, and nothing else noticed
+    assert again.verify(opened) == opened
+    with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
+        again.verify(kept)
+    ledger.close()
+
+
+def test_law_a_head_says_nothing_about_the_secret() -> None:
+    """Two streams with the same answers, and other noise, differ by their receipts alone."""
+    fed = Fed("q", Fraction(3), True, None, 1, offset=5)
+    assert chained("head", fed) == chained("head", replace(fed, offset=6))
+    others = (replace(fed, question="p"), replace(fed, threshold=Fraction(4)), replace(fed, above=False))
+    assert (
+        len({chained("head", one) for one in (fed, *others, replace(fed, value=7))} | {chained("h", fed)})
+        == 6
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"left": "x", "offset": "1"}', '{"left": 1}'])

@@ -14,9 +14,9 @@ from fractions import Fraction
 from adyton.certify import Amount, Interval, Proof
 from adyton.curator.noised import LEVEL
 from adyton.curator.stream_answer import StreamAnswer, StreamStatement
-from adyton.curator.stream_notes import Fed, fed_from, fed_text, start_from, start_text
+from adyton.curator.stream_notes import Fed, chained, fed_from, fed_text, start_from, start_text
 from adyton.curator.stream_plan import certificate_of, machine_of
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
 from adyton.ledger import Ledger, Receipt
 from adyton.mechanisms import NumericSparse, Watch
@@ -65,16 +65,27 @@ class Stream:
 
     def statement(self) -> StreamStatement:
         """How far the stream is, and what it cost."""
-        watch, feeds = self._state()
+        heads, last = self._heads()
         return StreamStatement(
             stream=self._receipt.order.question,
             positives=self._sparse.positives,
-            positives_left=watch.left,
-            feeds=feeds,
+            positives_left=last.left,
+            feeds=len(heads) - 1,
+            head=heads[-1],
             cost=Amount(self._study.filter_name, self._receipt.order.amount),
             receipt=Proof(self.number, self._receipt.digest, self._receipt.previous),
             certificate=certificate_of(self._study, self._machine),
         )
+
+    def verify(self, head: str | None = None) -> str:
+        """The newest head; LedgerCorrupt if ``head``, kept from an earlier statement, is not in the stream.
+
+        ``Curator.verify`` replays the receipts and notes themselves.
+        """
+        heads, _ = self._heads()
+        if head not in (None, *heads):
+            raise LedgerCorrupt("the stream was rolled back or exchanged: the expected head is not in it")
+        return heads[-1]
 
     def error(self, questions: int, confidence: float = LEVEL) -> int:
         """With this probability ``questions`` answers are all right, for counts farther from their threshold.
@@ -139,6 +150,16 @@ class Stream:
         if not self._ledger.notes(self.number):
             self._ledger.annotate(self.number, 0, start_text(self._machine.start(self._bits)))
         return start_from(self._ledger.notes(self.number)[0])
+
+    def _heads(self) -> tuple[list[str], Watch]:
+        """The digests of the receipt and of every answer with all before it, and the newest state."""
+        start, *notes = self._ledger.notes(self.number)
+        heads, last = [self._receipt.digest], start_from(start)
+        for text in notes:
+            fed = fed_from(text)
+            heads.append(chained(heads[-1], fed))
+            last = Watch(fed.left, fed.offset)
+        return heads, last
 
     def _state(self) -> tuple[Watch, int]:
         """What this object knows and what others have added since."""

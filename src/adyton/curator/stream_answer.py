@@ -52,6 +52,7 @@ class StreamStatement(Shown):
     positives: int
     positives_left: int
     feeds: int
+    head: str  # keep it elsewhere, and give it to Stream.verify later
     cost: Amount
     receipt: Proof
     certificate: Certificate
@@ -67,6 +68,7 @@ class StreamStatement(Shown):
             "positives_left": self.positives_left,
             "halted": self.halted,
             "feeds": self.feeds,
+            "head": self.head,
             "cost": self.cost.to_json(),
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
@@ -80,7 +82,7 @@ class StreamStatement(Shown):
             ("cost", str(self.cost)),
         )
         notes = (
-            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
+            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )
         return Sheet(self.stream, ("", ""), rows, notes)

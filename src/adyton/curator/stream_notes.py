@@ -6,6 +6,7 @@ noise where a positive draws it anew: one note, so that no crash can come betwee
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -61,6 +62,15 @@ def fed_from(text: str) -> Fed:
         return Fed(note["question"], threshold, above, value, int(note["left"]), int(note["offset"]))
     except (ValueError, TypeError, KeyError):
         raise _unreadable() from None
+
+
+def chained(head: str, fed: Fed) -> str:
+    """The digest of an answer and of all before it.
+
+    The secret noise is not in it: it is a small number, and its digest would give it away.
+    """
+    said = [head, fed.question, str(fed.threshold), fed.above, None if fed.value is None else str(fed.value)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _unreadable() -> LedgerCorrupt:
