@@ -119,6 +119,8 @@ def test_thresholdout_has_both_inverses_and_they_agree() -> None:
     assert fits(rows, failure)
     assert not fits(rows * 98 // 100, failure)
     assert methods(run("--rows", "10", "--questions", "5", "--json"))["thresholdout"]["tolerance"] is None
+    wide = methods(run("--tolerance", "0.9999", "--questions", "1000", "--json"))["thresholdout"]["rows"]
+    assert wide is None or fits(wide, Fraction("0.9999"))
 
 
 def test_a_ladder_has_both_inverses_and_they_agree() -> None:

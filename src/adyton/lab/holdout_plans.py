@@ -103,11 +103,13 @@ def _thresholdout_tolerance(frame: Frame, questions: int, overfits: int) -> Spec
 
 def _thresholdout_rows(tolerance: Fraction, failure: Fraction, questions: int, overfits: int) -> Special:
     """What comes on top of the threshold falls like the root of the rows: a few steps find them."""
-    rows, moved = 1000.0, math.inf
-    while abs(moved - 1) > 0.001 and 1 <= rows <= MOST:
+    rows = 1000.0
+    for _ in range(_STEPS):
         above = _above_the_threshold(_frame(round(rows), failure), questions, overfits)
         moved = (2 * above / float(tolerance)) ** 2 if above else 16.0
         rows *= moved
+        if abs(moved - 1) < 0.001 or not 1 <= rows <= MOST:
+            break
     for slack in _SLACKS:
         found = math.ceil(rows * slack)
         if 1 <= found <= MOST and questions <= _MOST_SCORES:
