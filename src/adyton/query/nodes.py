@@ -46,6 +46,7 @@ from adyton.query.expressions import (
     condition,
     number,
 )
+from adyton.query.weight import MOST_WEIGHT, weight
 from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextColumn, day_of
 
 __all__ = [
@@ -353,6 +354,11 @@ class Question:
                     "GROUP BY needs a category, a boolean, a text, bins or parts of dates; "
                     f"{group.name!r} is {group.kind}"
                 )
+        if self._weight > MOST_WEIGHT:
+            raise InvalidRequest(
+                "this question is too long when it is written out: ask for less at a time, with shorter "
+                "lists and fewer squares inside squares"
+            )
         if self.most_groups is not None and (type(self.most_groups) is not int or self.most_groups < 1):
             raise InvalidRequest("the groups of a person are limited to a whole number, at least 1")
         if not self.finds_keys and self.cells > MOST_CELLS:
@@ -362,6 +368,14 @@ class Question:
     def finds_keys(self) -> bool:
         """Whether a group has values that nobody declared, so that they must be found in the data."""
         return any(isinstance(group, TextColumn) for group in self.by)
+
+    @property
+    def _weight(self) -> int:
+        """A filter of all is written once, or beside each filter of a value's own."""
+        measures = [measure for _, measure in self.measures]
+        filters = sum(measure.where != EVERY_ROW for measure in measures) or 1
+        groups = [group.value for group in self.by if isinstance(group, Bucket)]
+        return filters * weight(self.where) + sum(map(_weight, measures)) + 2 * sum(map(weight, groups))
 
     @property
     def cells(self) -> int:
@@ -377,6 +391,22 @@ def middle_of_square(value: Number) -> Number:
     lattice = value.lattice
     middle = (lattice.low + lattice.high) * lattice.grain / 2
     return Square(value if not middle else Plus(value, Constant(-middle)))
+
+
+def _weight(measure: Measure) -> int:
+    """A value is read to add it up, and to count where it is present."""
+    own = weight(measure.where)
+    match measure:
+        case Count() | CountPersons():
+            return own
+        case Proportion(condition):
+            return own + weight(condition)
+        case Variance(value):
+            return own + 6 * weight(value)
+        case Cdf(value, points):
+            return own + (len(points) + 1) * weight(value)
+        case _:
+            return own + 2 * weight(measure.value)
 
 
 def _check_sum(value: Number) -> None:
