@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from adyton.errors import InvalidRequest
 from adyton.validity import joint_width, plan, planner
 from adyton.validity.methods import METHODS, Certified, Method
+from adyton.validity.planner import in_words
 
 TABLE = {
     (10**4, "0.05"): {"split": 8, "rounding": 7, "laplace": 0, "jlnrss": 0, "rrsstw": 0, "hinge": 11},
@@ -166,6 +167,12 @@ def test_refuses_what_is_not_two_of_three() -> None:
     ):
         with pytest.raises(InvalidRequest):
             plan(**wrong)  # type: ignore[arg-type]
+
+
+@given(st.floats(1e-12, 1e4))
+def test_law_a_tolerance_is_never_shown_smaller_than_it_is(value: float) -> None:
+    shown = Fraction(in_words(value, up=True))
+    assert Fraction(value) <= shown <= Fraction(value) * Fraction(1002, 1000)
 
 
 def test_a_plan_reads_well() -> None:

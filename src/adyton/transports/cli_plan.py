@@ -65,17 +65,21 @@ class _Plan(Shown):
         return {**general, "methods": methods, "attack_limit": self._plan.attack_limit()}
 
     def sheet(self) -> Sheet:
+        from adyton.validity.planner import in_words
+
         plan = self._plan
         rows = tuple(
             (
                 ("> " if option.method == plan.recommended else "") + option.method,
-                _number(option.value),
-                _number(option.scale),
+                in_words(option.value, up=True),
+                in_words(option.scale),
                 option.theorem,
             )
             for option in plan.options
         )
-        rows += tuple((s.method, _number(s.value), _number(s.scale), s.theorem) for s in self._special)
+        rows += tuple(
+            (s.method, in_words(s.value, up=True), in_words(s.scale), s.theorem) for s in self._special
+        )
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
         limit = plan.attack_limit()
         if limit is not None:
@@ -84,10 +88,6 @@ class _Plan(Shown):
             )
         notes += [f"{special.method}: if {special.applies}." for special in self._special if special.value]
         return Sheet(plan.title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _draw(path: Path, plan: Any) -> None:

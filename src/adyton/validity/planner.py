@@ -74,13 +74,17 @@ class Plan:
     def title(self) -> str:
         """What was given, in words."""
         given = (("rows", self.rows), ("tolerance", self.tolerance), ("questions", self.questions))
-        facts = [f"{name} {_number(value)}" for name, value in given if value is not None]
+        facts = [
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {float(value):.12g}"
+            for name, value in given
+            if value is not None
+        ]
         return f"Given {', '.join(facts)}, confidence {float(self.confidence):.12g}"
 
     def __str__(self) -> str:
         lines = [
             f"{'> ' if option.method == self.recommended else '  '}{option.method:<10}"
-            f"{_number(option.value):>22}  noise scale {_number(option.scale):<12}{option.theorem}"
+            f"{in_words(option.value, up=True):>22}  noise scale {in_words(option.scale):<12}{option.theorem}"
             for option in self.options
         ]
         return "\n".join([f"{self.title}: {self.wanted} of every method", *lines])
@@ -144,8 +148,14 @@ def _option(method: Method, wanted: Wanted, offered: tuple[int | float | None, f
     return Option(method.name, wanted, value, scale, method.theorem)
 
 
-def _number(value: Fraction | float | None) -> str:
-    return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
+def in_words(value: float | None, *, up: bool = False) -> str:
+    """Four digits of what is no whole number; ``up``: never less than it is, as for a certified tolerance."""
+    if value is None or isinstance(value, int):
+        return "-" if value is None else f"{value:,}"
+    shown = f"{value:.4g}"
+    if up and Fraction(shown) < Fraction(value):
+        shown = f"{value + 10.0 ** (math.floor(math.log10(value)) - 3):.4g}"
+    return shown
 
 
 def _counted(value: int, what: str) -> int:
