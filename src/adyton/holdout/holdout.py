@@ -12,34 +12,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
-from adyton.certify import Certificate, Interval, Proof
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.exact import Number, float_down, float_up, rational
-from adyton.holdout.baselines import Split
+from adyton.exact import Number, rational
+from adyton.holdout.certifying import Certifier
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
 from adyton.holdout.gaussian import Gaussian
 from adyton.holdout.ladder import FreeLadder, Ladder
 from adyton.holdout.making import Wanted, checked_name, file_named, limit_of, make_files
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
-from adyton.holdout.plans import Plan, PricedPlan, restore
-from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
+from adyton.holdout.plans import PricedPlan, restore
+from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer
 from adyton.holdout.slices import Slices
-from adyton.holdout.stages import Stage, Stages
+from adyton.holdout.stages import Stages
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.noise import Bits, SystemBits
-
-_ASSUMPTIONS = (
-    "the items are independent draws from the population",
-    "nobody has learned anything about the labels but through these scores",
-    "what is predicted for an item follows from that item alone, by a rule chosen without looking at the "
-    "items, but for earlier scores",
-)
-_ORDER = "the order of the items says nothing about them"
-_GROUPED = (
-    "of the mean over all groups: they have the shares in the population that they have among these items"
-)
-_WEIGHED = "the population is the one in which items count as their weights say"
 
 Release = Callable[[int], int | str]
 
@@ -49,6 +36,7 @@ class Holdout:
 
     __slots__ = (
         "__bits",
+        "__certifier",
         "__groups",
         "__key",
         "__ledger",
@@ -64,7 +52,7 @@ class Holdout:
         self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
         self.__key, self.__ledger, self.__bits = key, ledger, bits
         self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
-        plan = self.__plan
+        plan, self.__certifier = self.__plan, Certifier(facts, self.__plan)
         self.__stages = None if isinstance(plan, PricedPlan) else Stages(plan, ledger, bits)
 
     @classmethod
@@ -136,23 +124,8 @@ class Holdout:
                 self.__ledger.annotate(score.number, 0, by)  # the first who sent it; later names are not kept
             return score
         expected = self.__guess(guess)
-        return self.__staged(
-            stages, stages.ask(submission.digest, expected, lambda: self.__read(submission), by)
-        )
-
-    def __staged(self, stages: Stages, stage: Stage) -> Score:
-        reply = stage.reply
-        return Score(
-            None if reply.value is None else _shown(reply.value),
-            None if reply.value is None else self.__interval(reply.value, reply.half_width),
-            stages.left(),
-            stage.link.number,
-            reply.said,
-            self.facts.metric.name,
-            stage.link,
-            self.__certificate(),
-            stage.repeated,
-        )
+        stage = stages.ask(submission.digest, expected, lambda: self.__read(submission), by)
+        return self.__certifier.staged(stage, stages.left())
 
     def compare(self, first: object, second: object) -> Comparison:
         """By how much the first predictions are better than the second, for the price of one score.
@@ -170,16 +143,8 @@ class Holdout:
             f"COMPARE {a.digest} {b.digest}", lambda _: self.__apart(a, b)
         )
         sign = (-1 if swapped else 1) * (1 if self.facts.metric.greater_is_better else -1)
-        value, half = sign * plan.share(_stored(text)), 2 * Fraction(plan.half_width(receipt.number))
-        interval = Interval(self.__level, *_ends(value - half, value + half, Fraction(-1)))
-        return Comparison(
-            float(min(Fraction(1), max(Fraction(-1), value))),
-            interval,
-            plan.scores - self.__ledger.count(),
-            receipt.number,
-            _proof(receipt),
-            self.__certificate("PAIRED-COMPARISON"),
-            repeated,
+        return self.__certifier.comparison(
+            plan, receipt, sign * int(text), self.__ledger.count(), repeated=repeated
         )
 
     def scores(self) -> list[Score]:
@@ -189,14 +154,15 @@ class Holdout:
         """
         plan, stages = self.__plan, self.__stages
         if isinstance(plan, Ladder | FreeLadder) and stages is not None:
-            return [self.__staged(stages, s) for s in stages.history() if s.reply.said == "improved"]
+            improved = [stage for stage in stages.history() if stage.reply.said == "improved"]
+            return [self.__certifier.staged(stage, stages.left()) for stage in improved]
         if not isinstance(plan, PricedPlan):
             raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")
-        found = []
+        found, count = [], self.__ledger.count()
         for receipt in self.__ledger.receipts():
             text = self.__ledger.recall(receipt.number)
             if text is not None and receipt.order.question.startswith("SCORE "):
-                found.append(self.__scored(plan, receipt, text, True))
+                found.append(self.__certifier.priced(plan, receipt, text, count, repeated=True))
         return found
 
     def senders(self) -> dict[int, str]:
@@ -219,27 +185,11 @@ class Holdout:
     def statement(self) -> HoldoutStatement:
         """How many scores are left, and how near to the population each of them is."""
         plan, ledger, stages = self.__plan, self.__ledger, self.__stages
-        if stages is None:
-            assert isinstance(plan, PricedPlan)
-            count = ledger.count()
-            left: int | None = plan.scores - count
-            half: float | None = plan.half_width(plan.scores)  # no score before the last is wider
-        else:
-            count, left = stages.count(), stages.left()
-            half = self.__promised(plan)
-        head = ledger.head() if stages is None else stages.heads()[-1]
-        facts = self.facts
-        return HoldoutStatement(
-            facts.metric.name,
-            facts.method,
-            facts.items,
-            count,
-            left,
-            half,
-            self.__level,
-            head,
-            self.__certificate(),
-        )
+        if stages is not None:
+            return self.__certifier.statement(stages.count(), stages.left(), stages.heads()[-1])
+        assert isinstance(plan, PricedPlan)
+        count = ledger.count()
+        return self.__certifier.statement(count, plan.scores - count, ledger.head())
 
     def verify(self, expected_head: str | None = None) -> Verification:
         """Replay the ledger; keep its head elsewhere and give it here to notice a rollback.
@@ -286,7 +236,8 @@ class Holdout:
             f"SCORE {submission.digest}",
             lambda number: self.__released(plan, submission, number),
         )
-        return self.__scored(plan, receipt, text, repeated)
+        count = self.__ledger.count() if repeated else receipt.number
+        return self.__certifier.priced(plan, receipt, text, count, repeated=repeated)
 
     def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
         values = self.__read(submission)
@@ -294,29 +245,6 @@ class Holdout:
             assert self.__groups is not None
             return plan.release_all(values, self.__groups, self.__bits)
         return plan.release(plan.read(values, number), self.__bits)
-
-    def __scored(self, plan: PricedPlan, receipt: Receipt, text: str, repeated: bool) -> Score:
-        slices = self.__sliced(plan, text) if isinstance(plan, Slices) else None
-        if isinstance(plan, Slices):
-            value, half = plan.overall(plan.shares(text)), plan.overall_width()
-        else:
-            value, half = plan.share(_stored(text)), plan.half_width(receipt.number)
-        return Score(
-            _shown(value),
-            self.__interval(value, half),
-            plan.scores - (receipt.number if not repeated else self.__ledger.count()),
-            receipt.number,
-            "score",
-            self.facts.metric.name,
-            _proof(receipt),
-            self.__certificate(),
-            repeated,
-            slices,
-        )
-
-    def __sliced(self, plan: Slices, text: str) -> dict[str, Slice]:
-        found = zip(plan.names, plan.shares(text), plan.widths(), plan.sizes, strict=True)
-        return {name: Slice(_shown(v), self.__interval(v, w), size) for name, v, w, size in found}
 
     def __bought(self, question: str, release: Release) -> tuple[Receipt, str, bool]:
         """Charge, then read and release, then keep; or the answer that was given before."""
@@ -344,35 +272,6 @@ class Holdout:
         difference = total(self.__read(a)) - total(self.__read(b))
         return Gaussian(plan.frame, plan.scores, 2 * plan.scale).release(difference, self.__bits)
 
-    # What is public.
-
-    @property
-    def __level(self) -> float:
-        return float(self.facts.confidence)
-
-    def __interval(self, value: Fraction, half: float | None) -> Interval | None:
-        if half is None:
-            return None
-        return Interval(self.__level, *_ends(value - Fraction(half), value + Fraction(half), Fraction(0)))
-
-    def __certificate(self, *more: str) -> Certificate:
-        theorems: tuple[str, ...] = (*self.__plan.theorems, *more)
-        assumed: tuple[str, ...] = _ASSUMPTIONS
-        if isinstance(self.__plan, Split):
-            assumed += (_ORDER,)
-        if isinstance(self.__plan, Slices):
-            assumed += (_GROUPED,)
-        if self.facts.weights:
-            theorems, assumed = (*theorems, "WEIGHTED-SCORES"), (*assumed, _WEIGHED)
-        if self.facts.metric.name == "auc" and theorems:
-            theorems = (*theorems, "AUC-BY-PAIRS")
-        return Certificate(theorems, assumed)
-
-    def __promised(self, plan: Plan) -> float | None:
-        if hasattr(plan, "half_width"):
-            return plan.half_width()  # type: ignore[call-arg]
-        return None if self.facts.tolerance is None or not plan.theorems else float(self.facts.tolerance)
-
     def __repr__(self) -> str:
         facts = self.facts
         return f"<Holdout {self.path.name}: {facts.items:,} items, {facts.metric.name}, {facts.method}>"
@@ -388,25 +287,6 @@ class Holdout:
 
     def __iter__(self) -> Iterator[object]:
         raise InvalidRequest("the labels of a holdout cannot be listed")
-
-
-def _shown(value: Fraction) -> float:
-    """Clipped to where the truth must be: that can only bring it nearer."""
-    return float(min(Fraction(1), max(Fraction(0), value)))
-
-
-def _ends(low: Fraction, high: Fraction, least: Fraction) -> tuple[float, float]:
-    """Outwards, then clipped to where the truth must be."""
-    bottom, top = min(Fraction(1), max(least, low)), min(Fraction(1), max(least, high))
-    return float_down(bottom), float_up(top)
-
-
-def _stored(text: str) -> int:
-    return int(text)
-
-
-def _proof(receipt: Receipt) -> Proof:
-    return Proof(receipt.number, receipt.digest, receipt.previous)
 
 
 def _used_up(scores: int) -> BudgetRefused:
