@@ -20,7 +20,6 @@ import adyton
 from adyton.accounting import filter_named
 from adyton.curator.curator import Curator
 from adyton.curator.keys import KeyFinding, plan_keys
-from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import Noised
 from adyton.curator.price import price_of
 from adyton.curator.pricing import Pricing
@@ -32,7 +31,7 @@ from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.nodes import EVERY_ROW, Count, CountPersons, Question
 from adyton.schema import IntegerColumn, Table, TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_of
-from adyton.study import Study
+from adyton.study import Study, keys_failure
 
 CITY = TextColumn("city")
 TABLE = Table("visits", (CITY, IntegerColumn("age", 0, 9)), rows=20)

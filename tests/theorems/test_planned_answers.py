@@ -17,12 +17,14 @@ from adyton.curator.distribution import Distribution
 from adyton.curator.plan import make_plan
 from adyton.curator.population import Population, Standing
 from adyton.curator.price import price_of
+from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.planned import PlannedSchedule
+from adyton.validity.unequal import NOISE_SHARE
 
 ROWS, QUESTIONS = 5000, 10
 COLUMNS = (
@@ -165,3 +167,43 @@ def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_i
     assert [isinstance(one, Interval) for one in found] == [True, True, True, False, True]
     assert "beyond the 2 questions" in str(found[3])
     assert (found[2], found[4]) == (found[0], found[1])
+
+
+# Keys that may be found -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("declared", ["plan", "stability"])
+def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals(declared: str) -> None:
+    """By 3 f / failure, f what is left of keys_delta for one of two neighbours, at every level's own failure."""
+    limit, keys_delta = Guarantee(Fraction(1), Fraction(1, 10**4)), Fraction(5, 10**5)
+    validity = (
+        Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3))
+        if declared == "plan"
+        else Validity(Fraction(9, 10), stability=Fraction(1, 10))
+    )
+    plain, leaky = (
+        Population(Study(TABLE, PrivacyUnit("replace"), limit, validity=validity, keys_delta=delta)).schedule
+        for delta in (Fraction(0), keys_delta)
+    )
+    assert plain is not None
+    assert leaky is not None
+    failure = 0.1 if declared == "plan" else 0.1 * (1 - float(NOISE_SHARE)) / len(plain.levels)
+    added = 3 * 5e-5 / (1 + math.e) / failure
+    for level, without in zip(leaky.levels, plain.levels, strict=True):
+        assert level.width - without.width == pytest.approx(added, rel=1e-6)
+
+
+def test_theorem_HINGE_WITH_DELTA_a_plan_that_keys_make_too_wide_is_refused() -> None:
+    """The tolerance is that of the answers, which pay for keys that may be found whether they are or not."""
+    limit, delta = Guarantee(Fraction(1, 10), Fraction(1, 5000)), Fraction(1, 6000)
+    table, unit = Table("t", COLUMNS, 1000), PrivacyUnit("replace")
+    generous = Validity(Fraction(95, 100), questions=5, tolerance=Fraction(1, 2))
+    best = schedule_of(Study(table, unit, limit, validity=generous)).tolerance
+    exactly = Validity(Fraction(95, 100), questions=5, tolerance=Fraction(best))
+    Study(table, unit, limit, validity=exactly)
+    with pytest.raises(InvalidRequest, match="keys_delta") as caught:
+        Study(table, unit, limit, validity=exactly, keys_delta=delta)
+    enough = Fraction(caught.value.message.split("within ")[1].split()[0])
+    with_room = Validity(Fraction(95, 100), questions=5, tolerance=enough)
+    study = Study(table, unit, limit, validity=with_room, keys_delta=delta)
+    assert schedule_of(study).tolerance <= enough < 1.01 * schedule_of(study).tolerance

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.certify import Interval, KeysFound
-from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
 from adyton.curator.pricing import Pricing
@@ -22,6 +21,7 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import EVERY_ROW, Cdf, Count, CountPersons, Extreme, Quantile, Question
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
+from adyton.study import keys_failure
 from adyton.validity.noise_part import question_share
 
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys

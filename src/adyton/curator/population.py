@@ -14,13 +14,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from adyton.certify import Absent, Interval
-from adyton.curator.keys_failure import keys_failure
 from adyton.curator.noised import Noised, step_of
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
-from adyton.study import Study, Validity, planned
+from adyton.study import Study, Validity, keys_failure, planned
 from adyton.validity.mutual_information import information_of, threshold_after
 from adyton.validity.noise_part import gaussian_multiplier, laplace_multiplier, question_share
 from adyton.validity.peeling import WidthSchedule

@@ -49,9 +49,9 @@ class Study:
         check_further(self)
         if not 0 <= self.keys_delta <= self.limit.delta:
             raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
-        check_tolerance(self)
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
+        check_tolerance(self)
 
     @property
     def tables(self) -> tuple[Table, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import Neighbours
+from adyton.study.keys_failure import keys_failure
 from adyton.validity.planned import PlannedSchedule
 
 if TYPE_CHECKING:
@@ -53,11 +55,16 @@ def check_tolerance(study: Study) -> None:
         return
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
-    best = planned(validity, rows, study.unit.neighbours, study.filter_name).tolerance
+    delta = keys_failure(study)
+    best = planned(validity, rows, study.unit.neighbours, study.filter_name, delta).tolerance
     if best > validity.tolerance:
-        noise = " with the Laplace noise of a pure study," if study.filter_name == "pure" else ","
+        from adyton.validity.planner import in_words
+
+        shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
+        noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
+        found = " where keys may be found (privacy.keys_delta)" if study.keys_delta else ""
         raise InvalidRequest(
-            f"{rows} rows certify {validity.questions} adaptive questions within {best:.4g}{noise} not "
+            f"{rows} rows certify {validity.questions} adaptive questions within {shown}{noise}{found}, not "
             f"within {float(validity.tolerance):g}: ask fewer questions or allow a wider tolerance "
             "(see adyton plan)"
         )

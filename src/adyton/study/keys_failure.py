@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from adyton.exact import float_up
-from adyton.study import Study
+
+if TYPE_CHECKING:
+    from adyton.study.facts import Study
 
 
 def keys_failure(study: Study) -> Fraction:
