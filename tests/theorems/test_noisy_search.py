@@ -31,7 +31,7 @@ from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.sensitivity.bins import levels_of
 from adyton.sensitivity.readings import search_weights
-from adyton.study import Study
+from adyton.study import Study, Validity
 from adyton.testing.engine_meaning import condition, number
 
 
@@ -270,3 +270,47 @@ def test_a_last_bin_with_one_value_is_searched_to_its_end(sql: str) -> None:
     study = Study(Table("t", (column,), rows=1000), PrivacyUnit("replace"), limit)
     with adyton.open(study, data=pd.DataFrame({"x": [10**6] * 900 + [5] * 100})) as asker:
         assert asker.ask(sql, epsilon=20).rows[0].values["v"].value == 10**6
+
+
+@pytest.mark.parametrize(
+    "validity",
+    [
+        Validity(Fraction(9, 10), stability=Fraction(1, 10**4)),
+        Validity(Fraction(9, 10), questions=1, tolerance=Fraction(1, 10)),
+    ],
+)
+def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_excludes(
+    validity: Validity,
+) -> None:
+    """Worked out again, step by step: a number below -reach excludes what is not above, one of reach what is above.
+
+    The plan's reach is that of all rows together; the first one is that of the noise, for all eleven comparisons.
+    """
+    column, rows = IntegerColumn("age", 0, 100), 10_000
+    table, unit = Table("people", (column,), rows=rows), PrivacyUnit("replace")
+    study = Study(table, unit, Guarantee(Fraction(5), Fraction(1, 10**6)), validity=validity)
+    population, scale = Population(study), 300
+    (reading,) = readings_of(Question(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
+    search = Search(Noised(reading, GaussianNoise((Fraction(scale),)), rounds_of(reading)))
+    assert search.noises == 11
+    standing = Standing(population, population.position(1, 0, search.noises), rows)
+    reach = math.ceil(population.reach(search.only, standing.at, rows))
+    assert reach > 2.9 * scale  # the quantile of one of eleven normals at 5 % is 2.9
+    narrowed = 0
+    for seed in range(30):
+        released = search.release([[[99] * 100 + [100]]], lambda _: [[]], Seeded(seed))
+        possible = set(range(101))
+        for places, noisy in zip(search._looked_at(released), released, strict=True):
+            place, z = int(places[0]), noisy[0]
+            if z < -reach:
+                possible -= set(range(place + 1))
+            if z >= reach:
+                possible -= set(range(place + 1, 101))
+        (found,) = search.values(released, standing, [])
+        interval = found.population_interval
+        assert isinstance(interval, Interval)
+        narrowed += len(possible) < 101
+        assert interval.low <= min(possible)
+        assert max(possible) <= interval.high
+        assert {interval.low, interval.high} == {min(possible), max(possible)}
+    assert narrowed > 20
