@@ -15,7 +15,7 @@ import adyton
 from adyton.certify import Absent, Interval
 from adyton.curator.distribution import Distribution
 from adyton.curator.plan import make_plan
-from adyton.curator.population import Population, Standing
+from adyton.curator.population import Counted, Population, Standing
 from adyton.curator.price import price_of
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise, GeometricNoise
@@ -128,7 +128,8 @@ def test_theorem_CENTRED_HINGE_PLAN_every_count_has_an_equal_part_of_the_failure
     each = float(schedule_of(planned(filter_name, "add-or-remove")).counting) / QUESTIONS
     assert each == pytest.approx(0.1 / 100 / QUESTIONS)
     for number in (1, QUESTIONS):
-        above = population.units_at_most(scale, noise.name, released, number) - released
+        counted = Counted(released, scale, noise.name, number)
+        above = population.units_at_most(counted) - released
         too_low = (
             norm.sf((above + 0.5) / scale) if noise is GaussianNoise else math.exp(-(above + 1) / scale) / 2
         )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 import adyton
 from adyton.certify import Absent, Interval
+from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
+from adyton.validity.mutual_information import information_of, threshold_after
 
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**9))
 DATA = pd.DataFrame({"age": np.random.default_rng(1).integers(0, 101, 3000)})
@@ -44,3 +48,42 @@ def test_theorem_PEELING_a_count_beyond_the_certified_questions_stands_in_for_no
     before, after = asked(1)
     assert isinstance(before, Absent)
     assert isinstance(after, Absent)
+
+
+def test_theorem_EVENTS_AFTER_INFORMATION_the_level_of_a_test_pays_for_the_noisy_number_of_units() -> None:
+    """A hundredth of alpha is for the counts, the second receipt has 6 / (2 pi)**2 of it; the levels share the rest.
+
+    Otherwise a test would err with alpha and, on top of it, wherever the count was too low.
+    """
+    alpha, scale = Fraction(1, 20), 300
+    declared = Validity(
+        Fraction(1, 2), Fraction(1, 50), beyond="answer"
+    )  # itself it may fail every other time
+    table = Table("t", (IntegerColumn("age", 0, 100),), None)
+    study = Study(table, PrivacyUnit("add-or-remove"), LIMIT, validity=declared)
+    with adyton.open(study, data=DATA) as asker:
+        asker.ask("SELECT SUM(age) FROM t", scale=200_000)
+        answer = asker.ask("SELECT COUNT(*) FROM t", scale=scale)
+        ((value,),) = [row.values.values() for row in answer.rows]
+        threshold, spent = asker.p_value_threshold(alpha), asker._ledger.spent_radius()
+        units = asker._stand_in.units(asker._population.for_counts(alpha))
+        levels = asker._population.schedule.levels  # type: ignore[union-attr]
+    assert units is not None
+    too_low = norm.sf((units - value.value + 0.5) / scale)
+    assert 1e-3 < too_low / (0.05 / 100 * 6 / (2 * math.pi) ** 2) <= 1
+    lowest = next(level.spent for level in levels if level.spent * UNITS_PER_ONE >= spent)
+    assert threshold == threshold_after(
+        alpha * Fraction(99, 100) / len(levels), information_of(units, lowest)
+    )
+
+
+def test_a_public_number_of_units_costs_a_test_nothing() -> None:
+    declared = Validity(Fraction(1, 2), Fraction(1, 50))
+    table = Table("t", (IntegerColumn("age", 0, 100),), 3000)
+    study = Study(table, PrivacyUnit("replace"), LIMIT, validity=declared)
+    with adyton.open(study, data=DATA) as asker:
+        levels = asker._population.schedule.levels  # type: ignore[union-attr]
+        share = Fraction(1, 20) / len(levels)
+        assert asker.p_value_threshold("0.05") == threshold_after(
+            share, information_of(3000, levels[0].spent)
+        )

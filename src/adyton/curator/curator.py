@@ -180,7 +180,8 @@ class Curator:
         A test rejects only if its own p-value is at most this; then it errs with probability at most
         ``alpha``, although the answers so far may have led to the very test.
         """
-        return self._population.p_value_threshold(alpha, self._stability_spent(), self._stand_in.units())
+        units = self._stand_in.units(self._population.for_counts(alpha))
+        return self._population.p_value_threshold(alpha, self._stability_spent(), units)
 
     def receipts(self) -> list[Receipt]:
         """Everything that was ever charged, oldest first."""

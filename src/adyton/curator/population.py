@@ -43,6 +43,16 @@ class Position:
     elsewhere: bool = False  # asked of another table than the one that is a sample
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A noisy count of all units, and the number of the question that asked for it."""
+
+    released: int
+    scale: float
+    noise: str
+    question: int
+
+
 class Population:
     """The population intervals of one study."""
 
@@ -134,11 +144,19 @@ class Population:
             "the population value of a count or sum is its expectation for a table of this size",
         )
 
+    def for_counts(self, alpha: Number) -> Fraction:
+        """The part of a test's level that noisy counts of the units may use, if their number is private."""
+        level = positive(alpha, "alpha")
+        if level >= 1:
+            raise InvalidRequest("alpha, the level of a test, lies above 0 and below 1, e.g. 0.05")
+        return Fraction(0) if self._study.unit.neighbours == "replace" else level / 100
+
     def p_value_threshold(self, alpha: Number, spent: Fraction, units: int | None) -> float:
         """At or below which a p-value computed on these rows now may be called significant at ``alpha``.
 
         The levels of stability were fixed in advance and share alpha equally; the lowest that covers what was
-        spent is used.  0 if nothing can be called significant any more.  Theorem: EVENTS-AFTER-INFORMATION.
+        spent is used.  ``units`` is at least their number, but for the failure that is left ``for_counts``.
+        0 if nothing can be called significant any more.  Theorem: EVENTS-AFTER-INFORMATION.
         """
         schedule = self.schedule
         if schedule is None or units is None:
@@ -149,9 +167,7 @@ class Population:
             raise InvalidRequest(
                 "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
             )
-        level_of_test = positive(alpha, "alpha")
-        if level_of_test >= 1:
-            raise InvalidRequest("alpha, the level of a test, lies above 0 and below 1, e.g. 0.05")
+        level_of_test = positive(alpha, "alpha") - self.for_counts(alpha)
         covering = [level for level in schedule.levels if level.spent >= spent]
         if not covering:
             return 0.0
@@ -226,15 +242,20 @@ class Population:
         whole = part.reading.public_rows or (matching if len(noises) > 1 else 1)
         return float_up(steps * step_of(part.reading) / whole) if whole else None
 
-    def units_at_most(self, scale: float, noise: str, released: int, number: int) -> int:
-        """An upper end for the number of units, from a noisy count of all of them that was asked before."""
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
+        """An upper end for the number of units, from a noisy count of all of them that was asked before.
+
+        It is right for all counts at once, but for their part of the study's failure, or but for ``failure``.
+        """
         schedule = self.schedule
-        if isinstance(schedule, PlannedSchedule):
-            failure = schedule.counting / schedule.questions
+        if failure is not None:
+            share = failure * question_share(count.question)
+        elif isinstance(schedule, PlannedSchedule):
+            share = schedule.counting / schedule.questions
         else:
-            failure = self._failure(number)
-        z = gaussian_multiplier(failure) if noise == GaussianNoise.name else laplace_multiplier(failure)
-        return max(1, math.ceil(released + Fraction(z) * Fraction(scale) + 1))
+            share = self._failure(count.question)
+        z = gaussian_multiplier(share) if count.noise == GaussianNoise.name else laplace_multiplier(share)
+        return max(1, math.ceil(count.released + Fraction(z) * Fraction(count.scale) + 1))
 
     @property
     def _rows(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
-from adyton.curator.population import Population
+from adyton.curator.population import Counted, Population
 from adyton.ledger import Ledger, Receipt
 from adyton.query.nodes import Count, CountPersons, Question
 from adyton.query.text import question_text
@@ -22,15 +23,16 @@ class StandIn:
         before, _, after = question_text(Question(study.table, (("x", counted),))).partition(" AS x ")
         self._before, self._after = before + " AS ", " " + after
         self._looked_at = 0
-        self._found: int | None = None
+        self._found: Counted | None = None
 
-    def units(self) -> int | None:
+    def units(self, failure: Fraction | None = None) -> int | None:
+        """``failure``: of all counts together, in place of the part of the study's own that they may use."""
         if self._population.validity is None:
             return None
         if self._study.unit.neighbours == "replace":
             return self._study.table.rows
         self._look()
-        return self._found
+        return self._population.units_at_most(self._found, failure) if self._found is not None else None
 
     def _look(self) -> None:
         """Only at receipts that are new since the last look, from the newest on, until one will do."""
@@ -57,5 +59,5 @@ class StandIn:
             return False
         ((_, noise, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
-        self._found = self._population.units_at_most(float(scale), noise, released, receipt.number)
+        self._found = Counted(released, float(scale), noise, receipt.number)
         return True
