@@ -87,3 +87,27 @@ def test_a_public_number_of_units_costs_a_test_nothing() -> None:
         assert asker.p_value_threshold("0.05") == threshold_after(
             share, information_of(3000, levels[0].spent)
         )
+
+
+def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answered() -> None:
+    """It was seen without its answer, and nobody is charged for it again: the newest answered one is taken."""
+    declared = Validity(Fraction(95, 100), Fraction(1, 20))
+    table = Table("t", (IntegerColumn("age", 0, 100),), None)
+    study = Study(table, PrivacyUnit("add-or-remove"), LIMIT, validity=declared)
+    with adyton.open(study, data=DATA) as asker:
+        ledger, stand_in = asker._ledger, asker._stand_in
+        for scale in (300, 200, 250):  # charged, as by others; not yet answered
+            ledger.charge(asker._basket(["SELECT COUNT(*) FROM t"], {"scale": scale}).order(None))
+        assert stand_in.units() is None
+        ledger.remember(2, '[[["2900"]]]')
+        second = stand_in.units()
+        assert second is not None
+        ledger.remember(1, '[[["100"]]]')
+        assert stand_in.units() == second  # an older one says nothing new
+        ledger.remember(3, '[[["5000"]]]')
+        third = stand_in.units()
+        assert third is not None
+        assert 2900 < second < 5000 < third
+        fresh = asker.ask("SELECT COUNT(*) FROM t", scale=100)
+        ((value,),) = [row.values.values() for row in fresh.rows]
+        assert value.value < stand_in.units() < 5000  # type: ignore[operator]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import chain
 
 from adyton.curator.population import Counted, Population
 from adyton.ledger import Ledger, Receipt
@@ -23,6 +24,7 @@ class StandIn:
         before, _, after = question_text(Question(study.table, (("x", counted),))).partition(" AS x ")
         self._before, self._after = before + " AS ", " " + after
         self._looked_at = 0
+        self._unanswered: set[int] = set()  # counts that were charged, perhaps by others who are not done yet
         self._found: Counted | None = None
 
     def units(self, failure: Fraction | None = None) -> int | None:
@@ -35,11 +37,12 @@ class StandIn:
         return self._population.units_at_most(self._found, failure) if self._found is not None else None
 
     def _look(self) -> None:
-        """Only at receipts that are new since the last look, from the newest on, until one will do."""
-        newest = self._ledger.count()
-        for number in range(newest, self._looked_at, -1):
+        """From the newest receipt on, until one will do; of those seen before only at unanswered counts."""
+        newest, before = self._ledger.count(), sorted(self._unanswered, reverse=True)
+        for number in chain(range(newest, self._looked_at, -1), before):
             receipt = self._ledger.receipt(number)
             if receipt is not None and self._counts_units(receipt) and self._take(receipt):
+                self._unanswered = {later for later in sorted(self._unanswered) if later > number}
                 break
         self._looked_at = newest
 
@@ -55,7 +58,10 @@ class StandIn:
 
     def _take(self, receipt: Receipt) -> bool:
         stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)
-        if stored is None or len(mechanisms) != 1:
+        if len(mechanisms) != 1:
+            return False
+        if stored is None:
+            self._unanswered.add(receipt.number)
             return False
         ((_, noise, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
