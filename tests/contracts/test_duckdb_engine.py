@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,16 @@ from adyton.engines.duckdb_sql import quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf, group_values
-from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table, day_of
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+    day_of,
+)
 from adyton.sensitivity import Reading, readings_of
 from strategies import (
     AGE,
@@ -377,6 +387,113 @@ EVIL_LINES = [
     b'"open,5', b'"o"pen,5', b'x"y,5', b'""",5', b"a\rb,5", b"\r", b"\x00,5", b"\xff\xfe,5", b"\x01,5", b"1,2,3", b"only",
     b"", b"z" * 2_500_000 + b",5", b"\\\",5", b"#,5", b"\xef\xbb\xbf,5",
 ]  # fmt: skip
+
+
+USUAL: dict[str, list[Any]] = {
+    "truths": [True, False, None],
+    "integers": [1, 2, None],
+    "numbers": [1.5, 2.0, None],
+    "texts": ["a", "b", None],
+    "days": [datetime.date(2005, 1, 1), datetime.date(2006, 1, 1), None],
+    "decimals": [Decimal("1.5"), Decimal(2), None],
+}
+ODD: list[Any] = [
+    *(
+        "abc",
+        "true",
+        1,
+        2.5,
+        True,
+        2**70,
+        1 + 2j,
+        b"\xff",
+        [1],
+        (1, 2),
+        {"a": 1},
+        {1, 2},
+        object,
+        Decimal("7"),
+    ),
+    *(
+        None,
+        float("nan"),
+        pd.NaT,
+        pd.NA,
+        np.float64(3),
+        np.array([1, 2]),
+        pd.Timestamp("2020-01-01", tz="Asia/Tokyo"),
+    ),
+    *(datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 5), datetime.time(3), datetime.timedelta(1)),
+]
+
+
+READ_AS: list[Callable[[str], Any]] = [
+    lambda name: IntegerColumn(name, -5, 5),
+    lambda name: RealColumn(name, Fraction(-5), Fraction(5), Fraction(1, 4)),
+    lambda name: DateColumn(name, datetime.date(2000, 1, 1), datetime.date(2010, 1, 1)),
+    lambda name: BooleanColumn(name),
+    lambda name: CategoryColumn(name, ("a", "b", "true", "True", "1", "1.5", "2005-01-01")),
+    lambda name: CategoryColumn(name, (1, 2)),
+    lambda name: TextColumn(name),
+]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_one_value_of_a_pandas_column_never_decides_how_others_are_read(first: bool) -> None:
+    """A column of Python's own objects has no type but that of each value."""
+    alone = _all_kept([])
+    for odd in ODD:
+        beside = _all_kept([odd], first=first)
+        assert (beside[1:] if first else beside[:-1]) == alone, odd
+
+
+def _all_kept(odd: list[Any], *, first: bool = False) -> list[Any]:
+    """The usual values of each kind, and ``odd`` beside them, read as each kind of column."""
+    columns, held = [], {}
+    for (usual, values), (place, declared) in itertools.product(USUAL.items(), enumerate(READ_AS)):
+        name = f"{usual} {place}"
+        columns.append(declared(name))
+        own = np.empty(len(values) + len(odd), dtype=object)
+        own[:] = [*odd, *values] if first else [*values, *odd]
+        held[name] = pd.Series(own, dtype=object)
+    engine = DuckDBEngine(Table("t", tuple(columns)), ADD_OR_REMOVE, pd.DataFrame(held))
+    engine.prepare()
+    kept: list[Any] = engine._connection.execute("SELECT * FROM units").fetchall()
+    engine.close()
+    return kept
+
+
+@pytest.mark.parametrize("usual", USUAL)
+def test_a_missing_value_of_a_pandas_category_changes_no_other(usual: str) -> None:
+    values = USUAL[usual][:2]
+    listed = pd.CategoricalDtype(values)
+    for column in (
+        IntegerColumn("x", -5, 5),
+        CategoryColumn("x", ("a", "True", "1", "1.5", "2005-01-01")),
+        TextColumn("x"),
+    ):
+        engines = [
+            DuckDBEngine(
+                Table("t", (column,)), ADD_OR_REMOVE, pd.DataFrame({"x": pd.Series(some, dtype=listed)})
+            )
+            for some in (values, [*values, None])
+        ]
+        kept = []
+        for engine in engines:
+            engine.prepare()
+            kept.append(engine._connection.execute("SELECT c0 FROM units").fetchall())
+            engine.close()
+        assert kept[1] == [*kept[0], (None,)], column
+
+
+@pytest.mark.parametrize(
+    "source", [123, [1, 2], object(), b"x", pd.DataFrame(), pd.DataFrame({"x": [1j]})], ids=repr
+)
+def test_what_is_no_table_is_refused_in_our_words(source: Any) -> None:
+    with pytest.raises(InvalidRequest, match="is not a table that can be read: give a pandas") as caught:
+        DuckDBEngine(Table("t", (IntegerColumn("x", 0, 9),)), ADD_OR_REMOVE, source).prepare()
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("evil", EVIL_LINES, ids=lambda b: repr(b[:12]))

@@ -142,6 +142,7 @@ def _connect() -> Any:
     connection = duckdb.connect(":memory:")
     connection.execute("SET enable_progress_bar = false")  # standard output is not ours
     connection.execute("SET perfect_ht_threshold = 17")  # 65,536 bins are found by their place in an array
+    connection.execute("SET pandas_analyze_sample = 0")  # no value may decide how others are read
     connection.execute("SET TimeZone = 'UTC'")  # the day of an instant must not depend on where we are
     return connection
 
@@ -149,15 +150,35 @@ def _connect() -> Any:
 @contextlib.contextmanager
 def _source(connection: Any, source: Path | Any, given: str = "given") -> Any:
     """What to write after FROM, and the types of its columns."""
-    if isinstance(source, Path):
-        origin = _file_scan(source)
-    else:
-        connection.register(given, source)
-        origin = given
+    origin = _file_scan(source) if isinstance(source, Path) else _registered(connection, source, given)
     described = _execute(connection, f"DESCRIBE SELECT * FROM {origin}", source)
     yield origin, {name: kind for name, kind, *_ in described}
     if not isinstance(source, Path):
         connection.unregister(given)
+
+
+def _registered(connection: Any, source: Any, given: str) -> str:
+    """A table in memory under a name of ours; what is none may be quoted by DuckDB's own words."""
+    with contextlib.suppress(Exception):
+        connection.register(given, _value_by_value(source))
+        return given
+    raise InvalidRequest(
+        f"{_named(source)} is not a table that can be read: give a pandas, polars or Arrow table whose "
+        "columns hold numbers, texts, truths or dates, a Spark frame, or the path of a file"
+    )
+
+
+def _value_by_value(source: Any) -> Any:
+    """A pandas frame without categories other than texts.
+
+    DuckDB would write all of them anew where one is missing: 1 becomes 1.0, and true becomes True.
+    """
+    dtypes: Any = getattr(source, "dtypes", None)
+    if not hasattr(dtypes, "items"):  # polars has a list of them
+        return source
+    known = {name: getattr(kind, "categories", None) for name, kind in dtypes.items()}
+    listed = [name for name, values in known.items() if values is not None and str(values.dtype) != "str"]
+    return source.astype(dict.fromkeys(listed, object)) if listed else source
 
 
 @contextlib.contextmanager
