@@ -30,11 +30,12 @@ from adyton.query.nodes import OneOf
 from adyton.schema import CategoryColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.hinge import stability_width
-from adyton.validity.unequal import NOISE_SHARE, split_width
+from adyton.validity.planned import PlannedSchedule
 
 ROWS, KINDS, QUESTIONS, RUNS = 20_000, 10_000, 100_000, 1_000
 FAILURE = Fraction(4, 5)
-MU0 = split_width(ROWS, QUESTIONS, FAILURE).mu0  # the cap of the study: all that may be learned
+PLAN = PlannedSchedule.plan(ROWS, QUESTIONS, FAILURE)
+MU0 = math.sqrt(PLAN.cap)  # the cap of the study: all that may be learned
 LAST_SHARE = 0.02  # of the cap, for the last question
 KIND_SCALE = 1.0001 * math.sqrt((1 - 1 / KINDS) / (1 - LAST_SHARE)) / MU0  # in rows; the radius is almost 1
 LAST_SCALE = 1.001 * 0.5 / math.sqrt(LAST_SHARE) / MU0  # the radius of one count is 1/2
@@ -130,8 +131,12 @@ def test_half_of_a_certified_interval_is_refuted(
 def test_an_interval_without_its_stability_part_is_refuted(
     asked: Asked, errors: tuple[Shares, Shares]
 ) -> None:
-    stability = stability_width(MU0, FAILURE * (1 - NOISE_SHARE))
-    noise = asked.last_width - stability
-    assert 3 * LAST_SCALE / ROWS < noise < 7 * LAST_SCALE / ROWS  # what is left covers the noise, and no more
+    noise = asked.last_width - stability_width(MU0, FAILURE)
+    of_all = float(
+        QUESTIONS * PLAN.excess / FAILURE
+    )  # what the noise of all questions may exceed its part by
+    assert (
+        3 * LAST_SCALE / ROWS < noise - of_all < 7 * LAST_SCALE / ROWS
+    )  # that covers the noise, and no more
     assert abs(asked.last_error) > 3 * noise
     assert refuted(asked, errors, noise / asked.last_width)
