@@ -118,10 +118,11 @@ def bounded_table(
 ) -> str:
     """A SELECT of the clipped integers of all rows, or of at most the declared rows of each person.
 
-    Which rows of a person are kept depends on that person's rows alone: a salted hash of their clipped values
-    puts them in order.  Rows with equal values are alike in the result, whichever is kept.  Where a person
-    may keep several, ``who`` stays: later questions may ask for one number of each person.  It also stays on
-    demand (``keep_who``), for a join.
+    Which rows of a person are kept depends on that person alone: a salted hash of who it is, of the clipped
+    values and of the number of the copy puts them in order.  Without the person the same values would be kept
+    of everybody, without the number a value that is there often would count no more than a rare one.  Copies
+    are alike in the result, whichever is kept.  Where a person may keep several, ``who`` stays: later
+    questions may ask for one number of each person.  It also stays on demand (``keep_who``), for a join.
     """
     names = matched(origin, table, unit)
     values = []
@@ -135,8 +136,12 @@ def bounded_table(
     person, present = person_sql(unit.person, origin, names, dialect)
     kept = ", ".join([*places.values(), *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
     valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
-    order = f"row_number() OVER (PARTITION BY who ORDER BY {_order(table, places, salt, dialect)})"
-    ranked = f"SELECT {kept}, {order} AS place FROM ({valued}) AS valued"
+    alike = ", ".join(["who", *places.values()])
+    copies = f"row_number() OVER (PARTITION BY {alike} ORDER BY who) AS nth"
+    listed = f"SELECT *, {copies} FROM ({valued}) AS valued"
+    told = told_alike(origin, table, unit)
+    order = f"row_number() OVER (PARTITION BY who ORDER BY {_order(table, places, salt, dialect, told)})"
+    ranked = f"SELECT {kept}, {order} AS place FROM ({listed}) AS listed"
     return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
 
 
@@ -181,8 +186,10 @@ def told_alike(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
     return origin.kinds[matched(origin, table, unit)[unit.person]] in ("integer", "text")
 
 
-def _order(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect) -> str:
-    parts = [dialect.text(salt)]
+def _order(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect, told_person: bool) -> str:
+    parts = [dialect.text(salt), dialect.text(","), f"CAST(nth AS {dialect.text_type})"]
+    if told_person:
+        parts += [dialect.text(","), f"md5(CAST(who AS {dialect.text_type}))"]
     for column in table.columns:
         place = places[column.name]
         if isinstance(column, TextColumn):

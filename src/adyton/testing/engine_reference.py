@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Hashable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from adyton.privacy import PrivacyUnit
@@ -76,11 +78,27 @@ def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     for who, row in zip(by_name[unit.person.casefold()].values, rows, strict=True):
         if who is not None and who == who:
             persons.setdefault(who, []).append(row)
+    is_told = told(unit, source)
     return [
         (who, row)
         for who, own in persons.items()
-        for row in sorted(own, key=lambda row: _digest(salt, *map(_word, row.values())))[: unit.rows]
+        for row in _chosen(own, unit.rows, salt, _named(who, is_told))
     ]
+
+
+def _chosen(own: list[Row], most: int, salt: str, person: list[str]) -> list[Row]:
+    """Of equal rows the first is copy 1, the next copy 2, and so on."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    ranked = []
+    for row in own:
+        words = tuple(map(_word, row.values()))
+        seen[words] += 1
+        ranked.append((_digest(salt, str(seen[words]), *person, *words), row))
+    return [row for _, row in sorted(ranked, key=itemgetter(0))[:most]]
+
+
+def _named(who: Any, is_told: bool) -> list[str]:
+    return [hashlib.md5(str(who).encode()).hexdigest()] if is_told else []
 
 
 def _word(value: Any) -> str:
@@ -129,7 +147,7 @@ def _sums_of_persons(reading: Reading, rows: Own, salt: str, told: bool) -> dict
     sums: dict[Key, list[int]] = {}
     counting = reading.coordinates[0].value is None
     for who, cells in of_each.items():
-        person = [hashlib.md5(str(who).encode()).hexdigest()] if told else []
+        person = _named(who, told)
         ranked = sorted(cells, key=lambda key: _digest(salt, *person, *map(_word, key)))
         for key in ranked[: persons.groups]:
             share = 1 if counting else min(max(cells[key], persons.low), persons.high)
