@@ -367,3 +367,12 @@ def test_no_threshold_for_p_values_where_keys_may_be_found() -> None:
     )
     with adyton.open(made, data=sample(0)) as asker, pytest.raises(InvalidRequest, match="keys_delta"):
         asker.p_value_threshold("0.05")
+
+
+def test_a_confidence_near_1_is_never_shown_as_certain() -> None:
+    declared = Validity(Fraction(999_999_999, 10**9), Fraction(1, 20))
+    study = Study(Table("t", COLUMNS, ROWS), PrivacyUnit("replace"), LIMIT, validity=declared)
+    with adyton.open(study, data=sample(1)) as asker:
+        answer = asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100)
+    assert "99.9999999 %" in str(answer)
+    assert any("probability 0.999999999" in said for said in answer.certificate.assumptions)

@@ -76,7 +76,7 @@ class Answer(Shown):
         keys = tuple(self.rows[0].keys) if self.rows else ()
         absent = {v.population_interval.reason for v in _absent_values(self.rows)}
         levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}
-        at_once = " and ".join(f"{100 * level:g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
+        at_once = " and ".join(f"{100 * level:.12g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
         reasons = "; ".join(sorted(absent))
         said = " Where there is none: ".join(filter(None, (at_once + "." if levels else "", reasons)))
         free = ", asked before: free of charge" if self.repeated else ""
