@@ -7,12 +7,14 @@ import io
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 _MOST_ROWS = 60
+_EXACT = 1e12  # up to here the digits that are shown are those of the number
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,22 @@ class Shown(ABC):
 
 def number(value: float, precision: float = 0.0) -> str:
     """``value`` with the digits that matter where ``precision`` is how far off it may be."""
-    if not math.isfinite(value):
-        return str(value)
+    return f"{value:,.{_digits(value, precision)}f}" if math.isfinite(value) else str(value)
+
+
+def ends(low: float, high: float, precision: float = 0.0) -> str:
+    """Both ends of an interval with the digits that matter, rounded outwards."""
+    return f"{_rounded(low, precision, ROUND_FLOOR)} .. {_rounded(high, precision, ROUND_CEILING)}"
+
+
+def _rounded(value: float, precision: float, rounding: str) -> str:
+    if not abs(value) < _EXACT:
+        return number(value, precision)
+    digits = _digits(value, precision)
+    written = Decimal(repr(round(value, digits + 9) + 0.0))  # what comes after are roundings of floats
+    return f"{written.quantize(Decimal(1).scaleb(-digits), rounding):,f}"
+
+
+def _digits(value: float, precision: float) -> int:
     scale = precision if precision > 0 and math.isfinite(precision) else abs(value)
-    digits = 0 if scale == 0 else max(0, 1 - math.floor(math.log10(scale)))
-    return f"{value:,.{min(digits, 12)}f}"
+    return min(12, max(0, 1 - math.floor(math.log10(scale)))) if scale else 0

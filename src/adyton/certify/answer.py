@@ -8,11 +8,11 @@ from typing import Any
 
 from adyton.certify.values import Absent, Amount, Certificate, Interval, KeysFound, Promise, Proof, Row, Value
 from adyton.errors import InvalidRequest
-from adyton.show import Sheet, Shown, number
+from adyton.show import Sheet, Shown, ends, number
 
 _AT_ONCE = "for all answers of the study at once"
 _LEFT_OUT = (
-    "{} more rows were answered and left out by HAVING or LIMIT; noise intervals are for each value alone,"
+    "Rows answered and left out by HAVING or LIMIT: {}; noise intervals are for each value alone,"
     " not for values that were chosen because they are large or small."
 )
 
@@ -131,10 +131,8 @@ def _cells(name: str, v: Value) -> list[str]:
     return [
         name,
         number(v.value, half),
-        f"{number(noise.low, half)} .. {number(noise.high, half)}",
-        f"{number(population.low, half)} .. {number(population.high, half)}"
-        if isinstance(population, Interval)
-        else "-",
+        ends(noise.low, noise.high, half),
+        ends(population.low, population.high, half) if isinstance(population, Interval) else "-",
     ]
 
 

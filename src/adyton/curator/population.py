@@ -140,7 +140,8 @@ class Population:
         theorems += ("PERSONS-AS-ROWS",) if self._study.unit.rows > 1 else ()
         return theorems, (
             "the units are independent draws from the population",
-            f"population intervals hold for all answers of the study at once with probability {self.level:.12g}",
+            "population intervals hold for all answers of the study at once with probability "
+            f"{self.level:.12g}",
             "the population value of a count or sum is its expectation for a table of this size",
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.certify import Amount, Certificate, Interval, Proof
-from adyton.show import Sheet, Shown, number
+from adyton.show import Sheet, Shown, ends, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StreamAnswer(Shown):
         rows: list[tuple[str, str]] = [("answer", f"{said} {self.threshold:,.15g}")]
         if self.value is not None and self.noise_interval is not None:
             low, high = self.noise_interval.low, self.noise_interval.high
-            rows += [("value", number(self.value)), ("noise interval", f"{number(low)} .. {number(high)}")]
+            rows += [("value", number(self.value)), ("noise interval", ends(low, high))]
         rows += [("positives left", str(self.positives_left)), ("questions so far", str(self.feeds))]
         return Sheet(self.question, ("", ""), tuple(rows), (f"Stream {self.stream}; paid for when opened.",))
 

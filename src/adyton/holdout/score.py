@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from adyton.certify import Certificate, Interval, Proof
-from adyton.show import Sheet, Shown, number
+from adyton.show import Sheet, Shown, ends, number
 
 _MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers count against the budget
 _OF_THEM = ("training", "holdout", "yes", "no")
@@ -187,4 +187,4 @@ def text_of(interval: Interval | None) -> str:
     if interval is None:
         return "not certified"
     half = half_of(interval)
-    return f"{number(interval.low, half)} .. {number(interval.high, half)}"
+    return ends(interval.low, interval.high, half)
