@@ -84,6 +84,32 @@ def test_theorem_DISJOINT_FILTERS_no_row_meets_both_conditions(first: Condition,
             assert not (holds(first, row) is True and holds(second, row) is True)
 
 
+SIGNS = ("<", "<=", "=", "<>", ">=", ">")
+PLAIN: list[Condition] = [
+    *(Compare(ValueOf(AGE), s, Constant(Fraction(c, 2))) for s in SIGNS for c in range(-4, 7)),  # type: ignore[arg-type]
+    *(Compare(DayOf(BORN), s, Day(d)) for s in SIGNS for d in range(-1, 5)),  # type: ignore[arg-type]
+    *(OneOf(REGION, v) for size in (1, 2, 3) for v in itertools.combinations("abc", size)),
+    *(IsMissing(column) for column in (AGE, SMOKER, REGION, BORN)),
+    IsTrue(SMOKER),
+]
+
+
+def test_theorem_DISJOINT_FILTERS_every_pair_of_plain_conditions() -> None:
+    """All of them, negated too, alone and with a second one: nothing rests on which examples were drawn."""
+    plain = [*PLAIN, *(Not(one) for one in PLAIN)]
+    pairs = [And((one, other)) for one, other in itertools.combinations(plain[::5], 2)]
+    known = []
+    for one in (*plain, *pairs):
+        kept = sum(1 << i for i, row in enumerate(EVERY_KIND_OF_ROW) if holds(one, row) is True)
+        known.append((one, facts_of(one), kept))
+    plainly, excluded = known[: len(plain)], 0
+    for (one, first, kept), (other, second, also) in itertools.product(plainly, known):
+        if exclude_each_other(first, second):
+            excluded += 1
+            assert not kept & also, (one, other)
+    assert excluded > 1000
+
+
 YOUNG, OLD = (Compare(ValueOf(AGE), sign, Constant(Fraction(0))) for sign in ("<", ">="))
 
 
