@@ -487,7 +487,9 @@ def test_a_missing_value_of_a_pandas_category_changes_no_other(usual: str) -> No
 
 
 @pytest.mark.parametrize(
-    "source", [123, [1, 2], object(), b"x", pd.DataFrame(), pd.DataFrame({"x": [1j]})], ids=repr
+    "source",
+    [123, [1, 2], object(), b"x", pd.DataFrame(), pd.DataFrame({"x": [1j]})],
+    ids=["number", "list", "object", "bytes", "nothing", "complex"],
 )
 def test_what_is_no_table_is_refused_in_our_words(source: Any) -> None:
     with pytest.raises(InvalidRequest, match="is not a table that can be read: give a pandas") as caught:

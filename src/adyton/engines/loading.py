@@ -136,12 +136,17 @@ def bounded_table(
     person, present = person_sql(unit.person, origin, names, dialect)
     kept = ", ".join([*places.values(), *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
     valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
-    alike = ", ".join(["who", *places.values()])
-    copies = f"row_number() OVER (PARTITION BY {alike} ORDER BY who) AS nth"
-    listed = f"SELECT *, {copies} FROM ({valued}) AS valued"
-    told = told_alike(origin, table, unit)
-    order = f"row_number() OVER (PARTITION BY who ORDER BY {_order(table, places, salt, dialect, told)})"
-    ranked = f"SELECT {kept}, {order} AS place FROM ({listed}) AS listed"
+    digest = _digest(table, places, salt, dialect, told_alike(origin, table, unit))
+    hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
+    # Copies have one digest: those before a row in this order, and the first of them, number it.
+    numbered = (
+        f"SELECT *, row_number() OVER alike - rank() OVER alike + 1 AS nth FROM ({hashed}) AS hashed "
+        f"WINDOW alike AS (PARTITION BY who ORDER BY {dialect.byte_order('told')})"
+    )
+    again = f"md5(concat(told, {dialect.text(',')}, CAST(nth AS {dialect.text_type})))"
+    order = dialect.byte_order(f"(CASE WHEN nth = 1 THEN told ELSE {again} END)")
+    place = f"row_number() OVER (PARTITION BY who ORDER BY {order}) AS place"
+    ranked = f"SELECT {kept}, {place} FROM ({numbered}) AS numbered"
     return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
 
 
@@ -186,8 +191,8 @@ def told_alike(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
     return origin.kinds[matched(origin, table, unit)[unit.person]] in ("integer", "text")
 
 
-def _order(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect, told_person: bool) -> str:
-    parts = [dialect.text(salt), dialect.text(","), f"CAST(nth AS {dialect.text_type})"]
+def _digest(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect, told_person: bool) -> str:
+    parts = [dialect.text(salt)]
     if told_person:
         parts += [dialect.text(","), f"md5(CAST(who AS {dialect.text_type}))"]
     for column in table.columns:
@@ -198,7 +203,7 @@ def _order(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect,
             place = f"CAST({place} AS INTEGER)" if isinstance(column, BooleanColumn) else place
             told = f"CAST({place} AS {dialect.text_type})"
         parts += [dialect.text(","), f"coalesce({told}, {dialect.text('-')})"]
-    return dialect.byte_order(f"md5(concat({', '.join(parts)}))")
+    return f"md5(concat({', '.join(parts)}))"
 
 
 # One value --------------------------------------------------------------------------------------------------

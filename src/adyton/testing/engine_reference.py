@@ -93,7 +93,8 @@ def _chosen(own: list[Row], most: int, salt: str, person: list[str]) -> list[Row
     for row in own:
         words = tuple(map(_word, row.values()))
         seen[words] += 1
-        ranked.append((_digest(salt, str(seen[words]), *person, *words), row))
+        first, nth = _digest(salt, *person, *words), seen[words]
+        ranked.append((first if nth == 1 else _digest(first, str(nth)), row))
     return [row for _, row in sorted(ranked, key=itemgetter(0))[:most]]
 
 
