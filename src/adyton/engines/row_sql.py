@@ -37,7 +37,7 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
-from adyton.schema import common_grain
+from adyton.schema import common_grain, times_finer
 
 Places = Mapping[str, str]  # column name -> c0, c1, ...
 
@@ -198,7 +198,10 @@ class RowSql:
 
     def _on(self, node: Comparable, grain: Fraction) -> str:
         """The node's integer, counted in a finer grain."""
-        return _times(self.number(node), int(node.lattice.grain / grain))
+        factor = times_finer(node.lattice.grain, grain)
+        if isinstance(node, Constant | Day):
+            return integer(node.lattice.low * factor)
+        return _times(self.number(node), factor)
 
 
 def clipped(

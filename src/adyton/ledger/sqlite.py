@@ -204,7 +204,7 @@ class SqliteLedger(SqliteSession):
         """The last receipt, its digest computed anew; what this process saw earlier must still be there."""
         last = find(connection, "true ORDER BY number DESC LIMIT 1")
         seen = self._seen
-        if seen is not None and find(connection, "number = ?", seen.number) != seen:
+        if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
         self._seen = last
         return last

@@ -8,7 +8,6 @@ marked as a name, so that it can never be read as anything else.  The text never
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import NoReturn
 
 from sqlglot import Dialect, exp
@@ -45,6 +44,8 @@ _KEYWORDS = {
     *(_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER, _T.ON, _T.USING),
 }
 
+_DIALECT = Dialect()
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # and no tab, no line end
 _PLAIN_WORD = re.compile(r"\w+")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
 
@@ -63,7 +64,7 @@ def question_tree(text: str, names: frozenset[str]) -> tuple[Options, exp.Expr]:
 def _words(text: str) -> list[Token]:
     _check_text(text)
     try:
-        return Dialect().tokenize(text)
+        return _DIALECT.tokenize(text)
     except (SqlglotError, ValueError):
         start = _first_unclosed(text)
         where = place(text, start, text[start:])
@@ -81,7 +82,7 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], names: frozenset[
     words = _checked(words, text, names)
     check_order(words, text, whole=kind is exp.Select)
     try:
-        parser = PlainParser(dialect=Dialect(), max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
+        parser = PlainParser(dialect=_DIALECT, max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
         trees = parser.parse_into(kind, words, text)
     except RecursionError:
         raise InvalidRequest(f"the text nests deeper than {DEEPEST_NESTING} levels") from None
@@ -99,11 +100,10 @@ def _check_text(text: str) -> None:
         raise InvalidRequest(f"SQL is a text, not a {type(text).__name__}")
     if len(text) > LONGEST_TEXT:
         raise InvalidRequest(f"the text has {len(text)} characters; at most {LONGEST_TEXT} are read")
-    for position, character in enumerate(text):
-        if unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n\r":
-            raise InvalidRequest(
-                f"the text holds the unprintable character {character!a} at position {position + 1}"
-            )
+    if (found := _UNPRINTABLE.search(text)) is not None:
+        raise InvalidRequest(
+            f"the text holds the unprintable character {found.group()!a} at position {found.start() + 1}"
+        )
 
 
 def _checked(words: list[Token], text: str, names: frozenset[str]) -> list[Token]:
