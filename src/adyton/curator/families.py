@@ -23,6 +23,8 @@ _MOST_TRIED = 64  # a batch of thousands would otherwise compare every part with
 
 def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Families:
     """The places of the parts, family by family.  A part that adds up persons stays alone."""
+    if len(readings) == 1:
+        return [[0]]
     families: Families = []
     open_to_more: list[tuple[list[int], Taken]] = []
     for place, own in enumerate(readings):
