@@ -151,7 +151,11 @@ def test_a_special_method_is_never_recommended() -> None:
 def test_people_get_a_table() -> None:
     shown = run("--rows", "10000", "--tolerance", "0.1").stdout
     assert "Recommended: hinge" in shown
+    assert "A study takes it from [validity]" in shown
     assert "known attack" in shown
+    assert (
+        "A study takes it" not in run("--rows", "1000", "--tolerance", "0.1").stdout
+    )  # a study splits nothing
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,10 @@ class _Plan(Shown):
             (s.method, in_words(s.value, up=True), in_words(s.scale), s.theorem) for s in self._special
         )
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
+        if plan.recommended == "hinge":
+            notes.append(
+                "A study takes it from [validity]: questions and tolerance; then its questions need no price."
+            )
         limit = plan.attack_limit()
         if limit is not None:
             notes.append(
