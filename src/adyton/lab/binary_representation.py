@@ -15,9 +15,8 @@ BINARY_REPRESENTATION = Topic(
 )
 _UNIVERSE, _ROWS, _RUNS = 40, 20, 4000
 _NOISE = 0.01
-_PUBLISHED = {15: 0.474, 4: 0.093, 2: 0.016}  # the gap at so many digits
-_PUBLISHED_WITH_NOISE = 0.022
-_TOLERANCE = 0.02  # the published figures are averages of few runs; one run has a deviation of 0.075
+_PUBLISHED = {15: 0.474, 4: None, 2: 0.016}  # the gap at so many digits; for the others see the notes
+_TOLERANCE = 6 * 0.075 / _RUNS**0.5  # one run has a deviation of at most 0.075
 
 Mechanism = Callable[[Fraction], Fraction]
 
@@ -38,8 +37,6 @@ def binary_representation(dice: np.random.Generator) -> Report:
         Finding(
             f"the same, Gaussian noise of {_NOISE:g}",
             mean_gap(samples, lambda mean: mean + Fraction(float(dice.normal(0, _NOISE)))),
-            _PUBLISHED_WITH_NOISE,
-            _TOLERANCE,
         ),
     )
     line = Line("rounded answers", tuple(map(float, rounded)), tuple(rounded.values()))
@@ -69,4 +66,6 @@ def gap(sample: frozenset[int], mechanism: Mechanism) -> float:
 _NOTES = (
     "A sum of powers of two has one digit for every value; over the number of rows it is a mean in 0..1.",
     "Rounding and noise leave the first digits only, and with them few of the rows.",
+    "Not reproduced: 0.093 is published for 4 digits and 0.022 for the noise, without saying how rows are "
+    "read from them.",
 )

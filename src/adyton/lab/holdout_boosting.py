@@ -47,7 +47,7 @@ def holdout_boosting(bits: Bits, dice: np.random.Generator) -> Report:
         Finding("loss of the vote on the holdout, full scores", found["full"], boosted_loss(_N, _K), _SLACK),
         Finding("the same in theory", boosted_loss(_N, _K), 0.4292, 5e-5),
         Finding("two-digit scores", found["two digits"]),
-        Finding("the Ladder, rung 0.006: vote of those that improved it", found["ladder"], 0.4846, _SLACK),
+        Finding("the Ladder, rung 0.006: vote of those that improved it", found["ladder"]),
         Finding("the Ladder without a parameter: the same", found["free ladder"]),
         Finding("Thresholdout: vote of the overfits that it found and that look good", found["thresholdout"]),
         Finding("ours: Gaussian scores, 401 of them", found["ours"], boosted_loss(_N, _K, noise), _SLACK),
@@ -155,7 +155,8 @@ _NOTES = (
     "n = 4,000 items, 400 submissions; the loss of every submission on the population is 0.5.",
     "Full scores give away 7 points to nothing but chance, two digits 5; the Ladder and noise much less.",
     "What the Ladder gives away depends on its rung and on what is counted: rungs of 0.005 to 0.02, the vote "
-    "or the best shown, lie between 0.477 and 0.501.  The rung behind 0.4846 is not told; 0.006 gives it.",
+    "or the best shown, lie between 0.477 and 0.501.  0.4846 is published without its rung, so there is "
+    "nothing to agree with; 0.006 was chosen because it comes near.",
     "Thresholdout has threshold 4/sqrt(n) and noise 1/sqrt(n) as in the experiment of its authors, and a "
     "budget that is never spent; at 4,000 items nothing is certified of it.",
 )
