@@ -354,6 +354,7 @@ def test_each_engine_gets_its_own_readings(study: Study, engine: Engines) -> Non
     texts = ["people", "visits", ON_PERSON, "people", "visits"]
     questions = [parse(f"SELECT COUNT(*) FROM {tables}", *study.tables) for tables in texts]
     readings = [r for q in questions for r in readings_of(q, study.unit_of(q.table))]
+    engine.prepare(readings)
     one_by_one = [engine.exact([reading])[0] for reading in readings]
     assert engine.exact(readings) == one_by_one
     assert one_by_one[0] == one_by_one[3] != one_by_one[1]
