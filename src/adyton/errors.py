@@ -13,7 +13,7 @@ the ledger.  Nothing that was read from the data may reach a message, a cause or
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class CuratorError(Exception):
@@ -23,7 +23,7 @@ class CuratorError(Exception):
     status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: str, **facts: str) -> None:
+    def __init__(self, message: str, **facts: Any) -> None:
         super().__init__(message)
         self.message = message
         self.facts = facts

@@ -75,6 +75,12 @@ def float_up(value: Fraction) -> float:
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
+def printed_up(value: Fraction) -> float:
+    """The float that prints as ``value``, or else the next whose printed decimal is not below it."""
+    near = float(value)
+    return near if Fraction(repr(near)) >= value else math.nextafter(near, math.inf)
+
+
 def float_down(value: Fraction) -> float:
     """The greatest float that is not above ``value``."""
     return 0.0 - float_up(-value)  # not minus zero

@@ -1,4 +1,4 @@
-"""Privacy filters: what may be spent, what a release costs, and what has been promised so far.
+"""Privacy filters: what may be spent, what a release costs, and what a limit that is spent promises.
 
 A study chooses one filter when it is created.  Its ledger adds whole units of 10**-18, and a release is
 admitted if the total, the candidate included, is not above ``allowed``.  Questions and prices may both depend
@@ -54,7 +54,11 @@ class Filter(Protocol):
         ...
 
     def epsilon(self, spent: int, delta: Fraction) -> float:
-        """The epsilon, rounded up, that is guaranteed at ``delta`` after ``spent`` units."""
+        """The epsilon, rounded up, that a limit of ``spent`` units guarantees at ``delta``.
+
+        Of a limit that was fixed in advance: where ``spent`` is what happens to be spent at a moment that was
+        chosen by the answers, only the pure filter's is a promise.  See ``odometer``.
+        """
         ...
 
 

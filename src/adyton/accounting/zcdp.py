@@ -24,12 +24,21 @@ def epsilon_up(rho: float, delta: float) -> float:
     Assumes:  log and log1p of the C library are within 4 u of the truth, relatively; 0 < delta < 1.
     Source:   Canonne, Kamath, Steinke 2020 (The discrete Gaussian for DP).  Theorem: ZCDP-TO-APPROX.
     """
-    if rho <= 0:
-        return 0.0
-    log_inverse = -math.log(delta)
-    t = _best_order(rho, log_inverse)
-    fixed, margin = _without_rho(t, log_inverse)
+    return epsilon_at(best_order(rho, delta), rho, delta) if rho > 0 else 0.0
+
+
+def epsilon_at(t: float, rho: float, delta: float) -> float:
+    """The epsilon, rounded up, that the order 1 + t gives; not below 0.
+
+    Claim and assumptions as above, for every t > 0.  Theorem: ZCDP-TO-APPROX.
+    """
+    fixed, margin = _without_rho(t, -math.log(delta))
     return max(0.0, rho * (1 + t) * (1 + 8 * _U) + fixed + margin)
+
+
+def best_order(rho: float, delta: float) -> float:
+    """The t for which ``epsilon_at`` is least, nearly."""
+    return _best_order(rho, -math.log(delta))
 
 
 def rho_down(epsilon: float, delta: float) -> float:

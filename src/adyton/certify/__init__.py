@@ -4,23 +4,21 @@ An answer has two intervals that are never called by one name: the *noise interv
 the *population interval* what the world says.
 """
 
+from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
 from adyton.certify.preview import Preview, Step
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
-    Amount,
     Bound,
     Certificate,
     Interval,
     Key,
     KeysFound,
-    Promise,
     Proof,
     Row,
     Value,
     json_text,
-    promise,
 )
 
 __all__ = [
@@ -32,6 +30,7 @@ __all__ = [
     "Interval",
     "Key",
     "KeysFound",
+    "Odometer",
     "Preview",
     "Promise",
     "Proof",
@@ -40,5 +39,4 @@ __all__ = [
     "Step",
     "Value",
     "json_text",
-    "promise",
 ]

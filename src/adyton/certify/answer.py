@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from adyton.certify.values import Absent, Amount, Certificate, Interval, KeysFound, Promise, Proof, Row, Value
+from adyton.certify.amounts import Amount, Promise, cost_notes, verbose_notes
+from adyton.certify.values import Absent, Certificate, Interval, KeysFound, Proof, Row, Value
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown, ends, number
 
@@ -19,13 +20,18 @@ _LEFT_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class Answer(Shown):
-    """What the curator releases.  It prints, shows itself in a notebook, and exports."""
+    """What the curator releases.  It prints, shows itself in a notebook, and exports.
+
+    ``more``: how many more charges of this cost would fit; None if it was asked before and is free.
+    """
 
     question: str
     rows: tuple[Row, ...]
     cost: Amount
-    spent: Promise
+    spent: Amount
+    left: Amount
     limit: Promise
+    more: int | None
     receipt: Proof
     certificate: Certificate
     repeated: bool = False
@@ -64,6 +70,8 @@ class Answer(Shown):
             ],
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
+            "more": self.more,
             "limit": self.limit.to_json(),
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
@@ -72,15 +80,13 @@ class Answer(Shown):
             **({"together": self.together} if self.together > 1 else {}),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, *, verbose: bool = False) -> Sheet:
         keys = tuple(self.rows[0].keys) if self.rows else ()
         absent = {v.population_interval.reason for v in _absent_values(self.rows)}
         levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}
         at_once = " and ".join(f"{100 * level:.12g} %" for level in sorted(levels)) + f", {_AT_ONCE}"
         reasons = "; ".join(sorted(absent))
         said = " Where there is none: ".join(filter(None, (at_once + "." if levels else "", reasons)))
-        free = ", asked before: free of charge" if self.repeated else ""
-        batch = f" for {self.together} questions together" if self.together > 1 else ""
         notes = (
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
@@ -89,9 +95,9 @@ class Answer(Shown):
                 if said
                 else []
             ),
-            f"Cost {self.cost}{batch}{free}. Spent so far: {self.spent.of(self.limit)}.",
+            *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, together=self.together),
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
-            f"Theorems: {', '.join(self.certificate.theorems)}.",
+            *(verbose_notes(self.certificate, self.cost, self.spent, self.left) if verbose else ()),
         )
         cells = [
             [str(row.keys[k]) for k in keys] + _cells(name, v)

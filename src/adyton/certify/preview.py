@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.values import Absent, Amount, Bound, Certificate, Key, Promise
-from adyton.exact import decimal_text
+from adyton.certify.amounts import Amount, Promise, verbose_notes
+from adyton.certify.values import Absent, Bound, Certificate, Key
 from adyton.show import Sheet, Shown, number
 
 _ROWS_FOUND = "One row for every key that is found in the data and common enough"
@@ -34,27 +35,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Preview(Shown):
-    """What an answer would cost and how wide its intervals would be.  Nothing was read or charged."""
+    """What an answer would cost and how wide its intervals would be.  Nothing was read or charged.
+
+    ``more``: how many charges of this cost fit now, this one included.  ``would_fit``: where it does not fit,
+    the price that would, in the words of the asker, if there is one.
+    """
 
     question: str
     keys: tuple[dict[str, Key], ...] | None  # None: they would be found in the data
     bounds: dict[str, Bound]
     population: dict[str, Bound | Absent]
     cost: Amount
+    spent: Amount
+    spent_after: Amount | None
     left: Amount
-    spent: Promise
-    spent_after: Promise | None
     limit: Promise
+    more: int
     steps: tuple[Step, ...]
     certificate: Certificate
     repeated: bool
-    fits: bool
+    would_fit: Mapping[str, object] | None = None
     together: int = 1
 
     @property
     def affordable(self) -> bool:
         """Whether it would be answered now."""
-        return self.repeated or self.fits
+        return self.repeated or self.more > 0
 
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
@@ -67,48 +73,60 @@ class Preview(Shown):
             "repeated": self.repeated,
             "answer": [{"keys": keys, "values": values} for keys in self.keys or ({},)],
             "cost": self.cost.to_json(),
-            "left": decimal_text(self.left.units),
-            "affordable": self.affordable,
             "spent": self.spent.to_json(),
             "spent_after": self.spent_after.to_json() if self.spent_after else None,
+            "left": self.left.to_json(),
+            "more": self.more,
+            "affordable": self.affordable,
+            "fits": self.would_fit,
             "limit": self.limit.to_json(),
             "mechanisms": [step.to_json() for step in self.steps],
             "certificate": self.certificate.to_json(),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, *, verbose: bool = False) -> Sheet:
+        declared = any(isinstance(bound, Bound) for bound in self.population.values())
+        headers = ("value of", "95 % noise interval", *(["population interval"] if declared else []))
         rows = tuple(
-            (
-                step.value,
-                _width_text(self.bounds.get(step.value)),
-                _width_text(self.population.get(step.value)),
-                f"{step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}",
-                str(step.cost),
-            )
-            for step in self.steps
-        )
-        after = (
-            f"epsilon would be {self.spent_after.epsilon:.6g} of {self.limit.epsilon:g}"
-            if self.spent_after
-            else ""
-        )
-        verdict = (
-            "asked before: the stored answer is free of charge"
-            if self.repeated
-            else f"it fits: {after}"
-            if self.affordable
-            else "it does NOT fit"
+            (name, _width_text(bound), *([_width_text(self.population.get(name))] if declared else []))
+            for name, bound in self.bounds.items()
         )
         batch = f" for {self.together} questions together" if self.together > 1 else ""
         answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else _ROWS_FOUND
         notes = (
-            f"Cost {self.cost}{batch}; left {self.left}; {verdict}.",
+            f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
+            f"The promise: {self.limit}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
+            *(self._more_notes() if verbose else ()),
         )
-        headers = ("value of", "95 % noise interval", "population interval", "mechanism", "cost")
         return Sheet(f"Preview: {self.question}", headers, rows, notes)
+
+    def _verdict(self) -> str:
+        if self.repeated:
+            return "asked before: the stored answer is free of charge"
+        if self.affordable:
+            return f"it fits, {self.more:,} times" if self.more > 1 else "it fits, once"
+        return (
+            f"it does NOT fit; {fitting_text(self.would_fit)} would" if self.would_fit else "it does NOT fit"
+        )
+
+    def _more_notes(self) -> tuple[str, ...]:
+        mechanisms = (
+            f"{step.value}: {step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}, "
+            f"cost {step.cost.in_currency}."
+            for step in self.steps
+        )
+        return (*mechanisms, *verbose_notes(self.certificate, self.cost, self.spent, self.left))
+
+
+def fitting_text(fits: Mapping[str, object]) -> str:
+    """A price as an asker would name it: within 435, or within n=100,avg_income=500."""
+    ((by, amount),) = fits.items()
+    if isinstance(amount, Mapping):
+        amount = ",".join(f"{name}={each}" for name, each in amount.items())
+    return f"{by} {amount}"
 
 
 def _absent_note(population: dict[str, Bound | Absent]) -> tuple[str, ...]:

@@ -5,23 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.values import Amount, Promise
+from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.exact import decimal_text
 from adyton.show import Sheet, Shown
+
+_ODOMETER = (
+    "The odometer holds at whatever moment somebody stops, by whatever rule ({}). "
+    "It may be above the promise; then the promise is the better bound."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement(Shown):
     """What a study has spent, of what; where it declares validity, also the stability, as mu0 squared.
 
-    Amounts are in units of 10**-18.  ``certified_questions`` is None if the stability alone decides how many.
+    ``more``: how many charges like the last one would still fit; None before the first.  Stability is in
+    units of 10**-18.  ``certified_questions`` is None if the stability alone decides how many.
     """
 
-    spent: Promise
+    spent: Amount
+    left: Amount
     limit: Promise
-    currency: str
-    left: int
     questions: int
+    more: int | None
+    odometer: Odometer
     stability: int | None = None
     stability_cap: int | None = None
     certified_questions: int | None = None
@@ -36,10 +43,11 @@ class Statement(Shown):
     def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {
             "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
             "limit": self.limit.to_json(),
-            "currency": self.currency,
-            "left": decimal_text(self.left),
             "questions": self.questions,
+            "more": self.more,
+            "odometer": self.odometer.to_json(),
         }
         if self.stability is None or self.stability_cap is None:
             return shown
@@ -51,20 +59,26 @@ class Statement(Shown):
         }
         return {**shown, "validity": validity}
 
-    def sheet(self) -> Sheet:
-        rows: tuple[tuple[str, str], ...] = (
-            ("questions charged", str(self.questions)),
-            ("epsilon so far", f"{self.spent.epsilon:.6g}"),
-            ("epsilon allowed", f"{self.limit.epsilon:g}"),
-            ("delta", f"{self.limit.delta:g}"),
-            ("left", str(Amount(self.currency, self.left))),
-        )
+    def sheet(self, *, odometer: bool = False, verbose: bool = False) -> Sheet:
+        rows: list[tuple[str, str]] = [
+            ("the promise, whatever is asked", str(self.limit)),
+            ("questions charged", f"{self.questions:,}"),
+            ("spent of the limit", _shown(self.spent, verbose)),
+            ("left of the limit", _shown(self.left, verbose)),
+        ]
+        rows += [("fits like the last one", f"{self.more:,} more")] if self.more is not None else []
+        rows += [("odometer", str(self.odometer))] if odometer else []
         if self.stability is not None and self.stability_cap is not None:
             most = self.certified_questions
-            rows += (
-                ("stability so far", str(Amount("mu0²", self.stability))),
-                ("stability certified", str(Amount("mu0²", self.stability_cap))),
+            stable = Amount("mu0²", self.stability, self.stability_cap)
+            rows += [
+                ("stability spent, of what is certified", _shown(stable, verbose)),
                 ("questions certified", "any number" if most is None else f"{most:,}"),
-            )
-        notes = ("The newest answers have no population interval: they are beyond what is certified.",)
-        return Sheet("Statement", ("", ""), rows, notes if self.beyond else ())
+            ]
+        beyond = "The newest answers have no population interval: they are beyond what is certified."
+        notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
+        return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
+
+
+def _shown(amount: Amount, verbose: bool) -> str:
+    return f"{amount} ({amount.in_currency})" if verbose else str(amount)

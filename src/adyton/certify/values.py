@@ -1,12 +1,9 @@
-"""The pieces of an answer: values with their intervals, amounts, promises, proofs."""
+"""The pieces of an answer: values with their intervals, certificates, proofs."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from fractions import Fraction
-
-from adyton.exact import UNITS_PER_ONE, decimal_text
 
 Key = str | int | bool | float
 
@@ -64,35 +61,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """A price, a cost or a total, in the study's currency."""
-
-    currency: str
-    units: int
-
-    def to_json(self) -> dict[str, str]:
-        return {"currency": self.currency, "amount": decimal_text(self.units)}
-
-    def __str__(self) -> str:
-        """Six digits, for people; programs read ``to_json``."""
-        return f"{self.units / UNITS_PER_ONE:.6g} {self.currency}"
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """(epsilon, delta): what has been promised so far, or at most."""
-
-    epsilon: float
-    delta: float
-
-    def to_json(self) -> dict[str, float]:
-        return {"epsilon": self.epsilon, "delta": self.delta}
-
-    def of(self, limit: Promise) -> str:
-        return f"epsilon {self.epsilon:.6g} of {limit.epsilon:g}, at delta {self.delta:g}"
-
-
-@dataclass(frozen=True, slots=True)
 class Certificate:
     """By which theorems, and what must be true of the world."""
 
@@ -140,10 +108,6 @@ class KeysFound:
             f"{self.interval.high:.0f}) were too rare. A key of {self.surely_shown} units is shown with "
             f"{100 * self.interval.level:.12g} %."
         )
-
-
-def promise(epsilon: float, delta: Fraction) -> Promise:
-    return Promise(epsilon, float(delta))
 
 
 def json_text(value: object) -> str:

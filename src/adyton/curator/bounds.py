@@ -137,7 +137,7 @@ def suggest_bounds(
 
     def planned(low: Fraction, high: Fraction) -> tuple[Question, Basket]:
         question = _question(table, known, low, high, where)
-        left = curator.statement().left
+        left = curator.statement().left.units
         return question, make_basket(curator.study, [Asking(question)], price_of(**price), left)
 
     rows = price.get("matching", table.rows)

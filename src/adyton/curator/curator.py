@@ -6,32 +6,33 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from adyton.certify import (
-    Amount,
     Answer,
     Certificate,
     Preview,
-    Promise,
     Proof,
     Statement,
     Step,
 )
 from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
 from adyton.curator.noised import Noised
+from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket
 from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Population, Standing
 from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
+from adyton.curator.purse import Purse
 from adyton.curator.releasing import Releasing
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
 from adyton.engines.base import Engine
-from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, float_up, units_down
-from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
+from adyton.errors import EngineFailed, InvalidRequest
+from adyton.exact import UNITS_PER_ONE, Number, units_down
+from adyton.ledger import Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.asking import asking_of
 from adyton.query.draft import Draft
@@ -54,6 +55,7 @@ class Curator:
         self._bits = bits if bits is not None else SystemBits()
         self._releasing = Releasing(engine, self._bits)
         self._population = Population(study)
+        self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
 
     def ask(
@@ -94,25 +96,27 @@ class Curator:
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         basket, spent = self._basket(questions, price), self._ledger.spent()
-        standing, left = self._next(basket), self._left(spent)
-        fits = basket.amount <= left and not self._population.refuses(standing.at)
-        after = self._promise(spent + basket.amount) if fits else None
+        standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
         repeated = self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None
+        would_fit = (
+            None if more or repeated else self._purse.fitting(basket.price, self._purse.repriced(basket))
+        )
         return [
             Preview(
                 question=plan.text,
                 keys=None if plan.question.finds_keys else tuple(map(plan.shape.named, plan.keys())),
                 bounds={part.name: part.bound(plan.matching) for part in plan.parts},
                 population={p.name: p.population_bound(standing, plan.matching) for p in plan.parts},
-                cost=self._amount(basket.amount),
-                left=self._amount(left),
-                spent=self._promise(spent),
-                spent_after=after,
-                fits=fits,
-                limit=self._limit(),
+                cost=self._purse.amount(basket.amount),
+                spent=self._purse.amount(spent),
+                spent_after=self._purse.amount(spent + basket.amount) if more else None,
+                left=self._purse.left(spent),
+                limit=self._purse.limit,
+                more=more,
                 steps=tuple(map(self._step, plan.noised)),
                 certificate=self._certificate(plan, standing),
                 repeated=repeated,
+                would_fit=would_fit,
                 together=len(basket.plans),
             )
             for plan in basket.plans
@@ -144,13 +148,18 @@ class Curator:
         It halts after ``positives`` counts were found above their threshold.  ``numeric`` adds a noisy value
         to each of them; ``refresh`` draws the noise of the threshold anew after each, which needs more noise.
         """
-        left = self._left(self._ledger.spent())
-        plan = plan_stream(self.study, price_of(**price), left, positives, numeric, refresh)
+        left, named = self._purse.left_now, price_of(**price)
+        planned = partial(
+            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
+        )
+        plan = planned(named)
         spent_radius = self._ledger.spent_radius() + plan.radius
         position = self._population.position(self._ledger.count() + 1, spent_radius, 1)
-        self._population.check(position, self._stability_spent())
-        self._engine.prepare()
-        return self._stream(self._charge(replace(plan.order(request), cap=self._population.cap)).receipt)
+        with self._purse.advising(named, planned):
+            self._population.check(position, self._stability_spent())
+            self._engine.prepare()
+            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
+        return self._stream(charged.receipt)
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
@@ -162,13 +171,15 @@ class Curator:
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
-        spent, schedule = self._ledger.spent(), self._population.schedule
+        spent, count, schedule = self._ledger.spent(), self._ledger.count(), self._population.schedule
+        last = self._ledger.receipt(count) if count else None
         return Statement(
-            spent=self._promise(spent),
-            limit=self._limit(),
-            currency=self.study.filter_name,
-            left=self._left(spent),
-            questions=self._ledger.count(),
+            spent=self._purse.amount(spent),
+            left=self._purse.left(spent),
+            limit=self._purse.limit,
+            questions=count,
+            more=self._purse.room().times(last.order.amount, last.order.radius) if last else None,
+            odometer=read_odometer(self.study, spent),
             stability=self._ledger.spent_radius() if schedule else None,
             stability_cap=units_down(schedule.cap) if schedule else None,
             certified_questions=schedule.questions if schedule else None,
@@ -210,7 +221,7 @@ class Curator:
         if self._population.each is not None and not names_a_price(asked, price):
             matching = agreed_price(asked, {**price, "share": 1}, self.study).matching
             return planned_basket(self.study, asked, self._population.each, matching)
-        left = self._left(self._ledger.spent())
+        left = self._purse.left_now
         return make_basket(self.study, asked, agreed_price(asked, price, self.study), left)
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
@@ -218,17 +229,6 @@ class Curator:
         if order.request is not None and self._ledger.requested(order.request) is not None:
             return None
         return self._ledger.repeated(order.question, order.detail, order.amount)
-
-    def _charge(self, order: Order) -> Charged:
-        """A refusal also says, in epsilon, how much would still fit."""
-        try:
-            return self._ledger.charge(order)
-        except BudgetRefused as refusal:
-            if refusal.facts["currency"] != self._ledger.header.currency:
-                raise  # by a cap on validity, of which epsilon says nothing
-            left = self._promise(self._left(self._ledger.spent())).epsilon
-            message = f"{refusal.message} (about epsilon {left:.3g} for a question of its own)"
-            raise BudgetRefused(message, **refusal.facts, largest_epsilon=f"{left:.6g}") from None
 
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
@@ -247,10 +247,13 @@ class Curator:
         order = basket.order(request, self._population.cap)
         if known := self._asked_before(order):
             return self._certify(basket, *known, repeated=True)
-        if self._population.validity is not None:
-            self._population.check(self._next(basket).at, self._stability_spent())
-        self._engine.prepare(basket.readings)  # public facts only: what is missing is found before the charge
-        charged = self._charge(order)
+        with self._purse.advising(basket.price, self._purse.repriced(basket)):
+            if self._population.validity is not None:
+                self._population.check(self._next(basket).at, self._stability_spent())
+            self._engine.prepare(
+                basket.readings
+            )  # public facts only: what is missing is found before the charge
+            charged = self._ledger.charge(order)
         number = charged.receipt.number
         if not charged.fresh:
             return self._certify(basket, charged.receipt, self._await(charged.receipt), repeated=True)
@@ -261,8 +264,9 @@ class Curator:
     def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
         released = many_from_text(stored)
         standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
-        spent = self._promise(self._ledger.spent() if repeated else receipt.spent)
-        limit, cost = self._limit(), self._amount(0 if repeated else receipt.order.amount)
+        spent = self._ledger.spent() if repeated else receipt.spent
+        order = receipt.order
+        more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
         for plan, own, rows in zip(
@@ -273,9 +277,11 @@ class Curator:
                 Answer(
                     question=plan.text,
                     rows=shown,
-                    cost=cost,
-                    spent=spent,
-                    limit=limit,
+                    cost=self._purse.amount(0 if repeated else order.amount),
+                    spent=self._purse.amount(spent),
+                    left=self._purse.left(spent),
+                    limit=self._purse.limit,
+                    more=more,
                     receipt=proof,
                     certificate=self._certificate(plan, standing),
                     repeated=repeated,
@@ -314,18 +320,6 @@ class Curator:
 
     # The same facts in the words of an answer.
 
-    def _amount(self, units: int) -> Amount:
-        return Amount(self.study.filter_name, units)
-
-    def _left(self, spent: int) -> int:
-        return self._ledger.header.limit - spent
-
-    def _promise(self, units: int) -> Promise:
-        return Promise(self.study.epsilon_of(units), float(self.study.limit.delta))
-
-    def _limit(self) -> Promise:
-        return Promise(float_up(self.study.limit.epsilon), float(self.study.limit.delta))
-
     def _step(self, noised: Noised) -> Step:
         drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
         return Step(
@@ -333,5 +327,5 @@ class Curator:
             mechanism=noised.mechanism.name + drawn,
             scales=scales_of(noised),
             sensitivity=sensitivity_of(noised),
-            cost=self._amount(noised.amount(self.study.filter)),
+            cost=self._purse.amount(noised.amount(self.study.filter)),
         )

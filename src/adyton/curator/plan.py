@@ -21,6 +21,7 @@ from adyton.curator.pricing import Pricing, matching_rows
 from adyton.curator.search import Search, rounds_of
 from adyton.curator.size import check_size
 from adyton.curator.spread import Spread
+from adyton.curator.widths import check_widths
 from adyton.errors import InvalidRequest
 from adyton.ledger import Order
 from adyton.ledger.cap import Cap
@@ -83,6 +84,7 @@ class Basket:
     plans: tuple[Plan, ...]
     amount: int
     radius: int
+    price: Price
 
     @property
     def text(self) -> str:
@@ -97,6 +99,10 @@ class Basket:
     def readings(self) -> list[Reading]:
         return [reading for plan in self.plans for reading in plan.readings]
 
+    @property
+    def askings(self) -> list[Asking]:
+        return [Asking(plan.question, plan.shape) for plan in self.plans]
+
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         return Order(self.text, self.detail, self.amount, self.radius, request, cap)
 
@@ -109,6 +115,7 @@ def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan
 def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int) -> Basket:
     """The plans for all that is asked; the price is for all of them together."""
     questions = [asking.question for asking in askings]
+    check_widths(price, questions)
     if len({question.table for question in questions}) > 1:
         raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
     unit, rule = study.unit_of(questions[0].table), study.filter
@@ -145,6 +152,7 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
         plans,
         paid.amount + sum(noised.amount(rule) for noised in extra),
         paid.radius + sum(noised.radius() for noised in extra),
+        price,
     )
 
 

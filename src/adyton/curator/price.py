@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypedDict, Unpack, get_args
@@ -18,12 +18,13 @@ By = Literal["within", "epsilon", "share", "scale"]
 class PriceWords(TypedDict, total=False):
     """Exactly one of the first four, and ``matching`` if the asker knows it.
 
-    ``within``: half-width of each value's 95 % noise interval.  ``epsilon``: the question's own guarantee at
+    ``within``: half-width of each value's 95 % noise interval, one number or one for each value by its name,
+    {"n": 100} or "n=100,mean=5".  ``epsilon``: the question's own guarantee at
     the study's delta.  ``share``: of what is left.  ``scale``: of each value's noise.  ``matching``: how many
     rows the asker expects to contribute to a mean, whose width depends on it.
     """
 
-    within: Number
+    within: Number | Mapping[str, Number]
     epsilon: Number
     share: Number
     scale: Number
@@ -32,9 +33,17 @@ class PriceWords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Price:
+    """``each``: where values have widths of their own, these, by name; ``amount`` is a factor for all."""
+
     by: By | Literal["units"]  # of the ledger, which no asker names
     amount: Fraction
     matching: int | None = None
+    each: tuple[tuple[str, Fraction], ...] = ()
+
+    def of(self, value: str) -> Fraction:
+        """What is named for the value of this name."""
+        own = {name.casefold(): width for name, width in self.each}
+        return self.amount * own[value.casefold()] if self.each else self.amount
 
 
 def names_a_price(askings: Sequence[Asking], words: PriceWords) -> bool:
@@ -70,10 +79,32 @@ def price_of(**words: Unpack[PriceWords]) -> Price:
         said = "no price was named" if not named else f"{len(named)} prices were named"
         raise InvalidRequest(f"{said}: give exactly one of within, epsilon, share or scale")
     by: By = named[0]
-    amount = positive(words[by], by)
+    each = _each(words["within"]) if by == "within" else ()
+    amount = Fraction(1) if each else positive(words[by], by)
     if by == "share" and amount > 1:
         raise InvalidRequest(f"share must be above 0 and at most 1, not {words['share']}")
     matching = words.get("matching")
     if matching is not None and (type(matching) is not int or matching < 1):
         raise InvalidRequest("matching must be a whole number of rows, at least 1")
-    return Price(by, amount, matching)
+    return Price(by, amount, matching, each)
+
+
+def _each(within: Number | Mapping[str, Number]) -> tuple[tuple[str, Fraction], ...]:
+    """The widths of values by their names; nothing where one number is for all of them."""
+    named: list[tuple[str, Number]]
+    if isinstance(within, str) and "=" in within:
+        pieces = [piece.rpartition("=") for piece in within.split(",")]
+        if any(not name.strip() for name, _, _ in pieces):
+            raise InvalidRequest(f"within is one number, or name=number,name=number, not {within[:100]!r}")
+        named = [(name.strip(), width.strip()) for name, _, width in pieces]
+    elif isinstance(within, Mapping):
+        named = [(str(name), width) for name, width in within.items()]
+        if not named:
+            raise InvalidRequest('within names no value: {"n": 100} gives the one called n a width of 100')
+    else:
+        return ()
+    folded = [name.casefold() for name, _ in named]
+    twice = next((name for name in folded if folded.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidRequest(f"within names {twice!r} twice")
+    return tuple((name, positive(width, f"within for {name!r}")) for name, width in named)

@@ -62,18 +62,18 @@ class Pricing:
 
     def _in_steps(self, reading: Reading) -> Fraction:
         """The price, given in the units of the answer, in steps of the integers that are read."""
-        step = step_of(reading)
+        step, named = step_of(reading), self.price.of(reading.name)
         if reading.public_rows is not None:
-            return self.price.amount * reading.public_rows / step
+            return named * reading.public_rows / step
         if len(reading.coordinates) == 1:
-            return self.price.amount / step
+            return named / step
         if self.matching is None:
             raise InvalidRequest(
                 f"how wide the interval of {reading.name!r} is depends on how many rows match, which is "
                 "private: say how many you expect (matching), declare table.rows, or name the price as "
                 "epsilon or share"
             )
-        return self.price.amount * self.matching / step
+        return named * self.matching / step
 
 
 def matching_rows(price: Price, question: Question, study: Study) -> int | None:

@@ -72,7 +72,7 @@ class Stream:
             positives_left=last.left,
             feeds=len(heads) - 1,
             head=heads[-1],
-            cost=Amount(self._study.filter_name, self._receipt.order.amount),
+            cost=Amount(self._study.filter_name, self._receipt.order.amount, self._study.allowed),
             receipt=Proof(self.number, self._receipt.digest, self._receipt.previous),
             certificate=certificate_of(self._study, self._machine),
         )

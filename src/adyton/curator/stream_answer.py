@@ -79,7 +79,7 @@ class StreamStatement(Shown):
             ("positives", f"{self.positives - self.positives_left} of {self.positives}"),
             ("questions so far", str(self.feeds)),
             ("halted", "yes" if self.halted else "no"),
-            ("cost", str(self.cost)),
+            ("cost, of the limit", str(self.cost)),
         )
         notes = (
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",

@@ -83,7 +83,7 @@ class Study:
         return _allowed(self.filter_name, epsilon, self.noise_delta)
 
     def epsilon_of(self, units: int) -> float:
-        """The epsilon that is promised once these units are spent, rounded up."""
+        """The epsilon, rounded up, of one release of these units, fixed in advance: no running total."""
         return self.filter.epsilon(units, self.noise_delta) if units else 0.0
 
     @property

@@ -14,6 +14,7 @@ from adyton.certify import Amount
 from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
 from adyton.exact import decimal_text
+from adyton.ledger import Receipt
 from adyton.show import Sheet
 from adyton.study import read_study
 from adyton.transports import (
@@ -52,13 +53,21 @@ Questions = Annotated[
     ),
 ]
 Within = Annotated[
-    str | None, typer.Option(help="Price: half-width of the 95 % noise interval of each value.", metavar="W")
+    str | None,
+    typer.Option(
+        help="Price: half-width of the 95 % noise interval of each value; n=100,mean=5 gives each its own.",
+        metavar="W",
+    ),
 ]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this question.", metavar="E")]
 Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
 Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
 Matching = Annotated[
     str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
+]
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Add amounts in the study's currency, mechanisms and theorems.")
 ]
 
 
@@ -90,6 +99,7 @@ def preview(
     scale: Scale = None,
     matching: Matching = None,
     file: Questions = None,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
@@ -102,7 +112,7 @@ def preview(
             case questions:
                 return Batch.previewed_by(curator, questions, _price(**words))
 
-    _show(study, make, as_json)
+    _show(study, make, as_json, verbose=verbose)
 
 
 @app.command()
@@ -119,6 +129,7 @@ def ask(
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question: charge first, then read, then answer."""
@@ -131,19 +142,26 @@ def ask(
             case questions:
                 return Batch.asked_of(curator, questions, request, _price(**words))
 
-    _show(study, make, as_json, dummy=dummy)
+    _show(study, make, as_json, dummy=dummy, verbose=verbose)
 
 
 @app.command()
-def statement(study: StudyFile, as_json: Json = False) -> None:
-    """Show what was spent and what is left."""
-    _show(study, lambda curator: curator.statement(), as_json)
+def statement(
+    study: StudyFile,
+    odometer: Annotated[
+        bool, typer.Option("--odometer", help="Add a running epsilon that holds whenever you stop.")
+    ] = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Show the promise, what was spent of it and what is left."""
+    _show(study, lambda curator: curator.statement(), as_json, odometer=odometer, verbose=verbose)
 
 
 @app.command()
-def receipts(study: StudyFile, as_json: Json = False) -> None:
+def receipts(study: StudyFile, verbose: Verbose = False, as_json: Json = False) -> None:
     """List everything that was ever charged."""
-    _show(study, lambda curator: _Receipts(curator), as_json)
+    _show(study, lambda curator: _Receipts(curator), as_json, verbose=verbose)
 
 
 @app.command()
@@ -177,17 +195,21 @@ class _Receipts:
     """All receipts, as a table and as JSON."""
 
     def __init__(self, curator: Curator) -> None:
-        self._receipts, self._currency = curator.receipts(), curator.study.filter_name
+        self._receipts, self._study = curator.receipts(), curator.study
+
+    def _cost(self, receipt: Receipt) -> Amount:
+        return Amount(self._study.filter_name, receipt.order.amount, self._study.allowed)
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "currency": self._currency,
+            "currency": self._study.filter_name,
             "receipts": [
                 {
                     "number": r.number,
                     "asked_at": r.asked_at,
                     "question": r.order.question,
                     "amount": decimal_text(r.order.amount),
+                    "share": self._cost(r).share,
                     "spent": decimal_text(r.spent),
                     "digest": r.digest,
                     "previous": r.previous,
@@ -196,19 +218,21 @@ class _Receipts:
             ],
         }
 
-    def __rich__(self) -> object:
+    def sheet(self, *, verbose: bool = False) -> Sheet:
         rows = tuple(
             (
                 str(r.number),
                 r.asked_at[:16],
                 _beginning(r.order.question),
-                str(Amount(self._currency, r.order.amount)),
+                str(self._cost(r)),
+                *([self._cost(r).in_currency] if verbose else []),
                 r.digest[:12],
             )
             for r in self._receipts
         )
-        headers = ("number", "asked at", "question", "cost", "digest")
-        return Sheet("Receipts", headers, rows, left_aligned=3).rich()
+        amount = ["amount"] if verbose else []
+        headers = ("number", "asked at", "question", "cost, of the limit", *amount, "digest")
+        return Sheet("Receipts", headers, rows, left_aligned=3)
 
 
 def _beginning(question: str) -> str:
@@ -229,12 +253,14 @@ def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
     return named if matching is None else {**named, "matching": whole(matching, "--matching")}
 
 
-def _show(study: Path, make: Callable[[Curator], Any], as_json: bool, *, dummy: bool = False) -> None:
+def _show(
+    study: Path, make: Callable[[Curator], Any], as_json: bool, *, dummy: bool = False, **how: bool
+) -> None:
     def opened() -> Any:
         with _dummy_of(study) if dummy else open_study(study) as curator:
             return make(curator)
 
-    show(opened, as_json)
+    show(opened, as_json, lambda made: made.sheet(**how).rich())
 
 
 def _dummy_of(study: Path) -> Curator:

@@ -18,6 +18,7 @@ from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.query.asking import asking_of
+from adyton.show import Sheet
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
 _PIECES = re.compile(
@@ -48,10 +49,20 @@ class Batch:
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
 
-    def __rich__(self) -> object:
+    def sheet(self, *, verbose: bool = False) -> Sheets:
+        return Sheets([answer.sheet(verbose=verbose) for answer in self.answers])
+
+
+@dataclass(frozen=True, slots=True)
+class Sheets:
+    """One below the other."""
+
+    sheets: Sequence[Sheet]
+
+    def rich(self) -> object:
         from rich.console import Group
 
-        return Group(*(part for answer in self.answers for part in (answer, "")))
+        return Group(*(part for sheet in self.sheets for part in (sheet.rich(), "")))
 
 
 @contextlib.contextmanager

@@ -26,15 +26,15 @@ def run(work: Callable[[], _Done], as_json: bool) -> _Done:
     return done
 
 
-def show(make: Callable[[], Any], as_json: bool) -> None:
-    """Print what ``make`` makes: something with ``to_json`` that rich can draw."""
+def show(make: Callable[[], Any], as_json: bool, drawn: Callable[[Any], Any] = lambda made: made) -> None:
+    """Print what ``make`` makes: what has ``to_json`` and what rich can draw, as ``drawn``."""
 
     def work() -> Any:
         made = make()
         if not as_json:
             from rich.console import Console
 
-            Console().print(made)
+            Console().print(drawn(made))
         return made.to_json()
 
     run(work, as_json)

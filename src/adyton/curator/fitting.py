@@ -1,0 +1,137 @@
+"""Which price would fit now, in the words in which the asker named one that does not.
+
+It is searched for and then tried, from public facts alone: whoever names the price that is said, before
+anybody else is answered, gets an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from adyton.certify.amounts import percent
+from adyton.certify.preview import fitting_text
+from adyton.curator.price import Price
+from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.query.text import fraction_text
+
+Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
+Over = Callable[[Price], float]  # how many times more a price would spend than is left
+
+_DIGITS = 3
+_WIDER, _NEAR = 1.02, 1.001
+_JUST_OVER = 1 + 1e-9
+_LEAST_DECIMAL = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What is free: of the limit, and of stability and questions where charges beyond them are refused."""
+
+    left: int
+    radius: int | None = None
+    questions: int | None = None
+
+    def times(self, amount: int, radius: int) -> int:
+        """How many charges of this amount and radius fit."""
+        fitting = [self.left // max(amount, 1)]
+        fitting += [self.radius // max(radius, 1)] if self.radius is not None else []
+        fitting += [self.questions] if self.questions is not None else []
+        return max(0, min(fitting))
+
+    def over(self, amount: int, radius: int) -> float:
+        """How many times more than is free; at most 1 if it fits."""
+        if self.times(amount, radius) > 0:
+            return 1.0
+        if self.left < 1 or self.questions == 0 or (self.radius is not None and self.radius < 1):
+            return math.inf
+        return max(amount / self.left, radius / self.radius if self.radius else 0.0, _JUST_OVER)
+
+
+def fitting_price(price: Price, over: Over) -> Fits | None:
+    """The narrowest width or scale, or the largest epsilon or share, that fits; None if none was found."""
+    wider = price.by in ("within", "scale")
+    start = price
+    if price.by in ("share", "units"):  # what a plan names nobody can name, but a share
+        start = replace(price, by="share", amount=Fraction(1))
+    excess = _tried(start, over)
+    if excess <= 1 and start is not price:
+        return {"share": "1"}
+    if not 1 < excess < math.inf:
+        return None
+    factor = _searched(lambda times: _tried(_scaled(start, times), over) <= 1, excess, wider=wider)
+    return None if factor is None else _readable(start, factor, over, wider=wider)
+
+
+def refused(refusal: BudgetRefused, fits: Fits | None, currency: str) -> BudgetRefused:
+    """The same refusal in shares of the limit, with the price that would fit, if one was found."""
+    facts = {**refusal.facts, "fits": fits}
+    advice = f"{fitting_text(fits)} would fit now; " if fits else ""
+    if facts["currency"] != currency:  # a cap on validity, whose message says what is used up
+        return BudgetRefused(
+            refusal.message.replace("nothing was charged", f"{advice}nothing was charged"), **facts
+        )
+    asked, left = (
+        Fraction(str(facts[key])) / Fraction(str(facts["limit"])) for key in ("requested", "largest")
+    )
+    said = f"this would cost {percent(asked, up=True)} of the limit, and {percent(left, up=False)} is left"
+    return BudgetRefused(f"{said}; {advice}nothing was charged", **facts)
+
+
+def _searched(fits: Callable[[float], bool], excess: float, *, wider: bool) -> float | None:
+    """A factor that fits, nearly the nearest to 1.
+
+    What a width costs falls with its square, or in proportion, up to the roundings of whole numbers.
+    """
+    guesses = [around * excess**power for power in (0.5, 1) for around in (1 / _WIDER, _WIDER)]
+    guesses += [excess**power for power in (1.5, 2, 4)]
+    near, far = 1.0, None
+    for guess in guesses:
+        if guess > near and fits(guess if wider else 1 / guess):
+            far = guess
+            break
+        near = max(near, guess)
+    if far is None:
+        return None
+    while far / near > _NEAR:
+        middle = math.sqrt(near * far)
+        near, far = (near, middle) if fits(middle if wider else 1 / middle) else (middle, far)
+    return far if wider else 1 / far
+
+
+def _readable(price: Price, factor: float, over: Over, *, wider: bool) -> Fits | None:
+    """In three digits, rounded to where it fits, and tried as it will be read."""
+    for extra in range(4):
+        times = factor * (_WIDER**extra if wider else _WIDER**-extra)
+        near = _scaled(price, times)
+        if price.each:
+            each = tuple((name, _rounded(near.of(name), up=True)) for name, _ in price.each)
+            if _tried(replace(price, each=each), over) <= 1:
+                return {price.by: {name: _written(width) for name, width in each}}
+        else:
+            rounded = replace(near, amount=_rounded(near.amount, up=wider))
+            if _tried(rounded, over) <= 1:
+                return {price.by: _written(rounded.amount)}
+    return None
+
+
+def _scaled(price: Price, times: float) -> Price:
+    return replace(price, amount=price.amount * Fraction(times))
+
+
+def _tried(price: Price, over: Over) -> float:
+    try:
+        return over(price)
+    except InvalidRequest:
+        return math.inf  # no noise can be found for such a price
+
+
+def _rounded(value: Fraction, *, up: bool) -> Fraction:
+    step = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
+    return (math.ceil(value / step) if up else math.floor(value / step)) * step
+
+
+def _written(value: Fraction) -> str:
+    return fraction_text(value) if value >= _LEAST_DECIMAL else f"{float(value):.{_DIGITS - 1}e}"

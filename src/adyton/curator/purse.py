@@ -1,0 +1,80 @@
+"""What a study has spent, what is left, and what would still fit, in the words of answers and of askers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from adyton.certify import Amount, Promise
+from adyton.curator.fitting import Fits, Room, fitting_price, refused
+from adyton.curator.plan import Basket, make_basket
+from adyton.curator.population import Population
+from adyton.curator.price import Price
+from adyton.curator.stream_plan import StreamPlan
+from adyton.errors import BudgetRefused
+from adyton.exact import printed_up
+from adyton.ledger import Ledger, Receipt
+from adyton.ledger.cap import Cap
+from adyton.study import Study
+
+Planned = Callable[[Price], Basket | StreamPlan]
+
+
+class Purse:
+    """Looks at the ledger, and never charges."""
+
+    def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
+        self._study, self._ledger, self._population = study, ledger, population
+
+    @property
+    def limit(self) -> Promise:
+        """The promise: fixed when the study was made, whatever is asked."""
+        return Promise(printed_up(self._study.limit.epsilon), printed_up(self._study.limit.delta))
+
+    def amount(self, units: int) -> Amount:
+        return Amount(self._study.filter_name, units, self._ledger.header.limit)
+
+    def left(self, spent: int) -> Amount:
+        return replace(self.amount(self._ledger.header.limit - spent), is_left=True)
+
+    @property
+    def left_now(self) -> int:
+        return self._ledger.header.limit - self._ledger.spent()
+
+    def room(self, last: Receipt | None = None) -> Room:
+        """What was free after the ``last`` receipt, or is now."""
+        spent, radius, count = (
+            (last.spent, last.spent_radius, last.number)
+            if last is not None
+            else (self._ledger.spent(), self._ledger.spent_radius(), self._ledger.count())
+        )
+        cap = self._population.cap or Cap()
+        return Room(
+            self._ledger.header.limit - spent,
+            cap.radius - radius if cap.radius is not None else None,
+            cap.questions - count if cap.questions is not None else None,
+        )
+
+    def repriced(self, basket: Basket) -> Planned:
+        """The same questions at other prices."""
+        return lambda price: make_basket(self._study, basket.askings, price, self.left_now)
+
+    def fitting(self, price: Price, planned: Planned) -> Fits | None:
+        """The price that would fit now, where ``price`` does not."""
+        room = self.room()
+
+        def over(tried: Price) -> float:
+            made = planned(tried)
+            return room.over(made.amount, made.radius)
+
+        return fitting_price(price, over)
+
+    @contextmanager
+    def advising(self, price: Price, planned: Planned) -> Iterator[None]:
+        """A refusal says what would fit."""
+        try:
+            yield
+        except BudgetRefused as refusal:
+            fits = self.fitting(price, planned)
+            raise refused(refusal, fits, self._ledger.header.currency) from None
