@@ -61,8 +61,7 @@ def test_a_batch_is_one_charge_and_every_answer_shows_it() -> None:
     assert {answer.receipt.number for answer in answers} == {1}
     assert {answer.together for answer in answers} == {20}
     assert asker.statement().questions == 1
-    assert asker.statement().spent.epsilon <= 1 + 1e-9
-    assert asker.statement().spent.epsilon > 0.999
+    assert 0.999 < asker.study.epsilon_of(asker.statement().spent.units) <= 1 + 1e-9
     assert "for 20 questions together" in str(answers[0])
     assert answers[0].to_json()["together"] == 20
 

@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
-from adyton.certify import Promise, Statement
+from adyton.certify import Amount, Odometer, Promise, Statement
 from adyton.exact import UNITS_PER_ONE
 
 CAP = UNITS_PER_ONE // 400  # mu0 = 0.05
 
 
 def statement(questions: int = 3, **validity: Any) -> Statement:
-    return Statement(Promise(0.25, 1e-6), Promise(1.0, 1e-6), "gdp", 10**17, questions, **validity)
+    spent, left = Amount("gdp", 10**16, 10**17), Amount("gdp", 9 * 10**16, 10**17, is_left=True)
+    odometer = Odometer(0.4, 1e-6, "ZCDP-ODOMETER")
+    return Statement(spent, left, Promise(1.0, 1e-6), questions, 9, odometer, **validity)
 
 
 def test_without_a_declaration_nothing_is_said_about_stability() -> None:
     plain = statement()
-    assert set(plain.to_json()) == {"spent", "limit", "currency", "left", "questions"}
+    assert set(plain.to_json()) == {"spent", "left", "limit", "questions", "more", "odometer"}
     assert "stability" not in str(plain)
     assert not plain.beyond
 
@@ -28,10 +30,25 @@ def test_with_a_declaration_a_statement_says_how_much_stability_is_spent_of_what
     expected = {"spent": "0.0005", "cap": "0.0025", "questions": None, "beyond": False}
     assert declared.to_json()["validity"] == expected
     shown = " ".join(str(declared).split())
-    for part in ("stability so far │ 0.0005 mu0²", "stability certified │ 0.0025 mu0²", "any number"):
+    for part in ("stability spent, of what is certified │ 20 %", "any number"):
         assert part in shown
     assert "no population interval" not in shown
-    assert "0.0025 mu0²" in declared._repr_html_()
+    assert "20 %" in declared._repr_html_()
+    assert "20 % (0.0005 mu0²)" in declared.sheet(verbose=True).text()
+
+
+def test_what_a_person_sees_is_the_promise_and_shares_of_it_and_no_running_epsilon() -> None:
+    """Mutants: a row with filter.epsilon(spent); the odometer without being asked for; an amount in gdp."""
+    shown = " ".join(str(statement()).split())
+    assert "the promise, whatever is asked │ epsilon 1, delta 1e-6" in shown
+    assert "spent of the limit │ 10 %" in shown
+    assert "left of the limit │ 90 %" in shown
+    assert "fits like the last one │ 9 more" in shown
+    assert shown.count("epsilon") == 1
+    assert "gdp" not in shown
+    asked = " ".join(statement().sheet(odometer=True).text().split())
+    assert "odometer │ epsilon 0.4, delta 1e-6" in asked
+    assert "10 % (0.01 gdp)" in statement().sheet(verbose=True).text()
 
 
 def test_a_study_for_a_known_number_of_questions_says_how_many() -> None:

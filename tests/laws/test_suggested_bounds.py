@@ -126,7 +126,7 @@ def test_it_is_one_question_and_free_the_second_time() -> None:
         first = suggest_bounds(asked, "income", epsilon=1)
         again = suggest_bounds(asked, "income", epsilon=1)
         assert asked.statement().questions == 1
-        assert asked.statement().spent.epsilon == pytest.approx(1)
+        assert asked.study.epsilon_of(asked.statement().spent.units) == pytest.approx(1)
         assert again.answer.repeated
         assert (first.low, first.high, first.more_rows) == (again.low, again.high, again.more_rows)
         with pytest.raises(BudgetRefused):

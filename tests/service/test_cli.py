@@ -80,10 +80,11 @@ def test_the_walk_of_the_readme() -> None:
     answer = of(run(*ASK))
     assert of(run("statement", "people.toml", "--json")) == {
         "spent": answer["spent"],
+        "left": answer["left"],
         "limit": {"epsilon": 1.0, "delta": 1e-9},
-        "currency": "gdp",
-        "left": of(run("statement", "people.toml", "--json"))["left"],
         "questions": 1,
+        "more": answer["more"],
+        "odometer": of(run("statement", "people.toml", "--json"))["odometer"],
     }
     assert of(run("verify", "people.toml", "--json")) == {
         "ok": True,
@@ -91,7 +92,7 @@ def test_the_walk_of_the_readme() -> None:
         "head": answer["receipt"]["digest"],
     }
     shown = run("statement", "people.toml")
-    assert "epsilon so far" in shown.stdout
+    assert "the promise, whatever is asked" in shown.stdout
     assert "1 receipt: the chain is intact" in run("verify", "people.toml").stdout
     assert (
         of(run("receipts", "people.toml", "--json"))["receipts"][0]["digest"] == answer["receipt"]["digest"]
@@ -107,6 +108,8 @@ def test_the_json_contract_of_ask() -> None:
         "answer",
         "cost",
         "spent",
+        "left",
+        "more",
         "limit",
         "receipt",
         "certificate",
@@ -121,9 +124,13 @@ def test_the_json_contract_of_ask() -> None:
         assert value["noise_interval"]["level"] == 0.95
         assert value["noise_interval"]["low"] < value["value"] < value["noise_interval"]["high"]
         assert value["population_interval"]["absent"].startswith("not declared: ")
-    assert set(answer["cost"]) == {"currency", "amount"}
+    assert (
+        set(answer["cost"]) == set(answer["spent"]) == set(answer["left"]) == {"currency", "amount", "share"}
+    )
     assert re.fullmatch(r"0\.\d+", answer["cost"]["amount"])
-    assert answer["spent"]["epsilon"] == pytest.approx(0.1)
+    assert answer["spent"] == answer["cost"]
+    assert answer["spent"]["share"] + answer["left"]["share"] == pytest.approx(1)
+    assert answer["more"] == int(answer["left"]["share"] / answer["cost"]["share"])
     assert answer["limit"] == {"epsilon": 1.0, "delta": 1e-9}
     assert set(answer["receipt"]) == {"number", "digest", "previous"}
     assert answer["receipt"]["number"] == 1
@@ -152,7 +159,9 @@ def test_the_json_contract_of_preview() -> None:
     assert preview["cost"] == answer["cost"]
     assert preview["certificate"] == answer["certificate"]
     assert preview["affordable"] is True
-    assert preview["spent"]["epsilon"] == 0.0
+    assert preview["fits"] is None
+    assert preview["spent"]["share"] == 0.0
+    assert preview["more"] == answer["more"] + 1
     for row in preview["answer"]:
         assert set(row["values"]["count"]) == {"noise_interval", "population_interval"}
         assert set(row["values"]["count"]["noise_interval"]) == {"level", "half_width", "if_rows"}
@@ -211,8 +220,9 @@ def test_bad_input_is_refused_with_its_code_and_charges_nothing(
 @pytest.mark.usefixtures("study")
 def test_a_refusal_says_requested_spent_limit_and_largest() -> None:
     error = of(run("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "2", "--json"))["error"]
-    assert {"requested", "spent", "limit", "largest", "currency", "largest_epsilon"} <= set(error)
-    assert float(error["largest_epsilon"]) == pytest.approx(1)
+    assert {"requested", "spent", "limit", "largest", "currency"} <= set(error)
+    assert error["fits"] == {"epsilon": "1"}
+    assert "epsilon 1 would fit now" in error["message"]
 
 
 def test_the_version_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from adyton.exact import UNITS_PER_ONE
+from adyton.study import read_study
 from adyton.transports.cli import app
 from adyton.transports.questions_file import split_questions
 
@@ -118,9 +121,10 @@ def test_a_file_of_questions_is_one_charge() -> None:
     assert answers[1]["question"].startswith("SELECT AVG(age)")
     statement = of(run("statement", "people.toml", "--json"))
     assert statement["questions"] == 1
-    assert statement["spent"]["epsilon"] == pytest.approx(10)
+    spent = int(Fraction(statement["spent"]["amount"]) * UNITS_PER_ONE)
+    assert read_study(Path("people.toml")).epsilon_of(spent) == pytest.approx(10)
     shown = run("ask", "people.toml", "--file", "q.sql", "--epsilon", "10").stdout
-    assert shown.count("asked before: free of charge") == 2
+    assert shown.count("Asked before: free of charge") == 2
 
 
 @pytest.mark.usefixtures("data")
@@ -218,7 +222,7 @@ def test_bounds_are_suggested_for_a_part_of_the_budget() -> None:
     assert found["write"] == f"CLAMP(age, {found['low']}, {found['high']})"
     assert 20 <= found["low"] <= 33
     assert 66 <= found["high"] <= 79
-    assert found["asked"]["spent"]["epsilon"] == pytest.approx(20)
+    assert found["asked"]["spent"] == found["asked"]["cost"]
     shown = run("suggest-bounds", "people.toml", "age", "--epsilon", "20", *inside).stdout
     assert found["write"] in shown.replace("\n", " ")
     assert "free of charge" in shown
@@ -261,7 +265,7 @@ INIT = ("init", "people.csv", "--epsilon", "1", "--delta", "1e-9", "-o", "new.to
 def test_bounds_and_values_come_from_a_public_file_and_none_from_the_data() -> None:
     Path("public.csv").write_text("AGE,other\n30,1\n777,2\n")
     done = of(run(*INIT, "--metadata", "public.csv", "--json"))
-    assert done == {"study": "new.toml", "to_fill_in": 1}
+    assert (done["study"], done["to_fill_in"], done["filter"]) == ("new.toml", 1, "gdp")
     text = Path("new.toml").read_text()
     assert "low = 30  # as in 'public.csv'" in text
     assert "high = 777  # as in 'public.csv'" in text

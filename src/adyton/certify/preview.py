@@ -58,9 +58,14 @@ class Preview(Shown):
     together: int = 1
 
     @property
+    def fits(self) -> bool:
+        """Whether it could be charged now."""
+        return self.more > 0
+
+    @property
     def affordable(self) -> bool:
         """Whether it would be answered now."""
-        return self.repeated or self.more > 0
+        return self.repeated or self.fits
 
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""

@@ -11,12 +11,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from adyton.accounting import filter_named
+from adyton.curator.which_filter import choose_filter
 from adyton.engines.csv_lines import SEPARATORS
 from adyton.engines.duckdb import count_units, describe
 from adyton.engines.public_profile import MOST_VALUES, Profile, public_profiles
@@ -47,9 +48,21 @@ class Wishes:
     rows_per_person: int = 1
     rows: int | None = None
     name: str | None = None
-    filter: str = "gdp"
+    filter: str | None = None
     public: bool = False
     metadata: Path | None = None
+    questions: int | None = None
+    why: str = ""  # this filter, where the number of questions decided it
+
+    def decided(self) -> Wishes:
+        """With a filter: the one that is named, or the better one for so many questions."""
+        limit = _guarantee(self)
+        if self.questions is None or not limit.delta:
+            return replace(self, filter=self.filter or ("gdp" if limit.delta else "pure"))
+        unit = PrivacyUnit(self.neighbours, self.person, self.rows_per_person)
+        choice = choose_filter(limit, unit, self.questions)
+        better = replace(self, filter=self.filter or choice.name, why=str(choice))
+        return replace(better, delta="0") if better.filter == "pure" else better  # it needs none
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,7 @@ class _Known:
 
 def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
     """The text of a study file for ``data``, with FILL IN where the owner must decide."""
+    wishes = wishes.decided()
     types = describe(data)
     if wishes.person is not None and wishes.person not in types:
         raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
@@ -150,12 +164,12 @@ def _check_promise(wishes: Wishes, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
     check_size(rows, unit, _guarantee(wishes))
-    filter_named(wishes.filter).allowed(_guarantee(wishes))
+    filter_named(wishes.filter or "gdp").allowed(_guarantee(wishes))
 
 
 def _privacy(wishes: Wishes, *, finds_keys: bool) -> str:
     limit = _guarantee(wishes)
-    lines = ["[privacy]"]
+    lines = ["[privacy]", *([f"# {wishes.why}"] if wishes.why else [])]
     if wishes.person is None:
         lines.append('unit = "row"  # or "person", with person = the column that identifies one')
     else:

@@ -15,6 +15,7 @@ from adyton.certify.amounts import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.price import Price
 from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.ledger.cap import RADIUS
 from adyton.query.text import fraction_text
 
 Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
@@ -66,17 +67,16 @@ def fitting_price(price: Price, over: Over) -> Fits | None:
 
 
 def refused(refusal: BudgetRefused, fits: Fits | None, currency: str) -> BudgetRefused:
-    """The same refusal in shares of the limit, with the price that would fit, if one was found."""
+    """The same refusal in shares of what is allowed, with the price that would fit, if one was found."""
     facts = {**refusal.facts, "fits": fits}
     advice = f"{fitting_text(fits)} would fit now; " if fits else ""
-    if facts["currency"] != currency:  # a cap on validity, whose message says what is used up
-        return BudgetRefused(
-            refusal.message.replace("nothing was charged", f"{advice}nothing was charged"), **facts
-        )
-    asked, left = (
-        Fraction(str(facts[key])) / Fraction(str(facts["limit"])) for key in ("requested", "largest")
-    )
-    said = f"this would cost {percent(asked, up=True)} of the limit, and {percent(left, up=False)} is left"
+    if facts["currency"] not in (currency, RADIUS):  # the number of questions, which no price changes
+        return BudgetRefused(refusal.message, **facts)
+    asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
+    used, whole = "cost", "the limit"
+    if facts["currency"] == RADIUS:
+        used, whole = "use", "the stability for which population intervals are certified"
+    said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"
     return BudgetRefused(f"{said}; {advice}nothing was charged", **facts)
 
 
@@ -102,16 +102,19 @@ def _searched(fits: Callable[[float], bool], excess: float, *, wider: bool) -> f
 
 
 def _readable(price: Price, factor: float, over: Over, *, wider: bool) -> Fits | None:
-    """In three digits, rounded to where it fits, and tried as it will be read."""
-    for extra in range(4):
-        times = factor * (_WIDER**extra if wider else _WIDER**-extra)
+    """In three digits, as near as they allow, and tried as it will be read."""
+    for times, up in (
+        (factor, not wider),
+        (factor, wider),
+        (factor * (_WIDER if wider else 1 / _WIDER), wider),
+    ):
         near = _scaled(price, times)
         if price.each:
-            each = tuple((name, _rounded(near.of(name), up=True)) for name, _ in price.each)
+            each = tuple((name, _rounded(near.of(name), up=up)) for name, _ in price.each)
             if _tried(replace(price, each=each), over) <= 1:
                 return {price.by: {name: _written(width) for name, width in each}}
         else:
-            rounded = replace(near, amount=_rounded(near.amount, up=wider))
+            rounded = replace(near, amount=_rounded(near.amount, up=up))
             if _tried(rounded, over) <= 1:
                 return {price.by: _written(rounded.amount)}
     return None

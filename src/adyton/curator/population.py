@@ -106,15 +106,6 @@ class Population:
             return None
         return Cap(units_down(schedule.cap), schedule.questions)
 
-    def refuses(self, at: Position) -> str | None:
-        """What would be exceeded, if the owner wants such a question refused."""
-        schedule = self.schedule
-        if schedule is None or self.validity is None or self.validity.beyond == "answer":
-            return None
-        if schedule.questions is not None and at.question > schedule.questions:
-            return "questions"
-        return None if schedule.covers(at.spent) else "stability"
-
     def check(self, at: Position, before: Fraction) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
         cap = self.cap

@@ -13,6 +13,8 @@ from adyton.privacy import NEIGHBOURS
 from adyton.study import FILL_IN
 from adyton.transports.terminal import Json, run, whole
 
+_MANY = "better for many questions; --questions N compares for yours"
+
 
 def register(app: typer.Typer) -> None:
     app.command()(init)
@@ -30,7 +32,12 @@ def init(
     neighbours: Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")] = "replace",
     rows: Annotated[str | None, typer.Option(help="Number of rows, if you want to say it.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the table in questions.")] = None,
-    filter_name: Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure.")] = "gdp",
+    filter_name: Annotated[
+        str | None, typer.Option("--filter", help="gdp, zcdp or pure; gdp unless --questions says better.")
+    ] = None,
+    questions: Annotated[
+        str | None, typer.Option(help="How many you expect: drafts the filter with less noise.", metavar="N")
+    ] = None,
     public: Annotated[
         bool, typer.Option("--public", help="The file is public: take bounds and values from it.")
     ] = False,
@@ -62,15 +69,22 @@ def init(
             filter_name,
             public,
             metadata,
-        )
+            None if questions is None else whole(questions, "--questions"),
+        ).decided()
         text = draft_study(data, wishes, study_file)
         _write(study_file, text)
-        return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}
+        return {
+            "study": str(study_file),
+            "to_fill_in": text.count(f'"{FILL_IN}"'),
+            "filter": wishes.filter,
+            "why": wishes.why or (_MANY if wishes.filter == "gdp" else "as named"),
+        }
 
     done = run(work, as_json)
     if not as_json:
         left = done["to_fill_in"]
         typer.echo(f"Wrote {done['study']}.")
+        typer.echo(f"Filter {done['filter']}: {done['why']}.")
         typer.echo(
             f"{left} entries say {FILL_IN!r}: decide them from public knowledge."
             if left
