@@ -1,119 +1,201 @@
-"""The odometer against an analyst who may stop at the worst moment: the exact law of a random walk."""
+"""The odometer against an analyst who stops at the best moment, and what was shown in its place before."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
+from itertools import pairwise
 from random import Random
 
-import numpy as np
 import pytest
+from best_stopping import delta_of_coins, delta_of_gaussians
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adyton.accounting import filter_named, zcdp
 from adyton.accounting.odometer import ZcdpOdometer
+from adyton.curator.odometer import read_odometer
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
-from adyton.privacy import PureCost
+from adyton.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.schema import BooleanColumn, Table
+from adyton.study import Study, keys_failure
 
 TENTH = Fraction(1, 10)
+TABLE = Table("t", (BooleanColumn("smoker"),), rows=1000)
 
 
-def ever_above(epsilon0: float, steps: int, line: Callable[[int], float]) -> float:
-    """P(loss after n > line(n) for some n <= steps) for randomized responses of epsilon0, exactly, by recursion."""
-    true = 1 / (1 + math.exp(-epsilon0))
-    alive, crossed = np.array([1.0]), 0.0  # alive[j]: j truths so far and never above
-    for n in range(1, steps + 1):
-        moved = np.zeros(n + 1)
-        moved[1:] += true * alive
-        moved[:-1] += (1 - true) * alive
-        above = (2 * np.arange(n + 1) - n) * epsilon0 > line(n)
-        crossed += float(moved[above].sum())
-        alive = np.where(above, 0.0, moved)
-    return crossed
+def study(filter_name: str, delta: str, epsilon: str = "1", keys_delta: str = "0") -> Study:
+    limit = Guarantee(Fraction(epsilon), Fraction(delta))
+    keys = Fraction(keys_delta)
+    return Study(TABLE, PrivacyUnit("replace"), limit, filter_name=filter_name, keys_delta=keys)
+
+
+def geometric(known: Study, questions: int, ratio: float) -> list[int]:
+    """Totals in units, each ``ratio`` times the one before, the last of them all that is allowed."""
+    return [int(known.allowed / ratio ** (questions - 1 - i)) for i in range(questions)]
+
+
+def true_delta(known: Study, totals: list[int], shown: list[float]) -> float:
+    """As a multiple of the study's delta; releases are Gaussian, mu**2 = 2 rho."""
+    times = 1 if known.filter_name == "gdp" else 2
+    return delta_of_gaussians([times * t / UNITS_PER_ONE for t in totals], shown) / float(known.limit.delta)
+
+
+# The reading of a study ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+@pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
+@pytest.mark.parametrize(("epsilon", "questions", "ratio"), [("1", 12, 2), ("4", 12, 2), ("0.1", 40, 1.2)])
+def test_theorem_ZCDP_ODOMETER_holds_against_best_stopping(
+    filter_name: str, delta: str, epsilon: str, questions: int, ratio: float
+) -> None:
+    """Mutants that fail: slopes that do not share delta, half of rho, the best slope at every moment."""
+    known = study(filter_name, delta, epsilon)
+    totals = geometric(known, questions, ratio)
+    shown = [read_odometer(known, spent).epsilon for spent in totals]
+    assert true_delta(known, totals, shown) <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("filter_name", "delta", "times"), [("gdp", "1e-6", 9), ("gdp", "1e-9", 11), ("zcdp", "1e-6", 2.4)]
+)
+def test_a_running_epsilon_from_the_filter_is_no_promise(filter_name: str, delta: str, times: float) -> None:
+    """Twelve questions at geometric prices, and stopping at the best moment: delta is far above the one shown."""
+    known = study(filter_name, delta)
+    totals = geometric(known, 12, 2)
+    shown = [known.epsilon_of(spent) for spent in totals]
+    assert true_delta(known, totals, shown) > times
+
+
+def test_the_oracle_agrees_with_the_exact_delta_where_nobody_can_choose_the_moment() -> None:
+    known = study("gdp", "1e-6")
+    for fineness in (4, 8, 16):
+        total = known.allowed / UNITS_PER_ONE
+        assert delta_of_gaussians([total], [1.0], fineness * 30) == pytest.approx(1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize("mutant", ["no shares of delta", "half of rho", "a slope chosen afterwards"])
+def test_theorem_ZCDP_ODOMETER_the_test_would_see_a_wrong_odometer(mutant: str) -> None:
+    known = study("gdp", "1e-6")
+    totals = geometric(known, 12, 2)
+    right = ZcdpOdometer.up_to(Fraction(known.allowed, 2 * UNITS_PER_ONE), known.limit.delta, 5)
+
+    def wrong(rho: float) -> float:
+        if mutant == "a slope chosen afterwards":
+            return zcdp.epsilon_up(rho, 1e-6)
+        share = 1e-6 if mutant == "no shares of delta" else 1e-6 / 6
+        rho /= 2 if mutant == "half of rho" else 1
+        return min(zcdp.epsilon_at(slope, rho, share) for slope in right.slopes)
+
+    shown = [wrong(spent / 2 / UNITS_PER_ONE) for spent in totals]
+    assert true_delta(known, totals, shown) > 1
+
+
+def test_theorem_ZCDP_ODOMETER_the_reading_follows_from_public_facts_and_grows() -> None:
+    for filter_name in ("gdp", "zcdp"):
+        known = study(filter_name, "1e-9")
+        readings = [read_odometer(known, known.allowed * i // 1000) for i in (0, 1, 10, 100, 500, 1000)]
+        assert readings[0].epsilon == 0
+        assert all(a.epsilon < b.epsilon for a, b in pairwise(readings))
+        assert {r.delta for r in readings} == {1e-9}
+        assert 1 < readings[-1].epsilon < 1.2  # above the limit's: then the limit is the better promise
+        assert readings[2].epsilon < 0.13  # useful early, too
+
+
+def test_theorem_ZCDP_ODOMETER_found_keys_are_paid_for() -> None:
+    """A key of one person is shown with probability f at most: the reading grows by -ln(1 - f)."""
+    known = study("gdp", "1e-4", keys_delta="5e-5")
+    bare = Study(TABLE, PrivacyUnit("replace"), Guarantee(Fraction(1), known.noise_delta))
+    assert known.allowed == bare.allowed
+    reading, without = read_odometer(known, known.allowed // 3), read_odometer(bare, bare.allowed // 3)
+    assert reading.epsilon >= without.epsilon - math.log1p(-float(keys_failure(known))) > without.epsilon
+    assert reading.delta == 1e-4 >= float(known.noise_delta + keys_failure(known))
+
+
+def test_theorem_PURE_FILTER_the_total_is_its_own_odometer() -> None:
+    """Every transcript, stopped anywhere, has a loss of at most what was spent on it."""
+    known = study("pure", "0")
+    assert read_odometer(known, known.allowed // 4).to_json() == {
+        "epsilon": 0.25,
+        "delta": 0.0,
+        "theorem": "PURE-FILTER",
+    }
+    assert delta_of_coins(0.1, [0.1 * n for n in range(11)]) < 1e-15
+    assert delta_of_coins(0.1, [0.099 * n for n in range(11)]) > 1e-4
+
+
+def test_an_odometer_of_the_smallest_delta_can_be_read() -> None:
+    known = study("gdp", "1e-299")
+    assert 1 < read_odometer(known, known.allowed).epsilon < 1.1
+
+
+# The odometer itself ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("epsilon0", "steps"), [("0.02", 3000), ("0.1", 1500), ("0.5", 400), ("1.5", 100)])
 @pytest.mark.parametrize("octaves", [0, 2])
 @pytest.mark.parametrize("delta", ["0.3", "0.01"])
-def test_theorem_ZCDP_ODOMETER_holds_at_all_times_at_once(
+def test_theorem_ZCDP_ODOMETER_holds_for_randomized_responses(
     epsilon0: str, steps: int, octaves: int, delta: str
 ) -> None:
     amount = units_up(PureCost(Fraction(epsilon0)).zcdp)
-    odometer = ZcdpOdometer.around(steps * Fraction(amount, UNITS_PER_ONE) / 4, delta, octaves)
-    assert ever_above(float(epsilon0), steps, lambda n: odometer.epsilon(n * amount)) <= float(delta)
-
-
-def test_theorem_ZCDP_ODOMETER_a_slope_chosen_afterwards_is_no_odometer() -> None:
-    """rho + 2 sqrt(rho ln(1/delta)), the best slope at every time without paying for it, is crossed too often."""
-    rho, delta = float(PureCost(TENTH).zcdp), 0.3
-    assert ever_above(0.1, 4000, lambda n: n * rho + 2 * math.sqrt(n * rho * math.log(1 / delta))) > delta
-
-
-@pytest.mark.parametrize("mutant", ["no ln", "no drift", "half rho"])
-def test_theorem_ZCDP_ODOMETER_the_test_would_see_a_wrong_odometer(mutant: str) -> None:
-    rho, delta = float(PureCost(TENTH).zcdp), 0.05
-    slope = math.sqrt(math.log(1 / delta) / (rho * 500))
-
-    def line(n: int) -> float:
-        right = {"drift": (1 + slope) * n * rho, "start": math.log(1 / delta) / slope}
-        if mutant == "no drift":
-            return right["start"] + n * rho
-        if mutant == "half rho":
-            return (right["drift"] + right["start"]) / 2
-        return right["drift"] + 1 / slope
-
-    assert ever_above(0.1, 2000, line) > delta
+    odometer = ZcdpOdometer.up_to(steps * Fraction(amount, UNITS_PER_ONE) / 4, delta, octaves)
+    shown = [odometer.epsilon(n * amount) for n in range(steps + 1)]
+    assert delta_of_coins(float(epsilon0), shown) <= float(delta)
 
 
 def test_theorem_ZCDP_ODOMETER_adaptive_prices_and_stopping() -> None:
     """10,000 analysts who raise or lower the price after each answer and stop when the loss looks worst.
 
-    At most delta = 1/20 of them may pass the reading; 622 or more of 10,000 would have probability 1e-7 at 500.
+    Of each the win (1 - exp(reading - loss))_+ is between 0 and 1 and its mean at most delta = 1/20; by Hoeffding's
+    inequality a sum of 500 + 284 has probability below 1e-6.
     """
-    random, odometer = Random(17), ZcdpOdometer.around(Fraction(1, 2), Fraction(1, 20), 1)
-    broken = 0
+    random, odometer = Random(17), ZcdpOdometer.up_to(Fraction(1, 2), Fraction(1, 20), 1)
+    wins, reading = 0.0, cache(odometer.epsilon)
     for _ in range(10_000):
         spent, loss, price = 0, 0.0, Fraction(1, 5)
         for _ in range(12):
             spent += units_up(PureCost(price).zcdp)
             honest = random.random() < 1 / (1 + math.exp(-price))
             loss += float(price) if honest else -float(price)
-            if loss > odometer.epsilon(spent):
-                broken += 1
+            if loss > reading(spent):
+                wins += -math.expm1(reading(spent) - loss)
                 break
             price = Fraction(4, 5) if honest else Fraction(1, 10)
-    assert broken < 622
+    assert wins < 784
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.integers(1, 10**20), st.floats(-9, -1).map(lambda x: Fraction(10**x)), st.integers(0, 3))
 def test_theorem_ZCDP_ODOMETER_rounds_up_and_grows(spent: int, delta: Fraction, octaves: int) -> None:
-    odometer = ZcdpOdometer.around(Fraction(1, 10), delta, octaves)
-    rho, share = Fraction(spent, UNITS_PER_ONE), Fraction(math.log(len(odometer.slopes) / delta))
-    exact = min((1 + s) * rho + share * (1 - Fraction(1, 10**14)) / s for s in odometer.slopes)
-    assert exact <= odometer.epsilon(spent) <= float(exact) * (1 + 1e-12)
+    odometer = ZcdpOdometer.up_to(TENTH, delta, octaves)
+    rho, log_share = spent / UNITS_PER_ONE, math.log(len(odometer.slopes) / delta)
+    lines = [(1 + s) * rho + (log_share - math.log1p(s)) / s - math.log1p(1 / s) for s in odometer.slopes]
+    near = max(0.0, min(lines))
+    assert near * (1 - 1e-12) - 1e-12 <= odometer.epsilon(spent) <= near * (1 + 1e-12) + 1e-12
     assert odometer.epsilon(spent + 10**18) > odometer.epsilon(spent)
 
 
-def test_law_an_odometer_is_near_the_filter_where_it_was_set() -> None:
-    rho, delta = Fraction(1, 10), Fraction(1, 10**6)
-    at_its_best = ZcdpOdometer.around(rho, delta).epsilon(units_up(rho))
-    assert at_its_best == pytest.approx(0.1 + 2 * math.sqrt(0.1 * math.log(1e6)), rel=1e-12)
-    assert ZcdpOdometer.around(rho, delta).epsilon(0) == 0
+def test_law_an_odometer_of_one_slope_is_the_filter_where_it_was_set() -> None:
+    rho, delta = TENTH, Fraction(1, 10**6)
+    at_its_best = ZcdpOdometer.up_to(rho, delta).epsilon(units_up(rho))
+    assert at_its_best == pytest.approx(filter_named("zcdp").epsilon(units_up(rho), delta), rel=1e-9)
+    assert ZcdpOdometer.up_to(rho, delta).epsilon(0) == 0
 
 
 def test_law_impossible_odometers_are_refused() -> None:
     for delta, slopes in (
-        (Fraction(0), (TENTH,)),
-        (Fraction(1), (TENTH,)),
+        (Fraction(0), (0.1,)),
+        (Fraction(1), (0.1,)),
         (TENTH, ()),
-        (TENTH, (Fraction(0),)),
-        (Fraction(1, 10**400), (TENTH,)),
-        (Fraction(1, 10**300), (TENTH, TENTH)),
+        (TENTH, (0.0,)),
+        (Fraction(1, 10**400), (0.1,)),
+        (Fraction(1, 10**300), (0.1, 0.1)),
     ):
         with pytest.raises(InvalidRequest):
             ZcdpOdometer(delta, slopes)
     with pytest.raises(InvalidRequest):
-        ZcdpOdometer(TENTH, (TENTH,)).epsilon(-1)
+        ZcdpOdometer(TENTH, (0.1,)).epsilon(-1)

@@ -41,7 +41,7 @@ class KeySelection:
 
     @property
     def threshold(self) -> int:
-        """The least t with P(1 + noise >= t) * touched <= probability, rounded up."""
+        """A t with P(1 + noise >= t) * touched <= probability: the least, but for a margin for roundings."""
         each, scale = float(self.probability / self.touched) / _OUTWARD, float(self.noise.scales[0])
         if isinstance(self.noise, GaussianNoise):  # rounded: half a step more
             return math.ceil(1.5 - float(special().ndtri(each)) * _OUTWARD * scale)
