@@ -83,10 +83,11 @@ def refused(refusal: BudgetRefused, fits: Fits | None, currency: str) -> BudgetR
 def _searched(fits: Callable[[float], bool], excess: float, *, wider: bool) -> float | None:
     """A factor that fits, nearly the nearest to 1.
 
-    What a width costs falls with its square, or in proportion, up to the roundings of whole numbers.
+    What a width costs falls with its square, or in proportion; but counts are read in whole steps, and a
+    width far below one step must grow to it first.
     """
     guesses = [around * excess**power for power in (0.5, 1) for around in (1 / _WIDER, _WIDER)]
-    guesses += [excess**power for power in (1.5, 2, 4)]
+    guesses += [10.0**power for power in range(1, 16)]
     near, far = 1.0, None
     for guess in guesses:
         if guess > near and fits(guess if wider else 1 / guess):

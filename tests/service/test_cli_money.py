@@ -1,0 +1,167 @@
+"""Money on the command line: shares of the limit, the promise, the price that fits, and which filter to draft."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from typer.testing import CliRunner, Result
+
+from adyton.study import read_study
+from adyton.transports.cli import app
+
+STUDY = """
+[table]
+name = "people"
+source = "people.parquet"
+rows = 2000
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 1
+delta = {delta}
+filter = "{filter}"
+[columns.income]
+kind = "real"
+low = 0
+high = 200000
+[columns.region]
+kind = "category"
+values = ["north", "south"]
+"""
+BOTH = "SELECT region, COUNT(*) AS n, AVG(income) FROM people GROUP BY region"
+INIT = ("init", "people.parquet", "--epsilon", "1", "-o", "new.toml")
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    region = "CASE WHEN i % 2 = 0 THEN 'north' ELSE 'south' END"
+    with duckdb.connect() as database:
+        database.execute(
+            f"COPY (SELECT 20000.0 + i AS income, {region} AS region FROM range(2000) AS r(i)) TO 'people.parquet'"
+        )
+    for name in ("gdp", "zcdp", "pure"):
+        delta = "0" if name == "pure" else "1e-6"
+        Path(f"{name}.toml").write_text(STUDY.format(filter=name, delta=delta), encoding="utf-8")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+
+
+def of(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
+def test_no_currency_stands_before_a_person_and_no_running_epsilon_is_called_a_promise(name: str) -> None:
+    """Mutants: str(Amount) in the currency; "Spent so far: epsilon ..." from filter.epsilon."""
+    study, count = f"{name}.toml", "SELECT COUNT(*) FROM people"
+    commands = (
+        ("preview", study, count, "--epsilon", "0.3"),
+        ("ask", study, count, "--epsilon", "0.3"),
+        ("ask", study, count, "--epsilon", "0.3"),
+        ("ask", study, count, "--within", "0.5"),
+        ("preview", study, count, "--within", "0.5"),
+        ("statement", study),
+        ("receipts", study),
+    )
+    for words in commands:
+        done = run(*words)
+        shown = done.output
+        assert not re.search(r"\b(gdp|zcdp|mu²|rho)\b", shown), shown
+        assert not re.search(r"epsilon 0\.\d", shown), shown
+        assert " %" in shown
+        if words[0] != "receipts" and done.exit_code == 0:
+            delta = "0" if name == "pure" else "1e-6"
+            assert re.search(rf"epsilon 1, delta {delta}\b", shown), shown
+    for words in ((*commands[0], "--verbose"), (*commands[1], "--verbose"), (*commands[5], "--verbose")):
+        assert name in run(*words).stdout
+    assert name in run("receipts", study, "--verbose").stdout
+    assert "Theorems: " in run(*commands[1], "--verbose").stdout
+    assert "scale " in run(*commands[0], "--verbose").stdout
+
+
+@pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
+def test_the_odometer_is_shown_to_whoever_asks_for_it(name: str) -> None:
+    study = f"{name}.toml"
+    run("ask", study, "SELECT COUNT(*) FROM people", "--epsilon", "0.3")
+    found = of(run("statement", study, "--json"))["odometer"]
+    assert set(found) == {"epsilon", "delta", "theorem"}
+    assert 0.3 * (1 - 1e-6) <= found["epsilon"] < 0.4
+    assert "odometer" not in run("statement", study).stdout
+    shown = run("statement", study, "--odometer").stdout
+    assert "odometer" in shown
+    assert found["theorem"] in shown
+    assert "at whatever moment somebody stops" in " ".join(shown.split())
+
+
+def test_the_width_that_a_refusal_names_is_answered() -> None:
+    refused = run("ask", "gdp.toml", "SELECT COUNT(*) FROM people", "--within", "1")
+    assert refused.exit_code == 3
+    (width,) = re.findall(r"within (\S+) would fit now", refused.stderr)
+    assert run("ask", "gdp.toml", "SELECT COUNT(*) FROM people", "--within", width).exit_code == 0
+
+
+def test_widths_by_name_on_the_command_line() -> None:
+    both = run("ask", "gdp.toml", BOTH, "--within", "5")
+    assert both.exit_code == 2
+    assert "within n=W,avg_income=W" in both.stderr
+    refused = run("ask", "gdp.toml", BOTH, "--within", "n=1,avg_income=100", "--json")
+    assert refused.exit_code == 3
+    widths = json.loads(refused.stdout)["error"]["fits"]["within"]
+    named = ",".join(f"{name}={width}" for name, width in widths.items())
+    assert f"within {named} would fit now" in json.loads(refused.stdout)["error"]["message"]
+    assert run("ask", "gdp.toml", BOTH, "--within", named).exit_code == 0
+
+
+# Which filter ----------------------------------------------------------------------------------------------
+
+
+def test_init_drafts_the_filter_with_less_noise_and_says_why() -> None:
+    few = run(*INIT, "--delta", "1e-6", "--questions", "3")
+    assert (
+        "Filter pure: 3 counts at equal prices are each within 9 with pure, within 14 with gdp" in few.stdout
+    )
+    text = Path("new.toml").read_text()
+    assert 'filter = "pure"' in text
+    assert "delta = 0\n" in text
+    assert "# 3 counts at equal prices are each within 9 with pure, within 14 with gdp (95 %)" in text
+    many = of(run(*INIT, "--delta", "1e-6", "--questions", "100", "--force", "--json"))
+    assert (many["filter"], "pure is better up to 7" in many["why"]) == ("gdp", True)
+    assert 'filter = "gdp"' in Path("new.toml").read_text()
+
+
+def test_a_filter_that_is_named_is_drafted_and_compared() -> None:
+    done = of(run(*INIT, "--delta", "1e-6", "--questions", "3", "--filter", "zcdp", "--json"))
+    assert done["filter"] == "zcdp"
+    assert "within 9 with pure" in done["why"]
+
+
+def test_without_a_number_of_questions_gdp_is_drafted_with_one_line() -> None:
+    done = run(*INIT, "--delta", "1e-6")
+    assert "Filter gdp: better for many questions; --questions N compares for yours." in done.stdout
+    assert 'filter = "gdp"' in Path("new.toml").read_text()
+
+
+def test_a_delta_of_0_is_a_pure_study() -> None:
+    assert of(run(*INIT, "--delta", "0", "--questions", "3", "--json"))["filter"] == "pure"
+    filled = Path("new.toml").read_text()
+    for key, bound in (("low", "0"), ("high", "1")):
+        filled = re.sub(rf'{key} = "FILL IN"', f"{key} = {bound}", filled)
+    Path("new.toml").write_text(re.sub(r'values = "FILL IN"', 'values = ["north"]', filled))
+    assert read_study(Path("new.toml")).filter_name == "pure"
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "many", "1e9", "9999999"])
+def test_a_number_of_questions_that_means_nothing_is_refused(number: str) -> None:
+    done = run(*INIT, "--delta", "1e-6", "--questions", number)
+    assert done.exit_code == 2
+    assert "--questions" in done.stderr
+    assert not Path("new.toml").exists()
