@@ -288,9 +288,11 @@ def test_law_preview_says_what_ask_then_charges(sql: str, filter_name: str, neig
     asker, engine, ledger = watched(study(filter_name, neighbours))
     seen = asker.preview(sql, epsilon="0.2")
     assert (engine.prepared, ledger.count()) == (0, 0)  # it reads nothing and is free
+    assert (seen.spent, seen.left) == (asker.statement().spent, asker.statement().left)
     answer = asker.ask(sql, epsilon="0.2")
     assert seen.cost == answer.cost
     assert seen.spent_after == answer.spent
+    assert (answer.spent, answer.left) == (asker.statement().spent, asker.statement().left)
     assert seen.affordable
     assert not seen.repeated
     assert asker.preview(sql, epsilon="0.2").repeated

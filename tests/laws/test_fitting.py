@@ -81,7 +81,7 @@ WORDS: list[tuple[str, dict[str, Any]]] = [
 def test_law_the_price_that_a_refusal_names_is_answered(
     filter_name: str, spent: str, sql: str, price: dict[str, Any]
 ) -> None:
-    """Mutants: rounded the other way; searched in the full limit and not in what is left; not tried at the end."""
+    """Mutants: not tried as it will be read; searched in the full limit and not in what is left."""
     asker = curator(filter_name)
     if spent != "0":
         asker.ask("SELECT COUNT(*) FROM people WHERE NOT smoker", share=spent)

@@ -98,9 +98,10 @@ class Curator:
         basket, spent = self._basket(questions, price), self._ledger.spent()
         standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
         repeated = self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None
-        would_fit = (
-            None if more or repeated else self._purse.fitting(basket.price, self._purse.repriced(basket))
-        )
+        would_fit = None
+        if not (more or repeated):
+            again, plans = self._purse.repriced(basket), len(basket.plans)
+            would_fit = self._purse.fitting(basket.price, again, plans=plans)
         return [
             Preview(
                 question=plan.text,
@@ -247,7 +248,7 @@ class Curator:
         order = basket.order(request, self._population.cap)
         if known := self._asked_before(order):
             return self._certify(basket, *known, repeated=True)
-        with self._purse.advising(basket.price, self._purse.repriced(basket)):
+        with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
             if self._population.validity is not None:
                 self._population.check(self._next(basket).at, self._stability_spent())
             self._engine.prepare(

@@ -22,7 +22,8 @@ Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_i
 Over = Callable[[Price], float]  # how many times more a price would spend than is left
 
 _DIGITS = 3
-_WIDER, _NEAR = 1.02, 1.001
+_WIDER, _NEAR, _ROUGH = 1.02, 1.001, 1.1
+_ROUNDS = 30
 _JUST_OVER = 1 + 1e-9
 _LEAST_DECIMAL = Fraction(1, 10**9)
 
@@ -51,8 +52,11 @@ class Room:
         return max(amount / self.left, radius / self.radius if self.radius else 0.0, _JUST_OVER)
 
 
-def fitting_price(price: Price, over: Over) -> Fits | None:
-    """The narrowest width or scale, or the largest epsilon or share, that fits; None if none was found."""
+def fitting_price(price: Price, over: Over, *, rough: bool = False) -> Fits | None:
+    """The narrowest width or scale, or the largest epsilon or share, that fits; None if none was found.
+
+    ``rough``: a few per cent from it will do, because every trial takes long.
+    """
     wider = price.by in ("within", "scale")
     start = price
     if price.by in ("share", "units"):  # what a plan names nobody can name, but a share
@@ -62,7 +66,7 @@ def fitting_price(price: Price, over: Over) -> Fits | None:
         return {"share": "1"}
     if not 1 < excess < math.inf:
         return None
-    factor = _searched(lambda times: _tried(_scaled(start, times), over) <= 1, excess, wider=wider)
+    factor = _searched(lambda times: _tried(_scaled(start, times), over), excess, wider, rough)
     return None if factor is None else _readable(start, factor, over, wider=wider)
 
 
@@ -80,25 +84,27 @@ def refused(refusal: BudgetRefused, fits: Fits | None, currency: str) -> BudgetR
     return BudgetRefused(f"{said}; {advice}nothing was charged", **facts)
 
 
-def _searched(fits: Callable[[float], bool], excess: float, *, wider: bool) -> float | None:
+def _searched(over: Callable[[float], float], excess: float, wider: bool, rough: bool) -> float | None:
     """A factor that fits, nearly the nearest to 1.
 
-    What a width costs falls with its square, or in proportion; but counts are read in whole steps, and a
-    width far below one step must grow to it first.
+    What a width costs falls with its square, or in proportion, or not at all while a count stays within one
+    step: so every trial says how far the next one goes.
     """
-    guesses = [around * excess**power for power in (0.5, 1) for around in (1 / _WIDER, _WIDER)]
-    guesses += [10.0**power for power in range(1, 16)]
-    near, far = 1.0, None
-    for guess in guesses:
-        if guess > near and fits(guess if wider else 1 / guess):
-            far = guess
+    near, far, power = 1.0, 1.0, 2.0
+    for _ in range(_ROUNDS):
+        if not math.isfinite(excess):
+            return None
+        step = excess ** (1 / power) * _WIDER
+        near, far, before = far, far * step, excess
+        excess = over(far if wider else 1 / far)
+        if excess <= 1:
             break
-        near = max(near, guess)
-    if far is None:
+        power = min(2.0, max(0.5, math.log(before / excess) / math.log(step)))
+    else:
         return None
-    while far / near > _NEAR:
+    while far / near > (_ROUGH if rough else _NEAR):
         middle = math.sqrt(near * far)
-        near, far = (near, middle) if fits(middle if wider else 1 / middle) else (middle, far)
+        near, far = (near, middle) if over(middle if wider else 1 / middle) <= 1 else (middle, far)
     return far if wider else 1 / far
 
 

@@ -19,6 +19,7 @@ from adyton.ledger.cap import Cap
 from adyton.study import Study
 
 Planned = Callable[[Price], Basket | StreamPlan]
+_MANY = 100  # plans of a batch, which take a while to make
 
 
 class Purse:
@@ -60,21 +61,21 @@ class Purse:
         """The same questions at other prices."""
         return lambda price: make_basket(self._study, basket.askings, price, self.left_now)
 
-    def fitting(self, price: Price, planned: Planned) -> Fits | None:
-        """The price that would fit now, where ``price`` does not."""
+    def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:
+        """The price that would fit now, where ``price`` does not, for so many plans."""
         room = self.room()
 
         def over(tried: Price) -> float:
             made = planned(tried)
             return room.over(made.amount, made.radius)
 
-        return fitting_price(price, over)
+        return fitting_price(price, over, rough=plans > _MANY)
 
     @contextmanager
-    def advising(self, price: Price, planned: Planned) -> Iterator[None]:
+    def advising(self, price: Price, planned: Planned, *, plans: int = 1) -> Iterator[None]:
         """A refusal says what would fit."""
         try:
             yield
         except BudgetRefused as refusal:
-            fits = self.fitting(price, planned)
+            fits = self.fitting(price, planned, plans=plans)
             raise refused(refusal, fits, self._ledger.header.currency) from None
