@@ -171,13 +171,10 @@ def refused(curator: adyton.Curator) -> None:
     try:
         curator.ask(adyton.mean("income"), within=20)
     except adyton.BudgetRefused as refusal:
-        table = Table(title="Refused, free of charge", title_justify="left", title_style="bold")
-        table.add_column("")
-        table.add_column(refusal.facts["currency"], justify="right")
-        for fact in ("requested", "spent", "limit", "largest"):
-            table.add_row(fact, refusal.facts[fact])
-        show.print(table)
-        say("Nothing was read, nothing was charged, and the study goes on.")
+        show.print(f"Refused, free of charge: {refusal.message}.", highlight=False)
+        fitting = curator.preview(adyton.mean("income"), **refusal.facts["fits"])
+        assert fitting.affordable
+        say("Nothing was read, and the study goes on. The width that would fit was computed, not guessed.")
     else:
         raise AssertionError("a question that costs more than is left must be refused")
 
