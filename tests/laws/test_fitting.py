@@ -121,6 +121,22 @@ def test_a_refusal_names_no_price_where_none_would_fit() -> None:
     assert refused(over, "SELECT COUNT(*) FROM people", within=10).facts["fits"] is None
 
 
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+@pytest.mark.parametrize(
+    "price", [{"epsilon": 1}, {"within": 1}, {"scale": 1}, {"within": {"count": 1}}], ids=str
+)
+def test_with_next_to_nothing_left_a_refusal_says_nothing_false(
+    filter_name: str, price: dict[str, Any]
+) -> None:
+    """After a share of 1 a few units are left: too few for most prices, not always for all."""
+    asker = curator(filter_name)
+    asker.ask("SELECT COUNT(*) FROM people WHERE NOT smoker", share=1)
+    refusal = refused(asker, COUNT, **price)
+    assert ("would fit" in refusal.message) == (refusal.facts["fits"] is not None)
+    if refusal.facts["fits"] is not None:
+        asker.ask(COUNT, **refusal.facts["fits"])
+
+
 def test_a_plan_that_the_limit_cannot_pay_for_names_a_share() -> None:
     plan = Validity(Fraction(95, 100), None, questions=3, tolerance=Fraction(1, 4))
     asker = curator(epsilon="0.01", validity=plan)

@@ -80,7 +80,7 @@ class Answer(Shown):
             **({"together": self.together} if self.together > 1 else {}),
         }
 
-    def sheet(self, *, verbose: bool = False) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         keys = tuple(self.rows[0].keys) if self.rows else ()
         absent = {v.population_interval.reason for v in _absent_values(self.rows)}
         levels = {i.level for i in _population_intervals(self.rows) if isinstance(i, Interval)}

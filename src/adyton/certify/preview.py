@@ -89,7 +89,7 @@ class Preview(Shown):
             "certificate": self.certificate.to_json(),
         }
 
-    def sheet(self, *, verbose: bool = False) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         declared = any(isinstance(bound, Bound) for bound in self.population.values())
         headers = ("value of", "95 % noise interval", *(["population interval"] if declared else []))
         rows = tuple(

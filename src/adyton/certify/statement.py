@@ -59,7 +59,7 @@ class Statement(Shown):
         }
         return {**shown, "validity": validity}
 
-    def sheet(self, *, odometer: bool = False, verbose: bool = False) -> Sheet:
+    def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
         rows: list[tuple[str, str]] = [
             ("the promise, whatever is asked", str(self.limit)),
             ("questions charged", f"{self.questions:,}"),

@@ -34,8 +34,8 @@ class DummyAnswer(Answer):
     def to_json(self) -> dict[str, Any]:
         return {"dummy": True, **Answer.to_json(self)}
 
-    def sheet(self, *, verbose: bool = False) -> Sheet:
-        plain = Answer.sheet(self, verbose=verbose)
+    def sheet(self, verbose: bool = False) -> Sheet:
+        plain = Answer.sheet(self, verbose)
         return replace(plain, notes=(f"This is {MADE_UP}.", *plain.notes))
 
 

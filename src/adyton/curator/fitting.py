@@ -92,13 +92,13 @@ def _searched(over: Callable[[float], float], excess: float, wider: bool, rough:
     """
     near, far, power = 1.0, 1.0, 2.0
     for _ in range(_ROUNDS):
-        if not math.isfinite(excess):
-            return None
         step = excess ** (1 / power) * _WIDER
         near, far, before = far, far * step, excess
         excess = over(far if wider else 1 / far)
         if excess <= 1:
             break
+        if math.isinf(excess):
+            return None
         power = min(2.0, max(0.5, math.log(before / excess) / math.log(step)))
     else:
         return None

@@ -218,7 +218,7 @@ class _Receipts:
             ],
         }
 
-    def sheet(self, *, verbose: bool = False) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
             (
                 str(r.number),

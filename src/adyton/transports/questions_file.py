@@ -49,7 +49,7 @@ class Batch:
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
 
-    def sheet(self, *, verbose: bool = False) -> Sheets:
+    def sheet(self, verbose: bool = False) -> Sheets:
         return Sheets([answer.sheet(verbose=verbose) for answer in self.answers])
 
 
