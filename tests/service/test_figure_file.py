@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adyton.errors import InvalidRequest
+from adyton.transports import cli_accounting, cli_lab, cli_plan
 from adyton.transports.cli import app
 from adyton.transports.figure_file import check_figure, write_figure
 
@@ -70,6 +71,27 @@ def test_a_page_needs_no_browser_and_loads_nothing_from_elsewhere(tmp_path: Path
     assert "a line of its own" in page
     assert "<script src=" not in page
     assert "<link" not in page
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_figure_has_the_same_look(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One font, one set of colours, axes and curves in words, and the source below."""
+    seen: list[Any] = []
+    for module in (cli_plan, cli_accounting, cli_lab):
+        monkeypatch.setattr(module, "write_figure", lambda drawn, path: seen.append(drawn))
+    assert run(command, tmp_path / "figure.html").exit_code == 0
+    (drawn,) = seen
+    layout = drawn.layout
+    assert layout.font.family.startswith("Source Sans")
+    assert layout.title.text
+    assert layout.annotations[0].text.startswith("Source: ")
+    for words in (layout.xaxis.title.text, layout.yaxis.title.text, *(trace.name for trace in drawn.data)):
+        assert len(words) > 3
+        assert "_" not in words
+    looks = [(trace.line.color, trace.line.dash) for trace in drawn.data]
+    assert len(set(looks)) == len(looks)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

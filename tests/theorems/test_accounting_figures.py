@@ -21,9 +21,9 @@ def silent(name: str) -> None:
 
 def test_composition_curves_end_at_the_table() -> None:
     chart = figures.composition_figure(comparison.PURE, TENTH, 100, MICRO, silent).chart
-    assert [line.name for line in chart.lines] == [theorem.name for theorem in comparison.PURE]
+    assert [line.name for line in chart.lines] == [figures.NAMES[theorem.name] for theorem in comparison.PURE]
     assert chart.log == ("x", "y")
-    expected = {one.theorem: one.epsilon for one in comparison.compose(TENTH, 100, MICRO)}
+    expected = {figures.NAMES[one.theorem]: one.epsilon for one in comparison.compose(TENTH, 100, MICRO)}
     for line in chart.lines:
         assert (line.x[0], line.x[-1]) == (1, 100)
         assert line.y[-1] == expected[line.name]

@@ -17,7 +17,20 @@ from adyton.privacy import Guarantee
 Profile = Callable[[float], float]
 Step = comparison.Step
 
-_SEEDS = ("000-11", "002-32", "003-14", "003-16", "003-17")
+_SOURCE = "adyton's calculators, each by its theorem: docs/reference/accounting.md"
+NAMES = {
+    "basic": "basic composition",
+    "advanced": "advanced composition",
+    "strong": "strong composition",
+    "optimal": "optimal composition",
+    "zcdp": "concentrated privacy (zCDP)",
+    "rdp_laplace": "Renyi privacy of Laplace noise",
+    "pld_laplace": "privacy losses (PLD) of Laplace noise",
+    "pld_randomized_response": "privacy losses (PLD) of randomized response",
+    "gdp": "Gaussian privacy (GDP)",
+    "rdp": "Renyi privacy",
+    "pld": "privacy losses (PLD)",
+}
 _POINTS = 40
 _LEAST_SHOWN = 1e-12  # of delta: below it the axis would be all there is to see
 
@@ -30,19 +43,28 @@ def composition_figure(
     lines = []
     for theorem in theorems:
         step(theorem.name)
-        lines.append(_line(theorem.name, counts, [theorem.epsilon(price, k, delta) for k in counts]))
+        values = [theorem.epsilon(price, k, delta) for k in counts]
+        lines.append(_line(NAMES[theorem.name], counts, values))
     title = f"What up to {times:,} releases reveal together, at delta = {float(delta):g}"
-    return _report("composition", title, Chart("releases", "epsilon, all together", tuple(lines), ("x", "y")))
+    return _report(
+        "composition",
+        title,
+        Chart("number of releases", "epsilon of all releases together", tuple(lines), ("x", "y")),
+    )
 
 
 def noise_figure(target: Fraction, times: int, delta: Fraction, sensitivity: Fraction, step: Step) -> Report:
     """The noise that each theorem asks for, against the number of releases."""
     counts = _counts(times, 9)
     found = {k: comparison.calibrate(target, k, delta, sensitivity, step) for k in counts}
-    labels = [f"{one.mechanism}, {one.theorem}" for one in found[counts[0]]]
+    labels = [f"{one.mechanism.capitalize()} noise, {NAMES[one.theorem]}" for one in found[counts[0]]]
     lines = tuple(_line(label, counts, [found[k][i].scale for k in counts]) for i, label in enumerate(labels))
     title = f"Noise for up to {times:,} releases inside epsilon {float(target):g}, delta {float(delta):g}"
-    return _report("noise", title, Chart("releases", "noise scale: b or sigma", lines, ("x", "y")))
+    return _report(
+        "noise",
+        title,
+        Chart("number of releases", "noise scale (b of Laplace, sigma of Gaussian)", lines, ("x", "y")),
+    )
 
 
 def profile_figure(profiles: dict[str, Profile], highest: float, title: str, step: Step) -> Report:
@@ -53,7 +75,9 @@ def profile_figure(profiles: dict[str, Profile], highest: float, title: str, ste
         step(name)
         pairs_shown = [(x, y) for x in points if (y := delta(x)) >= _LEAST_SHOWN]
         lines.append(Line(name, tuple(x for x, _ in pairs_shown), tuple(y for _, y in pairs_shown)))
-    return _report("profile", title, Chart("epsilon", "delta(epsilon)", tuple(lines), ("y",)))
+    return _report(
+        "profile", title, Chart("epsilon", "delta that holds with this epsilon", tuple(lines), ("y",))
+    )
 
 
 def trade_off_figure(views: dict[str, Testable], title: str, step: Step) -> Report:
@@ -63,7 +87,13 @@ def trade_off_figure(views: dict[str, Testable], title: str, step: Step) -> Repo
     for name, view in views.items():
         step(name)
         lines.append(_line(name, points, [trade_off(view, x) for x in points]))
-    return _report("trade-off", title, Chart("type I error", "least type II error", tuple(lines)))
+    return _report(
+        "trade-off",
+        title,
+        Chart(
+            "chance of a false alarm (type I error)", "least chance of a miss (type II error)", tuple(lines)
+        ),
+    )
 
 
 class ProfileView:
@@ -122,4 +152,4 @@ def _line(name: str, x: Sequence[float], y: Sequence[float]) -> Line:
 
 
 def _report(name: str, title: str, chart: Chart) -> Report:
-    return Report(Topic(name, _SEEDS, title), (), (), chart)
+    return Report(Topic(name, (), title, (_SOURCE,)), (), (), chart)

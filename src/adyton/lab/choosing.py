@@ -150,7 +150,7 @@ def _candidates_chart(declared: Sequence[Sequence[float]]) -> Chart:
 
 _OTHERS = {(400, 400, 400): 0.019813, (400, 400, 0): 0.01330, (400, 0, 0): 0.006693}
 _PRICE_NOTES = (
-    "The slide says that a price of 3 earns 3; so it does if there is one unit to sell. With two it earns 6.",
+    "Bellet says that a price of 3 earns 3; so it does if there is one unit to sell. With two it earns 6.",
     "Scores may jump between neighbouring candidates; what counts is how far one person moves each score.",
     "The exponent is epsilon/(2 x 4.01): one bid moves the profit at a price by that price at most.",
 )

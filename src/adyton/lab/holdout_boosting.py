@@ -25,6 +25,7 @@ HOLDOUT_BOOSTING = Topic(
     "holdout-boosting",
     ("000-24", "000-39"),
     "Boosting a leaderboard: random submissions climb it, unless it says less or adds noise",
+    ("Blum, Hardt 2015, The Ladder",),
 )
 _N, _K, _RUNS, _ATTACKS = 4000, 400, 12, 20
 _SLACK = 0.0125  # more than five standard deviations of the mean of 12 losses on 4,000 items

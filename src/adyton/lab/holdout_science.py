@@ -19,6 +19,7 @@ HOLDOUT_SCIENCE = Topic(
     "holdout-science",
     ("000-39",),
     "The reusable holdout: a plain one says 63 % where a coin is right, Thresholdout does not",
+    ("Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015, The reusable holdout",),
 )
 _N = _D = 10_000
 _BIAS, _SIGNALS = 6 / math.sqrt(_N), 20

@@ -31,9 +31,7 @@ def laplace_error(bits: Bits) -> Report:
         *_moments(bits, 0.1),
         *_moments(bits, 0.01),
         Finding(f"mean error of each of m = {m} counts, epsilon 1 in all", mean_error(m), m, 0.01),
-        Finding(
-            "the same by advanced composition; the slide's rough form", advanced_error(m), rough, rough / 20
-        ),
+        Finding("the same by advanced composition; Bassi's rough form", advanced_error(m), rough, rough / 20),
         Finding("the same by adyton's Gaussian noise and GDP filter", gaussian_error(m)),
         _how_many("n", _ROWS, _ROWS**2 / (2 * _LOG)),
         _how_many("sqrt(n), that of sampling", _ROWS**0.5, _ROWS / (2 * _LOG)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
-from adyton.errors import InvalidRequest
+from adyton.lab.look import Axis, Curve
+from adyton.lab.look import figure as drawn_in_style
 from adyton.validity.joint import MOST
 from adyton.validity.planner import plan
 
@@ -20,16 +20,6 @@ _NAMES = {
     "laplace": "Laplace + 6 epsilon",
     "jlnrss": "Jung et al. 2020",
     "rrsstw": "Rogers et al. 2020",
-}
-
-
-_COLOURS = {
-    "hinge": "#c0392b",
-    "split": "#2980b9",
-    "rounding": "#f39c12",
-    "laplace": "#16a085",
-    "jlnrss": "#8e44ad",
-    "rrsstw": "#7f8c8d",
 }
 
 
@@ -65,39 +55,19 @@ def curves(
 
 def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
     """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
-    try:
-        plotly = import_module("plotly.graph_objects")
-    except ImportError:
-        raise InvalidRequest("a figure needs plotly: pip install 'adyton[plot]'") from None
-    drawn = plotly.Figure()
-    for name, questions in found.certified.items():
-        drawn.add_trace(
-            plotly.Scatter(
-                name=_NAMES.get(name, name),
-                x=list(found.rows),
-                y=[q or None for q in questions],
-                mode="lines+markers",
-                line={"width": 4 if name == "hinge" else 1.5, "color": _COLOURS.get(name)},
-            )
-        )
-    drawn.add_trace(
-        plotly.Scatter(
-            name="an attack succeeds from here on",
-            x=list(found.rows),
-            y=list(found.attack),
-            mode="lines",
-            line={"dash": "dot", "color": "#555555"},
-        )
-    )
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
-    drawn.update_layout(
-        title=f"Adaptive questions certified {promise}",
-        template="plotly_white",
-        legend={"x": 0.02, "y": 0.98},
+    certified = [
+        Curve(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == "hinge")
+        for name, questions in found.certified.items()
+    ]
+    attack = Curve("an attack succeeds from here on", found.rows, list(found.attack), limit=True)
+    return drawn_in_style(
+        f"Adaptive questions certified {promise}",
+        Axis("number of rows", log=True),
+        Axis("number of adaptive questions", log=True),
+        [*certified, attack],
+        "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md",
     )
-    drawn.update_xaxes(type="log", title="rows", exponentformat="power", dtick=1)
-    drawn.update_yaxes(type="log", title="questions", exponentformat="power", dtick=1)
-    return drawn
 
 
 def _questions(value: int | float | None) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
-from adyton.errors import InvalidRequest
+from adyton.lab.look import Axis, Curve, figure
+from adyton.lab.sources import sources_of
 from adyton.show import Sheet, Shown
 
 
@@ -17,6 +17,11 @@ class Topic:
     name: str
     seeds: tuple[str, ...]
     title: str
+    published: tuple[str, ...] = ()  # papers, where the lecture notes tell of them
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (*self.published, *sources_of(self.seeds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +81,17 @@ class Report(Shown):
     def agrees(self) -> bool:
         return all(finding.agrees for finding in self.findings)
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((f.what, _text(f.found), _text(f.expected), _verdict(f)) for f in self.findings)
-        seeds = f"Seeds: {', '.join(self.topic.seeds)}. See docs/seeds.md."
-        return Sheet(self.topic.title, ("what", "found", "expected", "agrees"), rows, (*self.notes, seeds))
+        sources = f"Source: {'; '.join(self.topic.sources)} (docs/seeds.md, {', '.join(self.topic.seeds)})."
+        return Sheet(self.topic.title, ("what", "found", "expected", "agrees"), rows, (*self.notes, sources))
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.topic.name,
             "title": self.topic.title,
             "seeds": list(self.topic.seeds),
+            "sources": list(self.topic.sources),
             "findings": [finding.to_json() for finding in self.findings],
             "notes": list(self.notes),
             "agrees": self.agrees,
@@ -93,20 +99,14 @@ class Report(Shown):
 
     def figure(self) -> Any:
         """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
-        try:
-            plotly = import_module("plotly.graph_objects")  # half a second, and only for who wants to see
-        except ImportError:
-            raise InvalidRequest("a figure needs plotly: pip install 'adyton[plot]'") from None
         chart = self.chart
-        lines = [
-            plotly.Scatter(name=line.name, x=list(line.x), y=list(line.y), mode="lines+markers")
-            for line in chart.lines
-        ]
-        figure = plotly.Figure(lines)
-        figure.update_layout(title=self.topic.title, xaxis_title=chart.x, yaxis_title=chart.y)
-        figure.update_xaxes(type="log" if "x" in chart.log else "linear")
-        figure.update_yaxes(type="log" if "y" in chart.log else "linear")
-        return figure
+        return figure(
+            self.topic.title,
+            Axis(chart.x, "x" in chart.log),
+            Axis(chart.y, "y" in chart.log),
+            [Curve(line.name, line.x, line.y) for line in chart.lines],
+            "; ".join(self.topic.sources),
+        )
 
 
 def _finite(value: float | None) -> float | str | None:

@@ -28,7 +28,7 @@ _SIZE = 3
 def sensitivities() -> Report:
     """The largest L1 change over all pairs of neighbours, beside the rule and beside what adyton uses."""
     findings = [
-        Finding("distance of the slide's two histograms", _distance(HISTOGRAM, WITHOUT_BOB), 1, 0),
+        Finding("distance of Bassi's two histograms", _distance(HISTOGRAM, WITHOUT_BOB), 1, 0),
         Finding("the same if Bob had been replaced by a non-smoker", _distance(HISTOGRAM, _REPLACED), 2, 0),
     ]
     for what, statistic, values, expected in _CASES:

@@ -12,7 +12,8 @@ from adyton.lab.report import Chart, Finding, Line, Report, Topic
 SPARSE_VECTORS = Topic(
     "sparse-vectors",
     ("000-21", "000-22", "000-23"),
-    "Sparse vectors: the true cost of the slide's version and of four published ones",
+    "Sparse vectors: the true cost of a lecture's version and of four published ones",
+    ("Lyu, Su, Li 2017, Understanding the sparse vector technique",),
 )
 _EPSILON = Fraction(1)
 _MANY = 10**9  # negatives in a row press the noisy threshold up
@@ -26,13 +27,13 @@ def sparse_vectors() -> Report:
         claimed = float(_EPSILON)
         findings += [
             Finding(
-                f"slide, halts at count > c, c = {c}",
+                f"Bassi, halts at count > c, c = {c}",
                 witness(broken.seed_sparse(_EPSILON, c), c + 1),
                 (c + 1) / c,
                 1e-6,
             ),
             Finding(
-                f"slide, halts at count >= c, c = {c}",
+                f"Bassi, halts at count >= c, c = {c}",
                 witness(broken.corrected_sparse(_EPSILON, c), c),
                 claimed,
                 1e-6,
@@ -92,8 +93,8 @@ def advanced_cost(epsilon: float, c: int, delta: float) -> float:
 
 def _advanced() -> list[Finding]:
     return [
-        Finding("slide with delta 1e-6, c = 10, claimed 1: proved", advanced_cost(1, 10, 1e-6), 1.0373, 5e-5),
-        Finding("slide with delta 1e-6, c = 100, claimed 5: proved", advanced_cost(5, 100, 1e-6), 5.95, 5e-3),
+        Finding("Bassi with delta 1e-6, c = 10, claimed 1: proved", advanced_cost(1, 10, 1e-6), 1.0373, 5e-5),
+        Finding("Bassi with delta 1e-6, c = 100, claimed 5: proved", advanced_cost(5, 100, 1e-6), 5.95, 5e-3),
     ]
 
 
@@ -103,7 +104,7 @@ def _chart() -> Chart:
         "positives allowed (c)",
         "true epsilon where 1 was claimed",
         (
-            Line("slide, count > c", c, tuple(witness(broken.seed_sparse(_EPSILON, k), k + 1) for k in c)),
+            Line("Bassi, count > c", c, tuple(witness(broken.seed_sparse(_EPSILON, k), k + 1) for k in c)),
             Line("algorithm 1", c, tuple(witness(broken.algorithm_1(_EPSILON, k), k) for k in c)),
             Line("algorithm 4", c, tuple(witness(broken.algorithm_4(_EPSILON, k), k) for k in c)),
             Line("algorithm 6", c, tuple(witness(broken.algorithm_6(_EPSILON), k) for k in c)),
@@ -114,7 +115,7 @@ def _chart() -> Chart:
 
 _NOTES = (
     "Each was claimed to cost epsilon = 1. Numbered as in Lyu, Su, Li 2017; 3 to 6 are BROKEN.",
-    "The slide's `count > c` admits c + 1 positives, each priced at 1/c: at c = 1 it costs twice its claim.",
-    "The slide says that noisy values are released; its algorithm releases above and below only, and must.",
-    "With delta, the slide's noise rests on an approximation; what is proved is above its claim.",
+    "Bassi's `count > c` admits c + 1 positives, each priced at 1/c: at c = 1 it costs twice its claim.",
+    "Bassi says that noisy values are released; the algorithm releases above and below only, and must.",
+    "With delta, Bassi's noise rests on an approximation; what is proved is above its claim.",
 )

@@ -23,6 +23,7 @@ from adyton.lab.noisy_max import NOISY_MAX, noisy_max
 from adyton.lab.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
 from adyton.lab.report import Report, Topic
 from adyton.lab.sensitivities import SENSITIVITIES, sensitivities
+from adyton.lab.sources import authors_of
 from adyton.lab.sparse_vectors import SPARSE_VECTORS, sparse_vectors
 from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
 from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
@@ -68,15 +69,20 @@ def run(name: str, bits: Bits, dice: np.random.Generator) -> Report:
 class Contents(Shown):
     """The list of everything, as a table and as JSON."""
 
-    def sheet(self) -> Sheet:
-        rows = tuple((topic.name, topic.title, ", ".join(topic.seeds)) for topic in EXPERIMENTS)
-        notes = ("adyton lab NAME shows one of them.",)
-        return Sheet("The lab", ("name", "what it shows", "seeds"), rows, notes, left_aligned=3)
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = tuple((topic.name, topic.title, authors_of(topic.seeds)) for topic in EXPERIMENTS)
+        notes = ("adyton lab NAME shows one of them, with its source; docs/seeds.md has them all.",)
+        return Sheet("The lab", ("name", "what it shows", "after"), rows, notes, left_aligned=3)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "entries": [
-                {"name": topic.name, "title": topic.title, "seeds": list(topic.seeds)}
+                {
+                    "name": topic.name,
+                    "title": topic.title,
+                    "seeds": list(topic.seeds),
+                    "sources": list(topic.sources),
+                }
                 for topic in EXPERIMENTS
             ]
         }

@@ -148,7 +148,7 @@ class Composition(Shown):
             ],
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         each = f"epsilon {self.asked.epsilon}" if self.asked.sigma is None else f"sigma {self.asked.sigma}"
         title = f"{self.asked.times:,} releases of {each}, together, at delta {float(self.asked.delta):g}"
         rows = tuple((one.theorem, one.holds_for, _up(one.epsilon)) for one in self.results)
@@ -187,7 +187,7 @@ class Calibration(Shown):
             ],
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         title = (
             f"Noise for {self.times:,} releases inside epsilon {float(self.epsilon):g}, delta "
             f"{float(self.delta):g}, sensitivity {float(self.sensitivity):g}"
@@ -249,10 +249,7 @@ def _check(view: str, figure: Path | None) -> None:
 
 
 def _draw(report: Report, path: Path) -> None:
-    drawn = report.figure()
-    drawn.update_layout(hovermode="x unified")  # several lines lie on top of each other
-    drawn.update_yaxes(exponentformat="power")
-    write_figure(drawn, path)
+    write_figure(report.figure(), path)
 
 
 @contextmanager
