@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import nan
+from math import isnan, nan
 
 import duckdb
 import pytest
@@ -29,7 +29,7 @@ law = settings(deadline=None, max_examples=100)
 
 
 def answers() -> st.SearchStrategy[list[tuple[dict[str, str | int | bool], dict[str, float]]]]:
-    """Rows of an answer; values repeat, so that orders have ties."""
+    """Rows of an answer; values repeat, so that orders have ties, and some are missing, as NULL is."""
     keys = st.fixed_dictionaries(
         {
             "region": st.sampled_from(["north", "south", "east", "west"]),
@@ -37,7 +37,7 @@ def answers() -> st.SearchStrategy[list[tuple[dict[str, str | int | bool], dict[
             "decade": st.integers(0, 12),
         }
     )
-    value = st.one_of(st.integers(-3, 3).map(float), st.sampled_from([0.5, -0.25, 1e300, -0.0]))
+    value = st.one_of(st.integers(-3, 3).map(float), st.sampled_from([0.5, -0.25, 1e300, -0.0]), st.just(nan))
     return st.lists(st.tuples(keys, st.fixed_dictionaries({"n": value, "pay": value})), max_size=8)
 
 
@@ -53,7 +53,8 @@ def havings() -> st.SearchStrategy[str]:
             ["smoker", "smoker = FALSE", "smoker <> TRUE", "n IN (0, 1)", "region NOT IN ('east')"]
         ),
     )
-    some = st.builds(lambda no, one: "NOT " * no + one, st.integers(0, 2), part)
+    both = st.builds("({} {} {})".format, part, st.sampled_from(["AND", "OR"]), part)
+    some = st.builds(lambda no, one: "NOT " * no + one, st.integers(0, 2), st.one_of(part, both))
     return st.lists(st.tuples(st.sampled_from([" AND ", " OR "]), some), min_size=1, max_size=3).map(
         lambda parts: "".join(word + one for word, one in parts).removeprefix(parts[0][0])
     )
@@ -99,10 +100,34 @@ def test_law_rows_are_shown_as_an_engine_would(
     for i, (keys, values) in enumerate(rows):
         row = {**keys, **values}
         told_row = [i, *(row[name] for name in ("region", "smoker", "decade", "n", "pay"))]
+        told_row = [None if cell != cell else cell for cell in told_row]
         engine.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)", told_row)
     where = f" WHERE {having}" if having else ""
     told = engine.execute(f"SELECT place FROM answer{where} ORDER BY {', '.join([*terms, 'place'])}{tail}")
     assert list(shape.applied(rows)) == [place for (place,) in told.fetchall()]
+
+
+@pytest.mark.parametrize(
+    "inner", ["n > 0 OR pay > 0", "n > 0 AND pay > 0", "NOT n > 0 OR pay > 0", "n <> 1 AND pay = 0"]
+)
+@pytest.mark.parametrize(
+    "outer", ["{}", "NOT ({})", "NOT (NOT ({}))", "({}) OR n = pay", "NOT ({}) AND n <= 1"]
+)
+def test_missing_values_have_the_logic_of_sql(
+    engine: duckdb.DuckDBPyConnection, inner: str, outer: str
+) -> None:
+    """All pairs of missing, 0 and 1.  Mutants: NOT of an OR needs one part only; NOT of an AND needs all."""
+    having, cells = outer.format(inner), (nan, 0.0, 1.0)
+    rows = [
+        ({"region": "east", "smoker": True, "decade": 1}, {"n": n, "pay": p}) for n in cells for p in cells
+    ]
+    engine.execute("DELETE FROM answer")
+    for i, (_, values) in enumerate(rows):
+        told = [None if isnan(cell) else cell for cell in values.values()]
+        engine.execute("INSERT INTO answer VALUES (?, 'east', TRUE, 1, ?, ?)", [i, *told])
+    shape = asking_of(f"{GROUPED} HAVING {having} ORDER BY n DESC, pay", PEOPLE).shape
+    found = engine.execute(f"SELECT place FROM answer WHERE {having} ORDER BY n DESC, pay, place").fetchall()
+    assert list(shape.applied(rows)) == [place for (place,) in found]
 
 
 def test_a_question_without_more_is_shown_as_it_is() -> None:
@@ -180,8 +205,10 @@ def test_the_head_of_a_question_names_a_price() -> None:
 
 
 def test_orders_are_total_and_bad_shapes_cannot_be_built() -> None:
+    """What says nothing is last in a rising order and in a falling one: a mutant that only turns round fails."""
     rows = [({}, {"n": value}) for value in (nan, 1.0, nan, -1.0)]
     assert Shape((Term("n"),)).applied(rows) == (3, 1, 0, 2)
+    assert Shape((Term("n", descending=True),)).applied(rows) == (1, 3, 0, 2)
     for bad in ({"limit": -1}, {"limit": 1.5}, {"offset": -1}, {"offset": True}):
         with pytest.raises(InvalidRequest):
             Shape(**bad)

@@ -113,7 +113,9 @@ def test_the_json_contract_of_ask() -> None:
         "limit",
         "receipt",
         "certificate",
+        "left_out_rows",
     }
+    assert answer["left_out_rows"] == "Of each person at most 1 row counts; rows without a person do not."
     assert answer["question"] == "SELECT region, COUNT(*) AS count FROM people GROUP BY region"
     assert answer["repeated"] is False
     assert [row["keys"] for row in answer["answer"]] == [{"region": "north"}, {"region": "south"}]

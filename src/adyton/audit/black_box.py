@@ -85,7 +85,7 @@ class Verdict(Shown):
             "event": self.event.to_json() if self.event else None,
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             ("claim", f"epsilon {self.claim.epsilon:g} at delta {self.claim.delta:g}"),
             ("epsilon is at least", f"{self.lower_bound:.4f}"),

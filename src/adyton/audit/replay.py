@@ -91,7 +91,7 @@ class Replay(Shown):
             "moved": moved,
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
             (
                 m.name,

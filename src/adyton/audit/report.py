@@ -50,7 +50,7 @@ class Report(Shown):
     def to_json(self) -> dict[str, Any]:
         return {"refuted": len(self.refuted), "audits": [t.to_json() for t in self.tried]}
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(map(cells, self.tried))
         return Sheet("Audits", HEADERS, rows, (self.summary(),), left_aligned=2)
 
@@ -71,7 +71,7 @@ class Contents(Shown):
             "mechanisms": [{"name": e.name, "aliases": list(e.aliases), "about": e.about} for e in CATALOGUE]
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((e.name, ", ".join(e.aliases), e.about) for e in CATALOGUE)
         return Sheet("Mechanisms to audit", ("name", "also called", "about"), rows, left_aligned=3)
 

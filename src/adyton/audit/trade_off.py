@@ -63,7 +63,7 @@ class TradeOff(Shown):
             "tests": [box.to_json() for box in self.boxes],
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
             (
                 box.test.event,

@@ -6,6 +6,7 @@ the *population interval* what the world says.
 
 from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
+from adyton.certify.known import Known
 from adyton.certify.preview import Preview, Step
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
@@ -30,6 +31,7 @@ __all__ = [
     "Interval",
     "Key",
     "KeysFound",
+    "Known",
     "Odometer",
     "Preview",
     "Promise",

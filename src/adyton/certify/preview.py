@@ -56,6 +56,7 @@ class Preview(Shown):
     repeated: bool
     would_fit: Mapping[str, object] | None = None
     together: int = 1
+    left_out_rows: str | None = None  # which rows the study never counts
 
     @property
     def fits(self) -> bool:
@@ -87,6 +88,7 @@ class Preview(Shown):
             "limit": self.limit.to_json(),
             "mechanisms": [step.to_json() for step in self.steps],
             "certificate": self.certificate.to_json(),
+            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -104,9 +106,10 @@ class Preview(Shown):
             f"{answered}. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
-            *(self._more_notes() if verbose else ()),
+            *([self.left_out_rows] if self.left_out_rows else []),
         )
-        return Sheet(f"Preview: {self.question}", headers, rows, notes)
+        sheet = Sheet(f"Preview: {self.question}", headers, rows, notes, details=self._more_notes())
+        return sheet.detailed() if verbose else sheet
 
     def _verdict(self) -> str:
         if self.repeated:

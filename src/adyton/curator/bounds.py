@@ -83,7 +83,7 @@ class SuggestedBounds(Shown):
             "asked": self.answer.to_json(),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         shares = (self.low_fraction, self.high_fraction)
         ends = zip(("low", "high"), shares, self._ends, (self.low, self.high), self.declared, strict=True)
         rows = tuple(

@@ -18,6 +18,7 @@ from adyton.certify import (
     Step,
 )
 from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
+from adyton.curator.known import left_out_rows
 from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket
@@ -25,6 +26,7 @@ from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Population, Standing
 from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.curator.purse import Purse
+from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
@@ -37,6 +39,7 @@ from adyton.noise import Bits, SystemBits
 from adyton.query.asking import asking_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
+from adyton.show import Sheet, Shown
 from adyton.study import Study
 from adyton.wire import Stored, many_from_text, many_to_text
 
@@ -47,7 +50,7 @@ MOST_QUESTIONS = 10_000
 _PATIENCE = 10.0  # seconds for another process to finish the same request
 
 
-class Curator:
+class Curator(Shown):
     """Answers questions about one study.  A crash after the charge loses an answer, before it nothing."""
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
@@ -119,6 +122,7 @@ class Curator:
                 repeated=repeated,
                 would_fit=would_fit,
                 together=len(basket.plans),
+                left_out_rows=left_out_rows(self.study, plan.question),
             )
             for plan in basket.plans
         ]
@@ -195,13 +199,20 @@ class Curator:
         units = self._stand_in.units(self._population.for_counts(alpha))
         return self._population.p_value_threshold(alpha, self._stability_spent(), units)
 
-    def receipts(self) -> list[Receipt]:
-        """Everything that was ever charged, oldest first."""
-        return list(self._ledger.receipts())
+    def receipts(self) -> Receipts:
+        """Everything that was ever charged, oldest first: a list that prints."""
+        return Receipts(self._ledger.receipts(), self.study.filter_name, self.study.allowed)
 
     def verify(self, head: str | None = None) -> Verification:
         """Replays the ledger; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
         return self._ledger.verify(head)
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """The study, and how much of its limit is spent.  Nothing is read."""
+        spent = f"{self._purse.amount(self._ledger.spent())} of the limit"
+        used = (("spent", spent), ("charges", f"{self._ledger.count():,}"))
+        plain = self.study.sheet(verbose=verbose)
+        return replace(plain, title=f"Curator of {self.study.table.name}", rows=used + plain.rows)
 
     def close(self) -> None:
         self._engine.close()
@@ -273,7 +284,7 @@ class Curator:
         for plan, own, rows in zip(
             basket.plans, released, rows_of_many(basket.plans, released, standing), strict=True
         ):
-            shown = shaped(rows, plan.shape)
+            shown = shaped(rows, plan.shape, plan.known)
             answers.append(
                 Answer(
                     question=plan.text,
@@ -289,6 +300,8 @@ class Curator:
                     keys_found=found_in(plan, own, receipt.number),
                     left_out=len(rows) - len(shown),
                     together=len(basket.plans),
+                    known=plan.known,
+                    left_out_rows=left_out_rows(self.study, plan.question),
                 )
             )
         return answers

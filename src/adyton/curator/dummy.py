@@ -35,8 +35,7 @@ class DummyAnswer(Answer):
         return {"dummy": True, **Answer.to_json(self)}
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        plain = Answer.sheet(self, verbose)
-        return replace(plain, notes=(f"This is {MADE_UP}.", *plain.notes))
+        return Answer.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
 
 class DummyCurator(Curator):
@@ -63,6 +62,9 @@ class DummyCurator(Curator):
             replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
             for plain in super().preview_many(questions, **price)
         ]
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 
     def open_stream(self, **_: Any) -> NoReturn:  # its answers would bear no mark
         raise InvalidRequest("a dummy has no streams; ask it questions")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import nan
 
-from adyton.certify import KeysFound, Row, Value
+from adyton.certify import KeysFound, Known, Row, Value
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
@@ -48,12 +49,16 @@ def _rows(plan: Plan, columns: dict[str, list[Value]], stored: Stored) -> tuple[
     )
 
 
-def shaped(rows: tuple[Row, ...], shape: Shape) -> tuple[Row, ...]:
+def shaped(rows: tuple[Row, ...], shape: Shape, known: Mapping[str, Known]) -> tuple[Row, ...]:
     """The rows that HAVING, ORDER BY and LIMIT ask for, with their keys under the names that were given.
 
-    Released values and public names only, so it costs nothing.
+    Released values and public facts only, so it costs nothing.  A value that says nothing is missing here:
+    where its noise put it is no reason to show a row, or to show it first.
     """
-    told = [(row.keys, {name: v.value for name, v in row.values.items()}) for row in rows]
+    told = [
+        (row.keys, {n: v.value if known[n].is_informative(v) else nan for n, v in row.values.items()})
+        for row in rows
+    ]
     kept = tuple(rows[place] for place in shape.applied(told))
     return tuple(Row(shape.named(row.keys), row.values) for row in kept) if shape.names else kept
 

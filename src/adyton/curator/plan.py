@@ -9,11 +9,12 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import NamedTuple
 
-from adyton.certify import Certificate, Key
+from adyton.certify import Certificate, Key, Known
 from adyton.curator.additive import Additive
 from adyton.curator.distribution import Distribution
 from adyton.curator.families import due, families_of, shares_of
 from adyton.curator.keys import PART, KeyFinding, plan_keys
+from adyton.curator.known import known_of
 from adyton.curator.noised import Noised
 from adyton.curator.part import Part
 from adyton.curator.price import Price
@@ -57,6 +58,11 @@ class Plan:
     def readings(self) -> list[Reading]:
         """What the values need."""
         return [noised.reading for part in self.parts for noised in part.noised]
+
+    @property
+    def known(self) -> dict[str, Known]:
+        """What is public about each value, by its name."""
+        return {part.name: known_of(part.noised[0].reading.measure) for part in self.parts}
 
     def values(self, cells: int) -> int:
         """How many noisy values of the answer must be right at the same time."""

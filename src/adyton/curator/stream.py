@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from adyton.certify import Amount, Interval, Proof
+from adyton.curator.known import left_out_of
 from adyton.curator.noised import LEVEL
 from adyton.curator.stream_answer import StreamAnswer, StreamStatement
 from adyton.curator.stream_notes import Fed, chained, fed_from, fed_text, start_from, start_text
@@ -140,7 +141,15 @@ class Stream:
             interval = Interval(LEVEL, float(fed.value - error), float(fed.value + error))
         value = None if fed.value is None else float(fed.value)
         return StreamAnswer(
-            fed.question, float(fed.threshold), fed.above, value, interval, fed.left, feeds, self.number
+            fed.question,
+            float(fed.threshold),
+            fed.above,
+            value,
+            interval,
+            fed.left,
+            feeds,
+            self.number,
+            left_out_of(self._study, self._study.table),
         )
 
     # The state, which is the ledger's.

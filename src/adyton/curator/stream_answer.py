@@ -21,6 +21,7 @@ class StreamAnswer(Shown):
     positives_left: int
     feeds: int
     stream: int
+    left_out_rows: str | None = None  # which rows the study never counts
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -32,16 +33,20 @@ class StreamAnswer(Shown):
             "positives_left": self.positives_left,
             "feeds": self.feeds,
             "stream": self.stream,
+            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         said = "above" if self.above else "not above"
         rows: list[tuple[str, str]] = [("answer", f"{said} {self.threshold:,.15g}")]
         if self.value is not None and self.noise_interval is not None:
             low, high = self.noise_interval.low, self.noise_interval.high
-            rows += [("value", number(self.value)), ("noise interval", ends(low, high))]
+            shown = number(max(0.0, self.value), step=1.0)
+            rows += [("value", shown), ("noise interval", ends(max(0.0, low), max(0.0, high), step=1.0))]
         rows += [("positives left", str(self.positives_left)), ("questions so far", str(self.feeds))]
-        return Sheet(self.question, ("", ""), tuple(rows), (f"Stream {self.stream}; paid for when opened.",))
+        left_out = (self.left_out_rows,) if self.left_out_rows else ()
+        notes = (*left_out, f"Stream {self.stream}; paid for when opened.")
+        return Sheet(self.question, ("", ""), tuple(rows), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class StreamStatement(Shown):
             "certificate": self.certificate.to_json(),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             ("positives", f"{self.positives - self.positives_left} of {self.positives}"),
             ("questions so far", str(self.feeds)),

@@ -27,11 +27,12 @@ from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.noise import Bits, SystemBits
+from adyton.show import Sheet, Shown
 
 Release = Callable[[int], int | str]
 
 
-class Holdout:
+class Holdout(Shown):
     """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
 
     __slots__ = (
@@ -190,6 +191,10 @@ class Holdout:
         assert isinstance(plan, PricedPlan)
         count = ledger.count()
         return self.__certifier.statement(count, plan.scores - count, ledger.head())
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """How far it is; no label is part of it."""
+        return self.statement().sheet(verbose=verbose)
 
     def verify(self, expected_head: str | None = None) -> Verification:
         """Replay the ledger; keep its head elsewhere and give it here to notice a rollback.

@@ -98,7 +98,7 @@ class Leaderboard(Shown):
     def to_json(self) -> dict[str, Any]:
         return {"entries": [entry.to_json() for entry in self.standings()]}
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = []
         for e in self.standings():
             place = f"{e.rank} (tied)" if e.tied else str(e.rank)

@@ -70,7 +70,7 @@ class Score(Shown):
             **slices,
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = [(self.metric, "-" if self.value is None else number(self.value, half_of(self.interval)))]
         rows += [("population", text_of(self.interval))]
         rows += [] if self.said == "score" else [("said", self.said)]
@@ -111,7 +111,7 @@ class Comparison(Shown):
             "certificate": self.certificate.to_json(),
         }
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             ("verdict", self.verdict),
             ("difference", number(self.value, half_of(self.interval))),
@@ -160,7 +160,7 @@ class HoldoutStatement(Shown):
         least = "at least " if self.scores_left and self.method in _MAY_GO_ON else ""
         return f"{least}{self.scores_left:,} score{'' if self.scores_left == 1 else 's'} left"
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
             ("metric", self.metric),
             ("method", self.method),

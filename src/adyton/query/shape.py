@@ -1,7 +1,8 @@
 """How an answer is shown: which of its rows, and in which order.
 
 A shape works on released values and public keys alone, so it costs nothing and is no part of the question:
-the same question in another order is the same question.
+the same question in another order is the same question.  A value that is not a number is missing, as NULL is
+in SQL: a comparison with it is neither true nor false, and it comes last in every order.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Shape:
         """The places of the rows to show, in the order in which they are shown."""
         shown = [i for i, row in enumerate(rows) if self.having is None or _holds(self.having, row)]
         for term in reversed(self.order):
-            ranks = {i: _rank(_value(term.name, rows[i])) for i in shown}
+            ranks = {i: _rank(_value(term.name, rows[i]), term.descending) for i in shown}
             shown.sort(key=ranks.__getitem__, reverse=term.descending)
         end = None if self.limit is None else self.offset + self.limit
         return tuple(shown[self.offset : end])
@@ -105,16 +106,19 @@ class Shape:
 AS_ASKED = Shape()
 
 
-def _holds(having: Having, row: Row) -> bool:
+def _holds(having: Having, row: Row, wanted: bool = True) -> bool:
+    """Whether it is surely true, or surely not if that is ``wanted``; neither where a value is missing."""
     match having:
         case Relation(left, sign, right):
-            return bool(_SIGNS[sign](_side(left, row), _side(right, row)))
+            one, other = _side(left, row), _side(right, row)
+            known = not (_missing(one) or _missing(other))
+            return known and bool(_SIGNS[sign](one, other)) is wanted
         case Every(parts):
-            return all(_holds(part, row) for part in parts)
+            return (all if wanted else any)(_holds(part, row, wanted) for part in parts)
         case Some(parts):
-            return any(_holds(part, row) for part in parts)
+            return (any if wanted else all)(_holds(part, row, wanted) for part in parts)
         case Opposite(inner):
-            return not _holds(inner, row)
+            return _holds(inner, row, not wanted)
         case _:
             assert_never(having)
 
@@ -128,7 +132,11 @@ def _value(name: str, row: Row) -> Key:
     return values[name] if name in values else keys[name]
 
 
-def _rank(value: Key) -> tuple[bool, Key]:
-    """Numbers that are no numbers come last in a rising order, so that every order is one."""
-    missing = isinstance(value, float) and isnan(value)
-    return missing, 0.0 if missing else value
+def _missing(value: Key | Fraction) -> bool:
+    return isinstance(value, float) and isnan(value)
+
+
+def _rank(value: Key, descending: bool) -> tuple[bool, Key]:
+    """What is missing comes last, whichever way the order goes."""
+    missing = _missing(value)
+    return missing is not descending, 0.0 if missing else value

@@ -14,6 +14,8 @@ from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, Table, TextColumn
+from adyton.show import Sheet, Shown
+from adyton.study.told import facts_of
 from adyton.study.validity import Validity, check_tolerance
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
@@ -30,7 +32,7 @@ class PrivateTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Study(Shown):
     """What may be asked of which table, and how much may ever be learned about one unit of it."""
 
     table: Table
@@ -89,6 +91,10 @@ class Study:
     @property
     def filter(self) -> Filter:
         return filter_named(self.filter_name)
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        """All of it is public."""
+        return facts_of(self)
 
     @property
     def fingerprint(self) -> str:

@@ -10,12 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.certify import Amount
 from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
-from adyton.exact import decimal_text
-from adyton.ledger import Receipt
-from adyton.show import Sheet
 from adyton.study import read_study
 from adyton.transports import (
     cli_accounting,
@@ -28,9 +24,8 @@ from adyton.transports import (
     cli_plan,
 )
 from adyton.transports.questions_file import Batch, read_questions
-from adyton.transports.terminal import Json, run, show, whole
+from adyton.transports.terminal import Csv, Json, run, show, show_csv, whole
 
-_LONGEST_SHOWN = 300  # of a question, in a list of receipts
 app = typer.Typer(
     name="adyton",
     help="Question data you may not see. Every answer is private, and leaves a receipt.",
@@ -130,6 +125,7 @@ def ask(
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
     verbose: Verbose = False,
+    as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
     """Ask a question: charge first, then read, then answer."""
@@ -142,7 +138,7 @@ def ask(
             case questions:
                 return Batch.asked_of(curator, questions, request, _price(**words))
 
-    _show(study, make, as_json, dummy=dummy, verbose=verbose)
+    _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
 
 
 @app.command()
@@ -161,7 +157,7 @@ def statement(
 @app.command()
 def receipts(study: StudyFile, verbose: Verbose = False, as_json: Json = False) -> None:
     """List everything that was ever charged."""
-    _show(study, lambda curator: _Receipts(curator), as_json, verbose=verbose)
+    _show(study, lambda curator: curator.receipts(), as_json, verbose=verbose)
 
 
 @app.command()
@@ -191,55 +187,6 @@ def verify(
             typer.echo(f"Head: {done['head']}")
 
 
-class _Receipts:
-    """All receipts, as a table and as JSON."""
-
-    def __init__(self, curator: Curator) -> None:
-        self._receipts, self._study = curator.receipts(), curator.study
-
-    def _cost(self, receipt: Receipt) -> Amount:
-        return Amount(self._study.filter_name, receipt.order.amount, self._study.allowed)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "currency": self._study.filter_name,
-            "receipts": [
-                {
-                    "number": r.number,
-                    "asked_at": r.asked_at,
-                    "question": r.order.question,
-                    "amount": decimal_text(r.order.amount),
-                    "share": self._cost(r).share,
-                    "spent": decimal_text(r.spent),
-                    "digest": r.digest,
-                    "previous": r.previous,
-                }
-                for r in self._receipts
-            ],
-        }
-
-    def sheet(self, verbose: bool = False) -> Sheet:
-        rows = tuple(
-            (
-                str(r.number),
-                r.asked_at[:16],
-                _beginning(r.order.question),
-                str(self._cost(r)),
-                *([self._cost(r).in_currency] if verbose else []),
-                r.digest[:12],
-            )
-            for r in self._receipts
-        )
-        amount = ["amount"] if verbose else []
-        headers = ("number", "asked at", "question", "cost, of the limit", *amount, "digest")
-        return Sheet("Receipts", headers, rows, left_aligned=3)
-
-
-def _beginning(question: str) -> str:
-    """A batch can be long; JSON has all of it."""
-    return question if len(question) <= _LONGEST_SHOWN else question[:_LONGEST_SHOWN] + " ..."
-
-
 def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
     if sql is not None and file is None:
         return sql
@@ -254,13 +201,22 @@ def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
 
 
 def _show(
-    study: Path, make: Callable[[Curator], Any], as_json: bool, *, dummy: bool = False, **how: bool
+    study: Path,
+    make: Callable[[Curator], Any],
+    as_json: bool,
+    *,
+    dummy: bool = False,
+    as_csv: bool = False,
+    **how: bool,
 ) -> None:
     def opened() -> Any:
         with _dummy_of(study) if dummy else open_study(study) as curator:
             return make(curator)
 
-    show(opened, as_json, lambda made: made.sheet(**how).rich())
+    if as_csv:
+        show_csv(opened, as_json)
+    else:
+        show(opened, as_json, lambda made: made.sheet(**how))
 
 
 def _dummy_of(study: Path) -> Curator:

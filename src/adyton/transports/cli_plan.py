@@ -64,7 +64,7 @@ class _Plan(Shown):
         methods = general["methods"] + [special.to_json() for special in self._special]
         return {**general, "methods": methods, "attack_limit": self._plan.attack_limit()}
 
-    def sheet(self) -> Sheet:
+    def sheet(self, verbose: bool = False) -> Sheet:
         from adyton.validity.planner import in_words
 
         plan = self._plan

@@ -49,6 +49,10 @@ class Batch:
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
 
+    def to_csv(self) -> str:
+        """One table after the other, with an empty line between them."""
+        return "\n".join(answer.to_csv() for answer in self.answers if isinstance(answer, Answer))
+
     def sheet(self, verbose: bool = False) -> Sheets:
         return Sheets([answer.sheet(verbose=verbose) for answer in self.answers])
 
@@ -59,10 +63,10 @@ class Sheets:
 
     sheets: Sequence[Sheet]
 
-    def rich(self) -> object:
+    def __rich__(self) -> object:
         from rich.console import Group
 
-        return Group(*(part for sheet in self.sheets for part in (sheet.rich(), "")))
+        return Group(*(part for sheet in self.sheets for part in (sheet, "")))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,34 @@
+"""What is public about a value before it is asked, and whether its noise leaves anything to learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adyton.certify.values import Value
+
+UNINFORMATIVE = (
+    "the noise interval is all that the value can be, so the value says nothing: "
+    "a higher price, or a question about more rows, would"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Whether a value is a ``count``, and the ``low`` and ``high`` between which it must lie, if any.
+
+    ``step``: what is asked about is a multiple of it, so finer digits mean nothing.
+    """
+
+    count: bool = False
+    low: float | None = None
+    high: float | None = None
+    step: float = 0.0
+
+    def is_informative(self, value: Value) -> bool:
+        """Whether the noise interval excludes anything that was possible before."""
+        if self.low is None or self.high is None:
+            return True
+        return value.noise_interval.low > self.low or value.noise_interval.high < self.high
+
+
+NOTHING_KNOWN = Known()

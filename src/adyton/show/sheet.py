@@ -1,0 +1,123 @@
+"""Tables for people: one sheet, drawn in a terminal, as plain text or in a notebook."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.table import Table
+
+MOST_ROWS = 60  # that are shown; exports have all
+_PAPER = 110  # columns where nobody says how wide the terminal is
+_WIDEST_NAME = 20  # a longer name is folded before a table counts as too wide
+_FOLDED_NAME = 8  # narrower than this no name is folded; then numbers are, too, so that no digit is lost
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A title, a table of texts and notes below it.
+
+    ``details`` are notes for those who want to know more.  ``hidden`` rows are not even made.  ``blocks``
+    give neighbouring columns after the first ones a heading: its name, and theirs.  ``narrower`` says the
+    same in less space; it takes the place of a table that is wider than the terminal.
+    """
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    left_aligned: int = 1  # the first columns, which hold names
+    details: tuple[str, ...] = ()
+    hidden: int = 0
+    blocks: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    narrower: Sheet | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text  # 0.03 s: only who looks pays for it
+
+        sheet = self.fitting(options.max_width)
+        yield Text(sheet.title, style="bold")
+        if sheet.rows:
+            yield sheet._table(options.max_width)
+        for note in sheet.all_notes():
+            yield Text(note, style="dim")
+
+    def text(self, width: int | None = None) -> str:
+        from rich.console import Console
+
+        paper = io.StringIO()
+        width = width or shutil.get_terminal_size((_PAPER, 24)).columns
+        Console(file=paper, width=width, no_color=True, highlight=False).print(self)
+        return paper.getvalue().rstrip()
+
+    def html(self) -> str:
+        from adyton.show.notebook import page_of
+
+        return page_of(self)
+
+    def fitting(self, width: int) -> Sheet:
+        """The widest of the layouts that fits; the narrowest where none does."""
+        return self if self.narrower is None or self._width() <= width else self.narrower.fitting(width)
+
+    def detailed(self) -> Sheet:
+        """The same with its details among the notes."""
+        narrower = None if self.narrower is None else self.narrower.detailed()
+        return replace(self, notes=self.notes + self.details, details=(), narrower=narrower)
+
+    def noted(self, *first: str) -> Sheet:
+        """The same with more notes, before the others."""
+        narrower = None if self.narrower is None else self.narrower.noted(*first)
+        return replace(self, notes=first + self.notes, narrower=narrower)
+
+    def shown(self) -> tuple[tuple[str, ...], ...]:
+        return self.rows[:MOST_ROWS]
+
+    def all_notes(self) -> tuple[str, ...]:
+        hidden = self.hidden + max(0, len(self.rows) - MOST_ROWS)
+        more = (f"... and {hidden:,} more row{'' if hidden == 1 else 's'}",) if hidden else ()
+        return more + self.notes
+
+    def _table(self, width: int) -> Table:
+        from rich.table import Table
+        from rich.text import Text
+
+        table, roomy = Table(show_header=any(self.headers)), self._width(_FOLDED_NAME) <= width
+        for i, header in enumerate(self.headers):
+            named = i < self.left_aligned
+            justify: Literal["left", "right"] = "left" if named else "right"
+            table.add_column(Text(header), justify=justify, overflow="fold", no_wrap=roomy and not named)
+        for row in self.shown():
+            table.add_row(*(Text(cell) for cell in row))
+        return table
+
+    def _width(self, name: int = _WIDEST_NAME) -> int:
+        from rich.cells import cell_len
+
+        columns = zip(self.headers, *self.shown(), strict=True)
+        widths = [max(map(cell_len, column)) for column in columns]
+        names = (min(width, name) for width in widths[: self.left_aligned])
+        return sum(names) + sum(widths[self.left_aligned :]) + 3 * len(widths) + 1
+
+
+class Shown(ABC):
+    """What has a sheet prints itself, in a terminal, as text and in a notebook."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def sheet(self, *, verbose: bool = False) -> Sheet:
+        """The table; ``verbose`` if somebody asked for more than most people want to see."""
+
+    def __rich__(self) -> Sheet:
+        return self.sheet()
+
+    def __str__(self) -> str:
+        return self.sheet().text()
+
+    def _repr_html_(self) -> str:
+        return self.sheet().html()

@@ -1,0 +1,81 @@
+"""A study as a table of its public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from adyton.certify import Promise
+from adyton.exact import printed_up
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    TextColumn,
+)
+from adyton.show import Sheet
+
+if TYPE_CHECKING:
+    from adyton.study.facts import Study
+
+_MOST_VALUES = 12  # of a category that are listed
+Facts = Iterator[tuple[str, str]]
+
+
+def facts_of(study: Study) -> Sheet:
+    """Who is protected, how much may be learned, and what may be asked about."""
+    rows = (*_promises(study), *(row for table in study.tables for row in _about(study, table)))
+    return Sheet(f"Study of {study.table.name}", ("", ""), rows, left_aligned=2)
+
+
+def _promises(study: Study) -> Facts:
+    unit, validity = study.unit, study.validity
+    promise = Promise(printed_up(study.limit.epsilon), printed_up(study.limit.delta))
+    yield "protected", "one row" if unit.person is None else f"one person ({unit.person})"
+    yield "limit", f"{promise}, for all answers together"
+    at_once = (
+        f"{_plain(100 * validity.confidence)} %, for all answers at once" if validity else "not declared"
+    )
+    yield "population", at_once
+
+
+def _about(study: Study, table: Table) -> Facts:
+    unit, public = study.unit_of(table), study.unit.neighbours == "replace"
+    units = "rows" if unit.person is None else "persons"
+    size = "an unknown number of" if table.rows is None else f"{'' if public else 'about '}{table.rows:,}"
+    yield f"table {table.name}", f"{size} {units}"
+    if unit.person is not None:
+        most = "1 row counts" if unit.rows == 1 else f"{unit.rows:,} rows count"
+        yield "", f"of each person at most {most}; rows without a person do not"
+    for column in table.columns:
+        yield column.name, _column(column)
+    for dimension in table.dimensions:
+        names = ", ".join(attribute.column.name for attribute in dimension.attributes)
+        yield f"public table {dimension.name}", f"of each {dimension.joins}: {names}"
+
+
+def _column(column: Column) -> str:
+    match column:
+        case IntegerColumn(_, low, high):
+            return f"integer, {low:,} .. {high:,}"
+        case RealColumn(_, lowest, highest, grain):
+            return f"real, {_plain(lowest)} .. {_plain(highest)}, in steps of {_plain(grain)}"
+        case DateColumn(_, first, last):
+            return f"date, {first} .. {last}"
+        case CategoryColumn(_, values):
+            more = f", ... ({len(values):,} values)" if len(values) > _MOST_VALUES else ""
+            return f"category: {', '.join(map(str, values[:_MOST_VALUES]))}{more}"
+        case BooleanColumn():
+            return "boolean"
+        case TextColumn():
+            return "text: its values can only be found, and few of them safely"
+
+
+def _plain(value: Fraction) -> str:
+    """As a person would write it; fractions that are no short decimals have six digits."""
+    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):.6g}"

@@ -1,0 +1,190 @@
+"""A value whose noise interval is all that it can be says nothing: it is a dash, sorts last, and says why."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adyton.certify import Answer, Interval, Known, Value
+from adyton.curator import Curator
+from adyton.curator.known import known_of, left_out_rows
+from adyton.curator.population import NOT_DECLARED
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.ledger import Header, MemoryLedger
+from adyton.noise.bits import Words
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.asking import asking_of
+from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
+from adyton.study import Study
+
+ROWS = 3000
+REGIONS = ("void", "full", "empty")
+COLUMNS = (
+    RealColumn("income", Fraction(-1000), Fraction(200000), Fraction(1, 100)),
+    IntegerColumn("age", 0, 120),
+    CategoryColumn("region", REGIONS),
+)
+MEASURES = (
+    "AVG(income)",
+    "PROPORTION(age > 40)",
+    "MEDIAN(age)",
+    "STDDEV(income)",
+    "VARIANCE(age)",
+    "MIN(age)",
+)
+
+
+class SeededBits:
+    def __init__(self, seed: int) -> None:
+        self._dice = np.random.default_rng(seed)
+
+    def words(self, count: int) -> Words:
+        return self._dice.integers(0, 2**64, count, dtype=np.uint64)
+
+
+def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
+    dice = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "income": dice.gamma(4, 9000, ROWS).round(2),
+            "age": dice.integers(20, 90, ROWS),
+            "region": np.where(np.arange(ROWS) < 2, "void", "full"),
+        }
+    )
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    study = Study(
+        Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(100), delta), filter_name
+    )
+    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    return Curator(study, DuckDBEngine(study.table, study.unit, frame), ledger, SeededBits(seed))
+
+
+def by_region(measure: str, more: str = "", **words: Any) -> Answer:
+    with curator(**words) as asker:
+        return asker.ask(f"SELECT region, {measure} AS v FROM people GROUP BY region {more}", epsilon=1)
+
+
+def regions(answer: Answer) -> list[str]:
+    return [str(row.keys["region"]) for row in answer.rows]
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_group_without_rows_is_a_dash_everywhere(measure: str, filter_name: str) -> None:
+    """Seeded: that noise makes an empty group look full has probability below 1 in 20 for each."""
+    answer = by_region(measure, filter_name=filter_name)
+    told = dict(zip(regions(answer), answer.to_json()["answer"], strict=True))
+    assert "uninformative" not in told["full"]["values"]["v"]
+    assert told["empty"]["values"]["v"]["uninformative"].startswith("the noise interval is all that")
+    records = {record["region"]: record for record in answer.records()}
+    assert records["empty"]["v"] is None
+    assert records["empty"]["v_noise_low"] < records["empty"]["v_noise_high"]
+    frame = answer.to_pandas().set_index("region")
+    assert math.isnan(frame.v["empty"])
+    assert not math.isnan(frame.v["full"])
+    assert answer.to_arrow().column("v").null_count >= 1
+    line = next(line for line in str(answer).splitlines() if line.startswith("│ empty"))
+    assert line.split("│")[2].strip() == "-"
+    assert "Where the answer is -" in str(answer)
+
+
+@pytest.mark.parametrize("order", ["ORDER BY v", "ORDER BY v DESC", "ORDER BY v DESC, region LIMIT 1"])
+def test_what_says_nothing_never_comes_first(order: str) -> None:
+    """Noise would put the empty groups anywhere.  Mutant: order by the released numbers."""
+    for seed in range(8):
+        assert regions(by_region("AVG(income)", order, seed=seed))[0] == "full"
+
+
+@pytest.mark.parametrize("having", ["v > -2000", "NOT v > 300000", "v <> 7", "v > -2000 OR v <= -2000"])
+def test_what_says_nothing_passes_no_condition_by_luck(having: str) -> None:
+    """As NULL in SQL: neither true nor false.  Mutant: compare the released numbers."""
+    answer = by_region("AVG(income)", f"HAVING {having}")
+    assert regions(answer) == ["full"]
+    assert answer.left_out == 2
+
+
+def test_a_single_value_that_says_nothing_is_no_number() -> None:
+    with curator() as asker:
+        answer = asker.ask("SELECT AVG(income) FROM people WHERE region = 'empty'", epsilon=1)
+    assert math.isnan(answer.value)
+    (value,) = answer.rows[0].values.values()
+    assert -1000 <= value.value <= 200000
+    assert answer.to_pandas().dtypes["avg_income"] == "float64"
+
+
+@pytest.mark.parametrize(
+    ("measure", "known"),
+    [
+        ("COUNT(*)", Known(count=True, step=1.0)),
+        ("SUM(income)", Known()),
+        ("AVG(income)", Known(low=-1000.0, high=200000.0)),
+        ("AVG(2 * age + 1)", Known(low=1.0, high=241.0)),
+        ("PROPORTION(age > 3)", Known(low=0.0, high=1.0)),
+        ("MEDIAN(income)", Known(low=-1000.0, high=200000.0, step=0.01)),
+        ("MAX(age)", Known(low=0.0, high=120.0, step=1.0)),
+        ("VARIANCE(age)", Known(low=0.0, high=3600.0)),
+        ("STDDEV(age)", Known(low=0.0, high=60.0)),
+    ],
+)
+def test_what_is_known_of_a_value_before_it_is_asked(measure: str, known: Known) -> None:
+    question = asking_of(f"SELECT {measure} FROM people", Table("people", COLUMNS, ROWS)).question
+    assert known_of(question.measures[0][1]) == known
+
+
+@given(st.floats(-10, 10), st.floats(0, 10), st.floats(-5, 5), st.floats(0, 5))
+def test_law_an_interval_tells_something_if_it_excludes_something(
+    low: float, length: float, least: float, reach: float
+) -> None:
+    value = Value(0.0, Interval(0.95, low, low + length), NOT_DECLARED)
+    known, inside = Known(low=least, high=least + reach), low <= least and low + length >= least + reach
+    assert known.is_informative(value) is not inside
+    assert Known().is_informative(value)
+
+
+# Rows that never count ----------------------------------------------------------------------------------------
+
+TABLE = Table("visits", COLUMNS, ROWS, person="pid")
+
+
+@pytest.mark.parametrize(
+    ("rows", "sql", "said"),
+    [
+        (1, "COUNT(*)", "Of each person at most 1 row counts; rows without a person do not."),
+        (1200, "AVG(age)", "Of each person at most 1,200 rows count; rows without a person do not."),
+        (3, "COUNT(DISTINCT pid)", "Rows without a person do not count."),
+        (
+            3,
+            "COUNT(*), COUNT(DISTINCT pid)",
+            "Of each person at most 3 rows count; rows without a person do not.",
+        ),
+    ],
+)
+def test_a_study_of_persons_says_which_rows_never_count(rows: int, sql: str, said: str) -> None:
+    study = Study(TABLE, PrivacyUnit("replace", "pid", rows), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    assert left_out_rows(study, asking_of(f"SELECT {sql} FROM visits", TABLE).question) == said
+    assert "rows without a person do not" in str(study)
+
+
+def test_a_count_of_persons_who_match_depends_on_which_rows_are_used() -> None:
+    study = Study(TABLE, PrivacyUnit("replace", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9)))
+    for tail in ("WHERE age > 3", "GROUP BY region"):
+        question = asking_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).question
+        assert (
+            left_out_rows(study, question)
+            == "Of each person at most 3 rows count; rows without a person do not."
+        )
+
+
+def test_a_study_of_rows_leaves_none_out() -> None:
+    study = Study(
+        Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**9))
+    )
+    assert left_out_rows(study, asking_of("SELECT COUNT(*) FROM people", study.table).question) is None
+    assert "person" not in str(study)
