@@ -66,7 +66,7 @@ class DuckDBEngine:
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         self._loading = Loading(table, unit, source, places, salt)
         self._time, self._limits = TimeLimit(timeout), limits
-        self._units = Units("units", places, DuckDBDialect(), unit.rows, salt)
+        self._units = Units("units", places, DuckDBDialect(), unit.rows, salt, marks=self._loading.marks)
         self._connection: Any = None
         self._lock = threading.Lock()
 

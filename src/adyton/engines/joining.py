@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.engines.loading import Dialect, Origin, bounded_table, matched, told_alike, units_found
+from adyton.engines.marking import Mark, marks_of, member_marks
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.scope import entries
@@ -66,11 +67,18 @@ class Loading:
             return self.source.members
         return (Member(self.table, self.unit, self.source),)
 
+    @property
+    def marks(self) -> dict[str, Mark]:
+        """Where the loaded table says which values came from outside of what is declared."""
+        return marks_of(self.table)
+
     def sql(self, opened: Sequence[Opened]) -> str:
         """A SELECT of all that is kept."""
         if len(opened) == 1:
             (only,) = opened
-            return bounded_table(only.origin, self.table, self.unit, self.places, self.salt, only.dialect)
+            return bounded_table(
+                only.origin, self.table, self.unit, self.places, self.marks, self.salt, only.dialect
+            )
         _check_persons(self.members, opened)
         return self._joined(opened)
 
@@ -91,8 +99,10 @@ class Loading:
         for i, (member, one) in enumerate(zip(self.members, opened, strict=True)):
             own = {column.name: f"c{j}" for j, column in enumerate(member.table.columns)}
             listed += [f"m{i}.{place} AS {self.places[next(shown).shown.name]}" for place in own.values()]
+            marks = member_marks(member.table.columns, i)
+            listed += dict.fromkeys(f"m{i}.{mark.word}" for mark in marks.values())
             bounded = bounded_table(
-                one.origin, member.table, member.unit, own, self.salt, one.dialect, keep_who=True
+                one.origin, member.table, member.unit, own, marks, self.salt, one.dialect, keep_who=True
             )
             parts.append(f"({bounded}) AS m{i}" + (f" ON m{i}.who = m0.who" if i else ""))
         listed += ["m0.who AS who"] if self.unit.rows > 1 else []

@@ -101,7 +101,9 @@ class PostgresEngine:
         self._addresses = [Address.parse(one.source, one.table.name) for one in self._loading.members]
         if len({address.server for address in self._addresses}) > 1:
             raise InvalidRequest("tables in Postgres are joined where they lie: put both in one database")
-        self._units = Units("pg_temp.units", places, PostgresDialect(), unit.rows, salt)
+        self._units = Units(
+            "pg_temp.units", places, PostgresDialect(), unit.rows, salt, marks=self._loading.marks
+        )
         self._connection: Any = None
         self._lock = threading.Lock()
 
