@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from adyton.curator.curator import Curator
 from adyton.engines.base import Engine
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.joining import Joined, Member
+from adyton.engines.joining import Joined, Loading, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.several import Engines
 from adyton.engines.spark import SparkEngine, is_spark_frame
@@ -42,11 +42,11 @@ def open_study(
     the study file; a Study without a file gets one that lasts as long as the process.
     """
     known = study if isinstance(study, Study) else read_study(study)
-    sources = _sources(known, data)
+    sources = sources_of(known, data)
     return Curator(known, _engine_of(known, sources, limits), ledger or _ledger_of(known))
 
 
-def _sources(study: Study, data: Any) -> dict[str, Any]:
+def sources_of(study: Study, data: Any) -> dict[str, Any]:
     """Where each private table lies, by its name."""
     declared = {study.table.name: study.source, **{one.table.name: one.source for one in study.further}}
     given = data if isinstance(data, dict) else {study.table.name: data}
@@ -64,18 +64,20 @@ def _sources(study: Study, data: Any) -> dict[str, Any]:
 def _engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = None) -> Engine:
     own = limits or {}
     if not study.further:
-        return _engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint, own)
+        return engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint, own)
 
     def make(table: Table, unit: PrivacyUnit) -> Engine:
         members = table.join.tables if table.join is not None else ()
         joined = tuple(Member(one, study.unit_of(one), sources[one.name]) for one in members)
         source = Joined(joined) if joined else sources[table.name]
-        return _engine_for(table, unit, source, study.fingerprint, own)
+        return engine_for(table, unit, source, study.fingerprint, own)
 
     return Engines(study.table, study.unit_of, make)
 
 
-def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits) -> Engine:
+def engine_for(
+    table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits, **how: Callable[..., Loading]
+) -> Engine:
     """The engine that lives where the data lives."""
     members = source.members if isinstance(source, Joined) else (Member(table, unit, source),)
     kinds = {_kind_of(member.source) for member in members}
@@ -88,7 +90,8 @@ def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str, limits:
         raise InvalidRequest(f"this engine knows no limit {unknown!r}; known: {', '.join(known)}")
     if kind == "duckdb" and isinstance(source, Joined):
         source = Joined(tuple(replace(one, source=_path_or_table(one.source)) for one in members))
-    made: Engine = engine(table, unit, _path_or_table(source) if kind == "duckdb" else source, salt, **limits)
+    place = _path_or_table(source) if kind == "duckdb" else source
+    made: Engine = engine(table, unit, place, salt, **limits, **how)
     return made
 
 

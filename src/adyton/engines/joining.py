@@ -113,13 +113,17 @@ def _check_persons(members: Sequence[Member], opened: Sequence[Opened]) -> None:
     """Values of two types are never compared: a conversion could make one person of two."""
     types = [_person_type(member, one) for member, one in zip(members, opened, strict=True)]
     for member, (kind, name) in zip(members, types, strict=True):
-        first_kind, first_name = types[0]
-        alike = kind == first_kind and (name == first_name or _are_one(kind, name, first_name))
-        if not alike:
+        if not comparable(types[0], (kind, name)):
             raise InvalidRequest(
                 f"the person {member.unit.person!r} of table {member.table.name!r} has type {name}, that of "
-                f"table {members[0].table.name!r} has type {first_name}: give both the same type"
+                f"table {members[0].table.name!r} has type {types[0][1]}: give both the same type"
             )
+
+
+def comparable(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    """Whether persons of two kinds and types are joined where they are equal."""
+    (kind, name), (other_kind, other_name) = first, second
+    return kind == other_kind and (name == other_name or _are_one(kind, name, other_name))
 
 
 def _person_type(member: Member, one: Opened) -> tuple[str, str]:

@@ -353,3 +353,8 @@ def _truth(source: str, kind: Kind, dialect: Dialect) -> str:
 
 def _text(source: str, dialect: Dialect) -> str:
     return f"CAST({source} AS {dialect.text_type})"
+
+
+def raw_text(source: str, dialect: Dialect) -> str:
+    """A value as it is written, where that is valid Unicode."""
+    return dialect.key(_text(source, dialect))
