@@ -168,10 +168,17 @@ class StudyCheck(Shown):
         return (name, column.kind, *(f"{column.counts[one]:,}" for one in counts))
 
     def _sizes(self) -> tuple[str, ...]:
-        return tuple(
-            f"{table.name}: {table.rows:,} rows, {table.units:,} units; {table.rows_that_count:,} rows count."
-            for table in self.tables
-        )
+        found = []
+        for table in self.tables:
+            rows, units = f"{table.rows:,} rows", f"{table.units:,} units"
+            found.append(f"{table.name}: {rows}, {units}; {table.rows_that_count:,} rows count.")
+            found += [
+                f"{table.name}.{column.name}: {keys.found:,} of {keys.there:,} keys would be found for epsilon "
+                f"{keys.epsilon:g}: those of at least {keys.threshold:,} units."
+                for column in table.columns
+                if (keys := column.keys) is not None
+            ]
+        return tuple(found)
 
     def _said(self) -> tuple[str, ...]:
         if not self.findings:

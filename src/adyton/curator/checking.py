@@ -113,20 +113,27 @@ def _table(study: Study, table: Table, surveyor: Surveyor, wanted: Wanted) -> Ta
 
 
 def _column(surveyor: Surveyor, place: int, column: Column, codes: list[int], wanted: Wanted) -> ColumnCheck:
-    checked = ColumnCheck(column.name, column.kind, problem=surveyor.problems.get(column.name))
-    if checked.problem is not None:
-        return checked
-    counts = {kind: codes[code] for kind, code in _CODES.items()}
+    problem = surveyor.problems.get(column.name)
+    if problem is not None:
+        return ColumnCheck(column.name, column.kind, problem=problem)
     seen = {
         kind: tuple(surveyor.texts(place, code, _EXAMPLES))
         for kind, code in _CODES.items()
         if wanted.show_values and codes[code]
     }
     almost = 0
-    if isinstance(column, CategoryColumn) and counts["undeclared"]:
+    if isinstance(column, CategoryColumn) and codes[UNDECLARED]:
         almost = _almost(column, surveyor.texts(place, UNDECLARED, _MOST_UNDECLARED))
-    return replace(
-        checked, missing=codes[MISSING], almost_declared=almost, seen=tuple(seen.items()), **counts
+    return ColumnCheck(
+        column.name,
+        column.kind,
+        codes[MISSING],
+        codes[UNUSABLE],
+        codes[UNDECLARED],
+        almost,
+        codes[LOW],
+        codes[HIGH],
+        seen=tuple(seen.items()),
     )
 
 

@@ -57,10 +57,8 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
         yield finding("type", None, f"{column.problem}; the study says {column.kind}")
         return
     if column.unparseable > allow * table.rows:
-        text = (
-            f"{_of(column.unparseable, table)} hold no {column.kind} that can be read: they count as missing"
-        )
-        yield finding("unparseable", column.unparseable, text)
+        text = f"{_of(column.unparseable, table)} hold something that is no {column.kind}"
+        yield finding("unparseable", column.unparseable, f"{text}: they count as missing")
     if column.undeclared > allow * table.rows:
         text = f"{_of(column.undeclared, table)} hold a value that is not declared: they count as missing"
         almost = f"; {column.almost_declared:,} of them differ from a declared one only in capitals or blanks"
@@ -74,11 +72,10 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
     if table.rows and column.missing == table.rows:
         yield finding("empty", column.missing, "no row has a value")
     if column.keys is not None and not column.keys.found:
-        needed = (
-            f"{column.keys.threshold:,} units are needed, and no key of {column.keys.there:,} has so many"
-        )
-        text = f"a question that costs epsilon {column.keys.epsilon:g} would find no key: {needed}"
-        yield finding("no_keys", 0, text)
+        keys = column.keys
+        text = f"a question that costs epsilon {keys.epsilon:g} would find no key"
+        needed = f"{keys.threshold:,} units are needed, and none of {keys.there:,} keys has so many"
+        yield finding("no_keys", 0, f"{text}: {needed}")
 
 
 def _of(rows: int, table: TableCheck) -> str:

@@ -1,7 +1,7 @@
 """What the values of a source are before they are clipped: counts for the owner, and for nobody else.
 
-An engine that loads a ``Survey`` keeps one small code for each value in place of a clipped integer: whether it
-is there, can be read, is declared, lies within the bounds.  It reads the source as it would for questions, by
+An engine that loads a ``Survey`` keeps a small code for each value in place of a clipped integer: whether it is
+there, can be read, is declared, lies within the bounds.  It reads the source as it would for questions, by
 the same conversions, once; the counts come from the codes.  Nothing here has noise, so nothing here may reach
 anyone but the owner: no curator holds such an engine.
 """
@@ -25,6 +25,7 @@ from adyton.engines.loading import (
     present,
     raw_text,
 )
+from adyton.errors import InvalidRequest
 from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
 
 FINE, MISSING, UNUSABLE, UNDECLARED, LOW, HIGH = range(6)
@@ -56,10 +57,8 @@ class Survey(Loading):
                 code = dialect.code(_code(column, source, kind, dialect), HIGH + 1)
                 listed += [f"{code} AS s{i}", f"{raw_text(source, dialect)} AS x{i}"]
             kept = self.texts or isinstance(column, CategoryColumn)
-            odd = (
-                f"CASE WHEN s{i} > {MISSING} THEN x{i} END" if kept else f"CAST(NULL AS {dialect.text_type})"
-            )
-            texts.append(f"{odd} AS t{i}")
+            odd = f"s{i} > {MISSING}" if kept else "FALSE"
+            texts.append(f"CASE WHEN {odd} THEN x{i} END AS t{i}")
         listed.append(f"{self._person(origin, dialect)} AS who")
         codes = [f"s{i}" for i in range(len(self.table.columns))]
         rows = f"(SELECT {', '.join(listed)} FROM {origin.sql}) AS coded"
@@ -172,12 +171,20 @@ class Surveyor:
 
     def texts(self, place: int, code: int, most: int) -> list[tuple[str | None, int]]:
         """The commonest values of a column that have this code, and how often each occurs."""
-        found = self._engine._run(
+        found = self._run(
             f"SELECT t{place}, count(*) AS n FROM {self._table} WHERE s{place} = {code} GROUP BY t{place} "
             f"ORDER BY n DESC, t{place} LIMIT {most}"
         )
         return [(None if text is None else str(text), int(number)) for text, number in found]
 
     def _numbers(self, listed: str, origin: str | None = None) -> list[int]:
-        (row,) = self._engine._run(f"SELECT {listed} FROM {origin or self._table}")
+        (row,) = self._run(f"SELECT {listed} FROM {origin or self._table}")
         return [int(value or 0) for value in row]
+
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]:
+        """An engine's own words may quote a value: only their kind is said."""
+        try:
+            return self._engine._run(sql)
+        except Exception as error:
+            kind = type(error).__name__
+        raise InvalidRequest(f"the data cannot be counted: the engine says {kind}")
