@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from survey_contract import SurveyContract
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
@@ -53,7 +54,7 @@ def _rescaled(value: Any) -> Any:
     )
 
 
-class TestDuckDB(EngineContract):
+class TestDuckDB(SurveyContract, EngineContract):
     @pytest.fixture
     def make_engine(self) -> Any:
         return lambda table, unit, source, salt, **limits: DuckDBEngine(
@@ -146,7 +147,7 @@ def _address(postgres: str, table: str) -> str:
     return postgres.replace("owner@", "curator@") + f"/{table}"
 
 
-class TestPostgres(EngineContract):
+class TestPostgres(SurveyContract, EngineContract):
     @pytest.fixture
     def store(self, owner: Any) -> Callable[[Source], str]:
         """Puts a source into a table of its own, which the curator's role may read and nothing else."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from survey_contract import SurveyContract
 
 import adyton
 from adyton.engines.spark import SparkEngine
@@ -51,7 +52,7 @@ def connect(classic: Any) -> Iterator[Any]:
         yield session
 
 
-class SparkContract(EngineContract):
+class SparkContract(SurveyContract, EngineContract):
     @pytest.fixture
     def spark(self) -> Any:
         raise NotImplementedError("the session")

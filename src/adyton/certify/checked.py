@@ -173,8 +173,8 @@ class StudyCheck(Shown):
             rows, units = f"{table.rows:,} rows", f"{table.units:,} units"
             found.append(f"{table.name}: {rows}, {units}; {table.rows_that_count:,} rows count.")
             found += [
-                f"{table.name}.{column.name}: {keys.found:,} of {keys.there:,} keys would be found for epsilon "
-                f"{keys.epsilon:g}: those of at least {keys.threshold:,} units."
+                f"{table.name}.{column.name}: {keys.found:,} of {keys.there:,} keys would be found for "
+                f"epsilon {keys.epsilon:g}: those of at least {keys.threshold:,} units."
                 for column in table.columns
                 if (keys := column.keys) is not None
             ]

@@ -1,7 +1,7 @@
 """What the values of a source are before they are clipped: counts for the owner, and for nobody else.
 
-An engine that loads a ``Survey`` keeps a small code for each value in place of a clipped integer: whether it is
-there, can be read, is declared, lies within the bounds.  It reads the source as it would for questions, by
+An engine that loads a ``Survey`` keeps a small code for each value in place of a clipped integer: whether it
+is there, can be read, is declared, lies within the bounds.  It reads the source as it would for questions, by
 the same conversions, once; the counts come from the codes.  Nothing here has noise, so nothing here may reach
 anyone but the owner: no curator holds such an engine.
 """
