@@ -146,8 +146,10 @@ def bounded_table(
     digest = _digest(table, places, salt, dialect, told_alike(origin, table, unit))
     hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
     told = dialect.byte_order("told")
-    copies = f"PARTITION BY who, {told} ORDER BY {', '.join(words) or told}"  # copies have one digest
-    numbered = f"SELECT *, row_number() OVER ({copies}) AS nth FROM ({hashed}) AS hashed"
+    # Copies have one digest: those before a row in this order, and the first of them, number it.
+    among = f"PARTITION BY who ORDER BY {told}"
+    nth = f"row_number() OVER ({', '.join([among, *words])}) - rank() OVER ({among}) + 1"
+    numbered = f"SELECT *, {nth} AS nth FROM ({hashed}) AS hashed"
     again = f"md5(concat(told, {dialect.text(',')}, CAST(nth AS {dialect.text_type})))"
     order = dialect.byte_order(f"(CASE WHEN nth = 1 THEN told ELSE {again} END)")
     place = f"row_number() OVER (PARTITION BY who ORDER BY {order}) AS place"
