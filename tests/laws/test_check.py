@@ -144,6 +144,9 @@ def test_a_share_that_the_owner_allows_is_no_finding() -> None:
     data.loc[:3, "age"] = 200
     assert not check_study(study_of(AGE), data=data, allow="0.05").ok
     assert check_study(study_of(AGE), data=data, allow="0.1").ok
+    again = pd.concat([data, data[:4]])  # four rows that do not count
+    assert not check_study(study_of(AGE), data=again, allow="0.05").ok
+    assert check_study(study_of(AGE), data=again, allow="0.2").ok
     for wrong in ("-0.1", "1", "much"):
         with pytest.raises(InvalidRequest):
             check_study(study_of(AGE), data=data, allow=wrong)

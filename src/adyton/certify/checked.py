@@ -96,8 +96,10 @@ class ColumnCheck:
 
     def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"name": self.name, "kind": self.kind, **self.counts, "problem": self.problem}
-        shown["keys"] = None if self.keys is None else self.keys.to_json()
-        return {**shown, "values": {kind: _listed(some) for kind, some in self.seen}} if self.seen else shown
+        shown["key_finding"] = None if self.keys is None else self.keys.to_json()
+        return (
+            {**shown, "examples": {kind: _listed(some) for kind, some in self.seen}} if self.seen else shown
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ Said = Callable[[str], None]
 class Wanted:
     """What the owner wants to know: keys that a question of this ``epsilon`` would find, and values or not.
 
-    Up to the share ``allow`` of the rows may be clipped, undeclared or unparseable without being a finding.
+    Up to the share ``allow`` of the rows may be clipped, undeclared, unparseable or left out.
     """
 
     epsilon: Fraction

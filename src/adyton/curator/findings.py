@@ -16,13 +16,13 @@ def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) ->
     """Of all tables; up to the share ``allow`` of the rows may be odd in one way without being a finding."""
     found: list[Finding] = []
     for table, one in zip(study.tables, checked, strict=True):
-        found += _sizes(study, table, one)
+        found += _sizes(study, table, one, allow)
         for column in one.columns:
             found += _of_column(one, column, allow)
     return tuple(found)
 
 
-def _sizes(study: Study, table: Table, one: TableCheck) -> Iterator[Finding]:
+def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iterator[Finding]:
     unit, where = study.unit_of(table), "table" if table is study.table else f"private.{table.name}"
     units = "persons" if unit.person is not None else "rows"
 
@@ -34,9 +34,11 @@ def _sizes(study: Study, table: Table, one: TableCheck) -> Iterator[Finding]:
         yield finding("size", one.units, f"{said}: every question is refused")
     elif unit.neighbours != "replace":
         yield from _guess(table, f"{where}.rows", table.rows, one.units, units)
-    if one.rows_of_nobody:
-        yield finding("nobody", one.rows_of_nobody, f"{_rows(one.rows_of_nobody)} have no person: left out")
-    if one.rows_cut:
+    if one.rows_of_nobody > allow * one.rows:
+        yield finding(
+            "nobody", one.rows_of_nobody, f"no person in {_of(one.rows_of_nobody, one)}: they are left out"
+        )
+    if one.rows_cut > allow * one.rows:
         said = f"{one.persons_above:,} of {one.units:,} persons have more than {_rows(unit.rows)}"
         share = f"{_rows(one.rows_cut)} of {one.rows:,} do not count"
         yield finding("cut", one.rows_cut, f"{said}: {share}")
@@ -57,18 +59,18 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
         yield finding("type", None, f"{column.problem}; the study says {column.kind}")
         return
     if column.unparseable > allow * table.rows:
-        text = f"{_of(column.unparseable, table)} hold something that is no {column.kind}"
-        yield finding("unparseable", column.unparseable, f"{text}: they count as missing")
+        text = f"something that is no {column.kind} in {_of(column.unparseable, table)}: it counts as missing"
+        yield finding("unparseable", column.unparseable, text)
     if column.undeclared > allow * table.rows:
-        text = f"{_of(column.undeclared, table)} hold a value that is not declared: they count as missing"
-        almost = f"; {column.almost_declared:,} of them differ from a declared one only in capitals or blanks"
+        text = f"a value that is not declared in {_of(column.undeclared, table)}: it counts as missing"
+        almost = f"; in {column.almost_declared:,} of them only capitals or blanks around it differ"
         yield finding("undeclared", column.undeclared, text + (almost if column.almost_declared else ""))
     for kind, rows, side in (
         ("clipped_low", column.clipped_low, "below low"),
         ("clipped_high", column.clipped_high, "above high"),
     ):
         if rows > allow * table.rows:
-            yield finding(kind, rows, f"{_of(rows, table)} are {side}: they count as the bound")
+            yield finding(kind, rows, f"{side} in {_of(rows, table)}: the bound counts in its place")
     if table.rows and column.missing == table.rows:
         yield finding("empty", column.missing, "no row has a value")
     if column.keys is not None and not column.keys.found:

@@ -26,7 +26,7 @@ def check(
         typer.Option(help="Price at which keys of text columns are looked for; a tenth of the study's."),
     ] = None,
     allow: Annotated[
-        str, typer.Option(help="Share of rows that may be clipped, undeclared or unreadable.", metavar="S")
+        str, typer.Option(help="Share of the rows that may be odd in one way, unreported.", metavar="S")
     ] = "0",
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Show values and keys of the data as well.")
