@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from adyton.certify.checked import ColumnCheck, Finding, KeysCheck, Seen, StudyCheck, TableCheck
 from adyton.curator.findings import findings_of
-from adyton.curator.opening import Limits, engine_for, sources_of
+from adyton.curator.opening import Limits, _engine_for, _sources
 from adyton.curator.plan import make_plan
 from adyton.curator.price import Price
 from adyton.engines.base import Engine
@@ -67,7 +67,7 @@ def check_study(
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")
-    wanted, sources = Wanted(part, share, show_values), sources_of(known, data)
+    wanted, sources = Wanted(part, share, show_values), _sources(known, data)
     tables, persons = [], {}
     for table in known.tables:
         said(f"reading {table.name}")
@@ -79,7 +79,7 @@ def check_study(
             surveyor.close()
         if _finds_keys(known, table, checked):
             said(f"looking for keys in {table.name}")
-            engine = engine_for(table, known.unit_of(table), sources[table.name], known.fingerprint, limits)
+            engine = _engine_for(table, known.unit_of(table), sources[table.name], known.fingerprint, limits)
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
     findings = findings_of(known, tables, share)
@@ -89,7 +89,7 @@ def check_study(
 def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:
     unit = study.unit_of(table)
     loads = partial(Survey, texts=texts)
-    return Surveyor(engine_for(table, unit, source, "", limits, loads=loads))
+    return Surveyor(_engine_for(table, unit, source, "", limits, loads=loads))
 
 
 def _table(study: Study, table: Table, surveyor: Surveyor, wanted: Wanted) -> TableCheck:

@@ -42,11 +42,11 @@ def open_study(
     the study file; a Study without a file gets one that lasts as long as the process.
     """
     known = study if isinstance(study, Study) else read_study(study)
-    sources = sources_of(known, data)
+    sources = _sources(known, data)
     return Curator(known, _engine_of(known, sources, limits), ledger or _ledger_of(known))
 
 
-def sources_of(study: Study, data: Any) -> dict[str, Any]:
+def _sources(study: Study, data: Any) -> dict[str, Any]:
     """Where each private table lies, by its name."""
     declared = {study.table.name: study.source, **{one.table.name: one.source for one in study.further}}
     given = data if isinstance(data, dict) else {study.table.name: data}
@@ -64,18 +64,18 @@ def sources_of(study: Study, data: Any) -> dict[str, Any]:
 def _engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = None) -> Engine:
     own = limits or {}
     if not study.further:
-        return engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint, own)
+        return _engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint, own)
 
     def make(table: Table, unit: PrivacyUnit) -> Engine:
         members = table.join.tables if table.join is not None else ()
         joined = tuple(Member(one, study.unit_of(one), sources[one.name]) for one in members)
         source = Joined(joined) if joined else sources[table.name]
-        return engine_for(table, unit, source, study.fingerprint, own)
+        return _engine_for(table, unit, source, study.fingerprint, own)
 
     return Engines(study.table, study.unit_of, make)
 
 
-def engine_for(
+def _engine_for(
     table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits, **how: Callable[..., Loading]
 ) -> Engine:
     """The engine that lives where the data lives."""
