@@ -28,6 +28,7 @@ from adyton.query.nodes import (
     DayOf,
     Indicator,
     IsMissing,
+    IsOutside,
     IsTrue,
     Mean,
     Measure,
@@ -130,6 +131,7 @@ def simple_conditions() -> st.SearchStrategy[Condition]:
         st.lists(st.sampled_from(YEAR.values), min_size=1).map(lambda v: OneOf(YEAR, tuple(v))),
         st.just(IsTrue(SMOKER)),
         st.sampled_from(PEOPLE.columns).map(IsMissing),
+        st.sampled_from([AGE, INCOME, REGION, YEAR, BORN]).map(IsOutside),
         st.booleans().map(Always),
     )
 
@@ -219,6 +221,8 @@ def evaluate_condition(node: Condition, row: Row) -> bool | None:
             return value
         case IsMissing(column):
             return row[column.name] is None
+        case IsOutside(column):  # rows of this page hold what is declared, or nothing
+            return None if row[column.name] is None else False
         case Always(truth):
             return truth
         case Not(inner):

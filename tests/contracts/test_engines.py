@@ -14,15 +14,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from survey_contract import SurveyContract
 
 import adyton
+from adyton.curator.checking import check_study
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
 from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
-from adyton.schema import DateColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 from adyton.testing.engine import EngineContract
@@ -53,7 +55,7 @@ def _rescaled(value: Any) -> Any:
     )
 
 
-class TestDuckDB(EngineContract):
+class TestDuckDB(SurveyContract, EngineContract):
     @pytest.fixture
     def make_engine(self) -> Any:
         return lambda table, unit, source, salt, **limits: DuckDBEngine(
@@ -146,7 +148,7 @@ def _address(postgres: str, table: str) -> str:
     return postgres.replace("owner@", "curator@") + f"/{table}"
 
 
-class TestPostgres(EngineContract):
+class TestPostgres(SurveyContract, EngineContract):
     @pytest.fixture
     def store(self, owner: Any) -> Callable[[Source], str]:
         """Puts a source into a table of its own, which the curator's role may read and nothing else."""
@@ -367,6 +369,26 @@ class TestPostgres(EngineContract):
             assert abs(curator.ask("SELECT COUNT(*) FROM people", scale=1).value - 1000) < 20
             curator._engine._connection.close()  # type: ignore[attr-defined]
             assert abs(curator.ask("SELECT COUNT(*) FROM people WHERE age < 45", scale=1).value - 500) < 30
+
+    def test_the_owner_checks_a_study_whose_data_is_in_postgres(
+        self, given_table: Callable[[str], str]
+    ) -> None:
+        address = given_table(
+            "SELECT i % 200 AS age, 'Canary ' || i % 3 AS region, NULLIF(i % 50, 0) AS pid "
+            "FROM generate_series(1, 1000) i"
+        )
+        table = Table("given", (AGE, CategoryColumn("region", ("canary 1",))), rows=5, person="pid")
+        study = Study(
+            table, PrivacyUnit("add-or-remove", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9))
+        )
+        found = check_study(study, data=address)
+        (checked,) = found.tables
+        assert (checked.rows, checked.units, checked.rows_of_nobody) == (1000, 49, 20)
+        assert (checked.persons_above, checked.rows_cut) == (49, 980 - 49 * 3)
+        assert checked.columns[0].clipped_high == 79 * 5
+        assert (checked.columns[1].undeclared, checked.columns[1].almost_declared) == (1000, 334)
+        assert "Canary" not in repr(found) + str(found)
+        assert "Canary 2" in str(check_study(study, data=address, show_values=True))
 
     def test_what_other_schemas_define_is_not_used(
         self, owner: Any, given_table: Callable[[str], str]

@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from survey_contract import SurveyContract
 
 import adyton
+from adyton.curator.checking import check_study
 from adyton.engines.spark import SparkEngine
 from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
@@ -51,7 +53,7 @@ def connect(classic: Any) -> Iterator[Any]:
         yield session
 
 
-class SparkContract(EngineContract):
+class SparkContract(SurveyContract, EngineContract):
     @pytest.fixture
     def spark(self) -> Any:
         raise NotImplementedError("the session")
@@ -72,6 +74,23 @@ class SparkContract(EngineContract):
         return lambda table, unit, source, salt, **limits: SparkEngine(
             table, unit, frame(source), salt, **limits
         )
+
+    def test_the_owner_checks_a_study_whose_data_is_a_frame(
+        self, spark: Any, frame: Callable[[Source], Any]
+    ) -> None:
+        before = len(spark.sql("SHOW TABLES").collect())
+        found = check_study(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME))
+        (checked,) = found.tables
+        counted = {column.name: column for column in checked.columns}
+        assert (checked.rows, checked.units) == (7, 7)
+        assert (counted["age"].clipped_low, counted["age"].clipped_high) == (1, 1)
+        assert (counted["region"].undeclared, counted["region"].almost_declared) == (1, 1)
+        assert counted["income"].missing == 2
+        assert "North" not in repr(found) + str(found)
+        assert "'North' (1)" in str(
+            check_study(Study(PEOPLE, ROWS, LIMIT), data=frame(SOME), show_values=True)
+        )
+        assert len(spark.sql("SHOW TABLES").collect()) == before
 
     def test_nothing_of_ours_is_left_in_the_session(self, spark: Any, frame: Callable[[Source], Any]) -> None:
         engine = SparkEngine(PEOPLE, ROWS, frame(SOME))

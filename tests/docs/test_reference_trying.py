@@ -35,6 +35,33 @@ def test_the_page_lists_the_keys_of_suggested_bounds(sections: dict[str, str]) -
     assert first_cells(sections["suggest-bounds"]) == set(paths(found)) - answer
 
 
+def test_the_page_lists_the_keys_of_a_check(sections: dict[str, str]) -> None:
+    """With a finding of every kind that has examples, and keys that are found."""
+    rows = ["pid,age,region,city", "7,-5,x,ur", "7,500,north,ur", "8,old,north,ur"]
+    rows += [f"{i},30,north,ur" for i in range(9, 3000)]
+    Path("odd.csv").write_text("\n".join(rows))
+    Path("odd.toml").write_text(
+        """
+        table = { name = "odd", source = "odd.csv" }
+        [privacy]
+        unit = "person"
+        person = "pid"
+        rows_per_person = 2
+        neighbours = "add-or-remove"
+        epsilon = 1
+        delta = 1e-9
+        keys_delta = 1e-10
+        [columns]
+        age = { kind = "integer", low = 0, high = 120 }
+        region = { kind = "category", values = ["north"] }
+        city = { kind = "text" }
+        """
+    )
+    done = CliRunner().invoke(app, ["check", "odd.toml", "--show-values", "--json"])
+    assert done.exit_code == 1
+    assert first_cells(sections["check"]) == set(paths(json.loads(done.stdout)))
+
+
 def test_the_page_lists_the_keys_of_a_dummy(sections: dict[str, str]) -> None:
     assert first_cells(sections["dummy"]) == set(paths(printed("dummy", "people.toml", "-o", "d.csv")))
 

@@ -27,6 +27,7 @@ from adyton.query.nodes import (
     Day,
     DayOf,
     IsMissing,
+    IsOutside,
     IsTrue,
     Measure,
     Not,
@@ -38,6 +39,7 @@ from adyton.query.nodes import (
 )
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
 from adyton.sensitivity import readings_of
+from adyton.testing.engine_meaning import OUTSIDE
 from adyton.testing.engine_meaning import condition as holds
 from adyton.testing.engine_meaning import number as value_in
 
@@ -47,10 +49,19 @@ REGION = CategoryColumn("region", ("a", "b", "c"))
 SMOKER = BooleanColumn("smoker")
 BORN = DateColumn("born", day_of(0), day_of(3))
 TABLE = Table("people", (AGE, REGION, SMOKER, BORN), rows=9)
+
+
+def outsides(age: int | None, region: int | None) -> list[tuple[str, ...]]:
+    """What may have come from outside: a number that lies on a bound, a category that is missing."""
+    able = ([("age",)] if age in (-1, 2) else []) + ([("region",)] if region is None else [])
+    return [(), *able, *([("age", "region")] if len(able) == 2 else [])]
+
+
 EVERY_KIND_OF_ROW = [
-    {"age": age, "region": region, "smoker": smoker, "born": born}
+    {"age": age, "region": region, "smoker": smoker, "born": born, OUTSIDE: outside}
     for age in (-1, 0, 1, 2, None)
     for region in (0, 1, 2, None)
+    for outside in outsides(age, region)
     for smoker in (False, True, None)
     for born in (0, 1, 3, None)
 ]
@@ -63,7 +74,7 @@ simple: st.SearchStrategy[Condition] = st.one_of(
     st.builds(
         lambda v: OneOf(REGION, tuple(sorted(v))), st.sets(st.sampled_from("abc"), min_size=1, max_size=3)
     ),
-    st.sampled_from([IsTrue(SMOKER), IsMissing(AGE), IsMissing(SMOKER), IsMissing(REGION)]),
+    st.sampled_from([IsTrue(SMOKER), IsMissing(AGE), IsMissing(SMOKER), IsMissing(REGION), IsOutside(AGE)]),
 )
 conditions = st.recursive(
     simple,
@@ -91,6 +102,7 @@ PLAIN: list[Condition] = [
     *(OneOf(REGION, v) for size in (1, 2, 3) for v in itertools.combinations("abc", size)),
     *(IsMissing(column) for column in (AGE, SMOKER, REGION, BORN)),
     IsTrue(SMOKER),
+    *(IsOutside(column) for column in (AGE, REGION)),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from adyton.curator.curator import Curator
 from adyton.engines.base import Engine
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.joining import Joined, Member
+from adyton.engines.joining import Joined, Loading, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.several import Engines
 from adyton.engines.spark import SparkEngine, is_spark_frame
@@ -75,7 +75,9 @@ def _engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = No
     return Engines(study.table, study.unit_of, make)
 
 
-def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits) -> Engine:
+def _engine_for(
+    table: Table, unit: PrivacyUnit, source: Any, salt: str, limits: Limits, **how: Callable[..., Loading]
+) -> Engine:
     """The engine that lives where the data lives."""
     members = source.members if isinstance(source, Joined) else (Member(table, unit, source),)
     kinds = {_kind_of(member.source) for member in members}
@@ -88,7 +90,8 @@ def _engine_for(table: Table, unit: PrivacyUnit, source: Any, salt: str, limits:
         raise InvalidRequest(f"this engine knows no limit {unknown!r}; known: {', '.join(known)}")
     if kind == "duckdb" and isinstance(source, Joined):
         source = Joined(tuple(replace(one, source=_path_or_table(one.source)) for one in members))
-    made: Engine = engine(table, unit, _path_or_table(source) if kind == "duckdb" else source, salt, **limits)
+    place = _path_or_table(source) if kind == "duckdb" else source
+    made: Engine = engine(table, unit, place, salt, **limits, **how)
     return made
 
 

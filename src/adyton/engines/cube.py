@@ -29,6 +29,7 @@ from adyton.query.nodes import (
     DayOf,
     Indicator,
     IsMissing,
+    IsOutside,
     IsTrue,
     Negative,
     Not,
@@ -135,6 +136,8 @@ class _Cube:
             case IsMissing(column):
                 known = self.columns[column.name][1]
                 return ~known, known
+            case IsOutside():
+                raise AssertionError("not for a cube")
             case Always(truth):
                 return np.full(self.cells, truth), np.full(self.cells, not truth)
             case Not(inner):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -61,12 +61,13 @@ class DuckDBEngine:
         salt: str = "",
         *,
         timeout: float = SECONDS,
+        loads: Callable[..., Loading] = Loading,
         **limits: Unpack[DuckDBLimits],
     ) -> None:
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading = Loading(table, unit, source, places, salt)
+        self._loading = loads(table, unit, source, places, salt)
         self._time, self._limits = TimeLimit(timeout), limits
-        self._units = Units("units", places, DuckDBDialect(), unit.rows, salt)
+        self._units = Units("units", places, DuckDBDialect(), unit.rows, salt, marks=self._loading.marks)
         self._connection: Any = None
         self._lock = threading.Lock()
 

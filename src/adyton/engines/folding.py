@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from adyton.query.check import columns_in
+from adyton.query.check import columns_in, outsides_in
 from adyton.query.nodes import EVERY_ROW
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
@@ -33,11 +33,15 @@ def apart(readings: Sequence[Reading], places: Sequence[int]) -> list[list[int]]
 
 
 def fold_columns(readings: Sequence[Reading]) -> list[Column]:
-    """The columns whose values tell rows apart for these readings; none where folding is not worth it."""
+    """The columns whose values tell rows apart for these readings; none where folding is not worth it, nor
+    where how a value came tells them apart as well.
+    """
     if len({reading.where for reading in readings} - {EVERY_ROW}) < LEAST_READINGS:
         return []
     columns = set(columns_in(readings[0].by, *(reading.where for reading in readings)))
     if any(isinstance(column, TextColumn) for column in columns):
+        return []
+    if any(True for _ in outsides_in(readings[0].by, *(reading.where for reading in readings))):
         return []
     worth_it = prod(_size(column) for column in columns) <= _MOST_COMBINATIONS
     return sorted(columns, key=lambda column: column.name) if worth_it else []

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.engines.loading import Dialect, Origin, bounded_table, matched, told_alike, units_found
+from adyton.engines.marking import Mark, marks_of, member_marks
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.scope import entries
@@ -66,11 +67,18 @@ class Loading:
             return self.source.members
         return (Member(self.table, self.unit, self.source),)
 
+    @property
+    def marks(self) -> dict[str, Mark]:
+        """Where the loaded table says which values came from outside of what is declared."""
+        return marks_of(self.table)
+
     def sql(self, opened: Sequence[Opened]) -> str:
         """A SELECT of all that is kept."""
         if len(opened) == 1:
             (only,) = opened
-            return bounded_table(only.origin, self.table, self.unit, self.places, self.salt, only.dialect)
+            return bounded_table(
+                only.origin, self.table, self.unit, self.places, self.marks, self.salt, only.dialect
+            )
         _check_persons(self.members, opened)
         return self._joined(opened)
 
@@ -91,8 +99,10 @@ class Loading:
         for i, (member, one) in enumerate(zip(self.members, opened, strict=True)):
             own = {column.name: f"c{j}" for j, column in enumerate(member.table.columns)}
             listed += [f"m{i}.{place} AS {self.places[next(shown).shown.name]}" for place in own.values()]
+            marks = member_marks(member.table.columns, i)
+            listed += dict.fromkeys(f"m{i}.{mark.word}" for mark in marks.values())
             bounded = bounded_table(
-                one.origin, member.table, member.unit, own, self.salt, one.dialect, keep_who=True
+                one.origin, member.table, member.unit, own, marks, self.salt, one.dialect, keep_who=True
             )
             parts.append(f"({bounded}) AS m{i}" + (f" ON m{i}.who = m0.who" if i else ""))
         listed += ["m0.who AS who"] if self.unit.rows > 1 else []
@@ -103,13 +113,17 @@ def _check_persons(members: Sequence[Member], opened: Sequence[Opened]) -> None:
     """Values of two types are never compared: a conversion could make one person of two."""
     types = [_person_type(member, one) for member, one in zip(members, opened, strict=True)]
     for member, (kind, name) in zip(members, types, strict=True):
-        first_kind, first_name = types[0]
-        alike = kind == first_kind and (name == first_name or _are_one(kind, name, first_name))
-        if not alike:
+        if not comparable(types[0], (kind, name)):
             raise InvalidRequest(
                 f"the person {member.unit.person!r} of table {member.table.name!r} has type {name}, that of "
-                f"table {members[0].table.name!r} has type {first_name}: give both the same type"
+                f"table {members[0].table.name!r} has type {types[0][1]}: give both the same type"
             )
+
+
+def comparable(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    """Whether persons of two kinds and types are joined where they are equal."""
+    (kind, name), (other_kind, other_name) = first, second
+    return kind == other_kind and (name == other_name or _are_one(kind, name, other_name))
 
 
 def _person_type(member: Member, one: Opened) -> tuple[str, str]:

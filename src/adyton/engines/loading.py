@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, assert_never
 
+from adyton.engines.marking import Coding, Mark, packed
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.outside import Bounded
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -40,7 +42,7 @@ TRUE_WORDS = ("true", "t", "yes", "y", "1")
 FALSE_WORDS = ("false", "f", "no", "n", "0")
 
 
-class Dialect(Protocol):
+class Dialect(Coding, Protocol):
     """How one engine spells what all of them must mean."""
 
     text_type: str
@@ -111,6 +113,7 @@ def bounded_table(
     table: Table,
     unit: PrivacyUnit,
     places: Mapping[str, str],
+    marks: Mapping[str, Mark],
     salt: str,
     dialect: Dialect,
     *,
@@ -121,28 +124,32 @@ def bounded_table(
     Which rows of a person are kept depends on that person alone: a salted hash of who it is, of the clipped
     values and of the number of the copy puts them in order.  Without the person the same values would be kept
     of everybody, without the number a value that is there often would count no more than a rare one.  Copies
-    are alike in the result, whichever is kept.  Where a person may keep several, ``who`` stays: later
-    questions may ask for one number of each person.  It also stays on demand (``keep_who``), for a join.
+    are numbered in the order of their marks: rows that no order tells apart are alike in the result.  Where a
+    person may keep several, ``who`` stays: later questions may ask for one number of each
+    person.  It also stays on demand (``keep_who``), for a join.
     """
     names = matched(origin, table, unit)
-    values = []
+    values, outside = [], {}
     for column in table.columns:
         found = names[column.name]
-        value = loaded_value(column, dialect.name(found), origin.kinds[found], dialect)
-        values.append(f"{value} AS {places[column.name]}")
-    values = values or ["1 AS nothing"]
+        source, kind = dialect.name(found), origin.kinds[found]
+        values.append(f"{loaded_value(column, source, kind, dialect)} AS {places[column.name]}")
+        if isinstance(column, Bounded):
+            outside[column.name] = is_outside(column, source, kind, dialect)
+    words = packed(marks, outside, dialect)
+    values = [*values, *(f"{sql} AS {word}" for word, sql in words.items())] or ["1 AS nothing"]
     if unit.person is None:
         return f"SELECT {', '.join(values)} FROM {origin.sql}"
     person, present = person_sql(unit.person, origin, names, dialect)
-    kept = ", ".join([*places.values(), *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
+    kept = ", ".join([*places.values(), *words, *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
     valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
     digest = _digest(table, places, salt, dialect, told_alike(origin, table, unit))
     hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
+    told = dialect.byte_order("told")
     # Copies have one digest: those before a row in this order, and the first of them, number it.
-    numbered = (
-        f"SELECT *, row_number() OVER alike - rank() OVER alike + 1 AS nth FROM ({hashed}) AS hashed "
-        f"WINDOW alike AS (PARTITION BY who ORDER BY {dialect.byte_order('told')})"
-    )
+    among = f"PARTITION BY who ORDER BY {told}"
+    nth = f"row_number() OVER ({', '.join([among, *words])}) - rank() OVER ({among}) + 1"
+    numbered = f"SELECT *, {nth} AS nth FROM ({hashed}) AS hashed"
     again = f"md5(concat(told, {dialect.text(',')}, CAST(nth AS {dialect.text_type})))"
     order = dialect.byte_order(f"(CASE WHEN nth = 1 THEN told ELSE {again} END)")
     place = f"row_number() OVER (PARTITION BY who ORDER BY {order}) AS place"
@@ -229,6 +236,40 @@ def loaded_value(column: Column, source: str, kind: Kind, dialect: Dialect) -> s
             assert_never(column)
 
 
+def is_outside(column: Bounded, source: str, kind: Kind, dialect: Dialect) -> str:
+    """True where a value came from outside of what is declared, else not true."""
+    if isinstance(column, CategoryColumn):
+        found = loaded_value(column, source, kind, dialect)
+        return f"({present(source, kind, dialect)} AND {found} IS NULL)"
+    return f"({' OR '.join(beyond(column, source, kind, dialect))})"
+
+
+def present(source: str, kind: Kind, dialect: Dialect) -> str:
+    """Whether a source has a value, whatever can be made of it.  NaN is none."""
+    there = f"{source} IS NOT NULL"
+    return f"({there} AND NOT {dialect.not_a_number(source)})" if kind == "float" else f"({there})"
+
+
+def beyond(
+    column: IntegerColumn | RealColumn | DateColumn, source: str, kind: Kind, dialect: Dialect
+) -> tuple[str, str]:
+    """Whether a value, before it is clipped and rounded, lies below the bounds, and whether above."""
+    if isinstance(column, DateColumn):
+        day, low, high = (
+            _raw_day(column, source, kind, dialect),
+            f"DATE '{column.low}'",
+            f"DATE '{column.high}'",
+        )
+        if kind != "text":
+            return f"{day} < {low}", f"{day} > {high}"
+        text = _text(source, dialect)  # infinite days were given the bounds themselves
+        ends = [f"{text} = {dialect.text(word)}" for word in ("-infinity", "infinity")]
+        return f"({day} < {low} OR {ends[0]})", f"({day} > {high} OR {ends[1]})"
+    x, lattice = _double(source, kind, dialect), column.lattice
+    low, high = (dialect.double(float(bound * lattice.grain)) for bound in (lattice.low, lattice.high))
+    return f"{x} < {low}", f"({x} > {high} AND NOT {dialect.not_a_number(x)})"  # NaN is above all numbers
+
+
 def _double(source: str, kind: Kind, dialect: Dialect) -> str:
     """NULL or NaN where there is no number."""
     match kind:
@@ -258,22 +299,28 @@ def _number(lattice: Lattice, source: str, kind: Kind, dialect: Dialect) -> str:
 
 def _day(column: DateColumn, source: str, kind: Kind, dialect: Dialect) -> str:
     low, high = f"DATE '{column.low}'", f"DATE '{column.high}'"
+    day = _raw_day(column, source, kind, dialect)
+    clipped = f"least(greatest({day}, {low}), {high})"  # also tames an engine's infinite dates
+    return f"CASE WHEN {day} IS NOT NULL THEN {dialect.days(clipped)} END"
+
+
+def _raw_day(column: DateColumn, source: str, kind: Kind, dialect: Dialect) -> str:
+    """The day as it came; where a text says that it is infinite, the bound on that side."""
+    low, high = f"DATE '{column.low}'", f"DATE '{column.high}'"
     match kind:
         case "date" | "timestamp" | "instant":
-            day = dialect.day(source, kind)
+            return dialect.day(source, kind)
         case "text":
             text = _text(source, dialect)
             written = dialect.day(f"substr({text}, 1, 10)", kind)
-            day = (
+            return (
                 f"(CASE WHEN {text} = {dialect.text('infinity')} THEN {high} "
                 f"WHEN {text} = {dialect.text('-infinity')} THEN {low} "
                 f"WHEN {dialect.matches(text, DAY)} AND substr({text}, 1, 4) <> {dialect.text('0000')} "
                 f"THEN {written} END)"
             )
         case _:
-            day = "CAST(NULL AS DATE)"
-    clipped = f"least(greatest({day}, {low}), {high})"  # also tames an engine's infinite dates
-    return f"CASE WHEN {day} IS NOT NULL THEN {dialect.days(clipped)} END"
+            return "CAST(NULL AS DATE)"
 
 
 def _whole_text(source: str, kind: Kind, dialect: Dialect) -> str:
@@ -308,3 +355,8 @@ def _truth(source: str, kind: Kind, dialect: Dialect) -> str:
 
 def _text(source: str, dialect: Dialect) -> str:
     return f"CAST({source} AS {dialect.text_type})"
+
+
+def raw_text(source: str, dialect: Dialect) -> str:
+    """A value as it is written, where that is valid Unicode."""
+    return dialect.key(_text(source, dialect))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -94,14 +94,17 @@ class PostgresEngine:
         *,
         timeout: float = SECONDS,
         work_mem: str = "64MB",
+        loads: Callable[..., Loading] = Loading,
     ) -> None:
         self._time, self._work_mem = TimeLimit(timeout), work_mem
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading = Loading(table, unit, address, places, salt)
+        self._loading = loads(table, unit, address, places, salt)
         self._addresses = [Address.parse(one.source, one.table.name) for one in self._loading.members]
         if len({address.server for address in self._addresses}) > 1:
             raise InvalidRequest("tables in Postgres are joined where they lie: put both in one database")
-        self._units = Units("pg_temp.units", places, PostgresDialect(), unit.rows, salt)
+        self._units = Units(
+            "pg_temp.units", places, PostgresDialect(), unit.rows, salt, marks=self._loading.marks
+        )
         self._connection: Any = None
         self._lock = threading.Lock()
 

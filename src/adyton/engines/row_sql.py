@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol, assert_never
 
+from adyton.engines.marking import Mark
 from adyton.query.nodes import (
     Always,
     And,
@@ -26,6 +27,7 @@ from adyton.query.nodes import (
     Floor,
     Indicator,
     IsMissing,
+    IsOutside,
     IsTrue,
     Lookup,
     Negative,
@@ -37,7 +39,7 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
-from adyton.schema import common_grain, times_finer
+from adyton.schema import CategoryColumn, Column, common_grain, times_finer
 
 Places = Mapping[str, str]  # column name -> c0, c1, ...
 
@@ -76,8 +78,8 @@ class Spelling(Protocol):
 class RowSql:
     """Emits the nodes of one table."""
 
-    def __init__(self, places: Places, spelling: Spelling) -> None:
-        self._places, self._spelling = places, spelling
+    def __init__(self, places: Places, spelling: Spelling, marks: Mapping[str, Mark] | None = None) -> None:
+        self._places, self._spelling, self._marks = places, spelling, marks or {}
 
     def number(self, node: Comparable) -> str:
         """The node's integer on its own lattice; NULL where it is missing."""
@@ -124,6 +126,8 @@ class RowSql:
                 return self._places[column.name]
             case IsMissing(column):
                 return f"({self._places[column.name]} IS NULL)"
+            case IsOutside(column):
+                return self._outside(self._places[column.name], self._marks[column.name], column)
             case Always(truth):
                 return "TRUE" if truth else "FALSE"
             case Not(inner):
@@ -134,6 +138,12 @@ class RowSql:
                 return f"({' OR '.join(self.condition(part) for part in parts)})"
             case _:
                 assert_never(node)
+
+    def _outside(self, place: str, mark: Mark, column: Column) -> str:
+        """A category that is there is declared; a number that is missing was none."""
+        if isinstance(column, CategoryColumn):
+            return f"(CASE WHEN {place} IS NOT NULL THEN FALSE WHEN {mark.is_set} THEN TRUE END)"
+        return f"(CASE WHEN {place} IS NOT NULL THEN {mark.is_set} END)"
 
     def _clip(self, node: Clip) -> str:
         inner: Comparable = node

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from adyton.engines.marking import Mark
 from adyton.engines.row_sql import Places, RowSql, Spelling, integer
 from adyton.query.nodes import Bucket, Group, group_size
 from adyton.schema import TextColumn
@@ -19,7 +20,7 @@ class Units:
     """A table of clipped integers.
 
     Where a person may have several ``rows``, the column ``who`` says whose row it is.  ``told`` says whether
-    all engines write the same text for a person.
+    all engines write the same text for a person; ``marks`` where it is said which values came from outside.
     """
 
     table: str
@@ -28,10 +29,11 @@ class Units:
     rows: int = 1
     salt: str = ""
     told: bool = False
+    marks: Mapping[str, Mark] = field(default_factory=dict)
 
     @property
     def row_sql(self) -> RowSql:
-        return RowSql(self.places, self.spelling)
+        return RowSql(self.places, self.spelling, self.marks)
 
 
 class Recipe(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,15 +36,22 @@ class SparkEngine:
     """
 
     def __init__(
-        self, table: Table, unit: PrivacyUnit, frame: Any, salt: str = "", *, timeout: float = SECONDS
+        self,
+        table: Table,
+        unit: PrivacyUnit,
+        frame: Any,
+        salt: str = "",
+        *,
+        timeout: float = SECONDS,
+        loads: Callable[..., Loading] = Loading,
     ) -> None:
         self._time = TimeLimit(timeout)
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
-        self._loading = Loading(table, unit, frame, places, salt)
+        self._loading = loads(table, unit, frame, places, salt)
         self._frames = [member.source for member in self._loading.members]
         own = secrets.token_hex(8)
         self._given, self._kept = f"adyton_given_{own}", f"adyton_units_{own}"
-        self._units = Units(self._kept, places, SparkDialect({}), unit.rows, salt)
+        self._units = Units(self._kept, places, SparkDialect({}), unit.rows, salt, marks=self._loading.marks)
         self._cached: Any = None
         self._lock = threading.Lock()
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from adyton.errors import InvalidRequest
+from adyton.query.outside import IsOutside
+from adyton.query.scope import entry_of
 from adyton.schema import Column, Table
 
 LONGEST_NAME = 100
@@ -15,12 +17,21 @@ _PLAIN = (str, int, type(None))
 
 def columns_in(*nodes: object) -> Iterator[Column]:
     """Every column that the nodes read."""
+    return (part for part in _parts_in(nodes) if isinstance(part, Column))
+
+
+def outsides_in(*nodes: object) -> Iterator[IsOutside]:
+    """Every truth about a value as it came."""
+    return (part for part in _parts_in(nodes) if isinstance(part, IsOutside))
+
+
+def _parts_in(nodes: tuple[object, ...]) -> Iterator[object]:
+    """All nodes and what they are made of, down to columns."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Column):
-            yield node
-        else:
+        yield node
+        if not isinstance(node, Column):
             parts = node if isinstance(node, tuple) else [getattr(node, name) for name in _parts(node)]
             waiting += [part for part in parts if not isinstance(part, _PLAIN)]  # a list may be long
 
@@ -42,6 +53,18 @@ def check_columns(table: Table, *nodes: object) -> None:
     for column in columns_in(*nodes):
         if column not in known:
             raise InvalidRequest(f"{column.name!r} is not a column of table {table.name!r} as declared")
+
+
+def check_outside(table: Table, *nodes: object) -> None:
+    """Public tables are not clipped: what they say is written into the question."""
+    if table.join is None:
+        return
+    for node in outsides_in(*nodes):
+        if entry_of(table, node.column.name).link is not None:
+            raise InvalidRequest(
+                f"{node.word} is about private data as it came; {node.column.name!r} is a column of a public "
+                "table, of which nothing is hidden: look there"
+            )
 
 
 def check_persons(table: Table) -> str:

@@ -27,6 +27,7 @@ from adyton.query.expressions import (
     OneOf,
     ValueOf,
 )
+from adyton.query.outside import IsOutside
 
 Span = tuple[int, int]  # of steps, both ends included; the value is present
 Allowed = frozenset[object] | Span
@@ -117,6 +118,10 @@ def _fact(condition: Condition) -> tuple[object, Allowed] | None:
             return column.name, frozenset([None])
         case IsMissing(column) if column.kind != "text":
             return column.name, _MISSING
+        case IsOutside():  # a subject of its own: it says nothing of the value as it is declared
+            return condition, frozenset([True])
+        case Not(IsOutside() as inner):
+            return inner, frozenset([False])
         case Compare(left, operator, right):
             return _range(left, operator, right)
         case _:

@@ -16,6 +16,7 @@ from math import floor
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
+from adyton.query.outside import IsOutside
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -363,7 +364,7 @@ class Or:
         _check_parts(self.parts)
 
 
-Condition = Compare | OneOf | IsTrue | IsMissing | Always | Not | And | Or
+Condition = Compare | OneOf | IsTrue | IsMissing | IsOutside | Always | Not | And | Or
 
 EVERY_ROW = Always(True)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adyton.query.nodes import Condition, Indicator, IsTrue, Number, ValueOf
+from adyton.query.nodes import Condition, Indicator, IsOutside, IsTrue, Number, ValueOf
 
 
 def default_name(stem: str, about: Number | Condition | None = None) -> str:
     """``stem`` and, if the value is about a single column, the name of that column."""
     subject = about.condition if isinstance(about, Indicator) else about
+    if isinstance(subject, IsOutside):
+        return f"{stem}_{subject.word.lower()}_{subject.column.name}"
     return f"{stem}_{subject.column.name}" if isinstance(subject, ValueOf | IsTrue) else stem
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from adyton.errors import InvalidRequest
-from adyton.query.check import check_columns, check_names
+from adyton.query.check import check_columns, check_names, check_outside
 from adyton.query.expressions import (
     EVERY_ROW,
     Always,
@@ -46,6 +46,7 @@ from adyton.query.expressions import (
     condition,
     number,
 )
+from adyton.query.outside import IsOutside
 from adyton.query.weight import MOST_WEIGHT, weight
 from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextColumn, day_of
 
@@ -73,6 +74,7 @@ __all__ = [
     "Group",
     "Indicator",
     "IsMissing",
+    "IsOutside",
     "IsTrue",
     "Lookup",
     "Mean",
@@ -348,6 +350,7 @@ class Question:
         if len(self.measures) > 1 and any(isinstance(measure, Cdf) for _, measure in self.measures):
             raise InvalidRequest("a distribution is asked for alone: it has a row for each of its points")
         check_columns(self.table, self.by, self.where, self.measures)
+        check_outside(self.table, self.by, self.where, self.measures)
         for group in self.by:
             if not isinstance(group, Group):
                 raise InvalidRequest(

@@ -32,7 +32,7 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
-from adyton.query.sql_functions import read_call, read_case, read_extract
+from adyton.query.sql_functions import CONDITION_FUNCTIONS, read_call, read_case, read_extract, read_test
 from adyton.query.sql_names import Names, title
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
 
@@ -286,6 +286,7 @@ _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Condition]] = {
     exp.Is: Source._is,
     exp.In: Source._in,
     exp.Between: Source._between,
+    exp.Anonymous: read_test,
     **dict.fromkeys(OPERATORS, Source._comparison),
 }
 _OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
@@ -298,6 +299,8 @@ _OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
 
 def is_condition(node: exp.Expr) -> bool:
     """Whether ``node`` can only be read as a condition."""
+    if type(node) is exp.Anonymous:
+        return str(node.this).upper() in CONDITION_FUNCTIONS
     return type(node) in _CONDITIONS and type(node) is not exp.Column
 
 

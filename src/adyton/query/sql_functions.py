@@ -17,11 +17,13 @@ from adyton.query.nodes import (
     DayOf,
     Floor,
     Indicator,
+    IsOutside,
     Lookup,
     Number,
     Part,
     Square,
 )
+from adyton.query.outside import Bounded, word_for
 from adyton.query.sql_reasons import REASONS
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
@@ -46,6 +48,9 @@ def read_call(source: Source, node: exp.Expr) -> Number:
     if name in _PARTS:
         return _part(source, node, name, _arguments(source, node, f"{name}(date)", 1)[0])
     read = _FUNCTIONS.get(name)
+    if name in CONDITION_FUNCTIONS:
+        reason = f"write CASE WHEN {name}(column) THEN 1 ELSE 0 END"
+        raise source.refusal(node, f"{name} is true or false, and a number is needed here; {reason}")
     if read is None:
         aggregate = f"{name} is an aggregate; it stands in SELECT alone, not inside an expression"
         reason = f"{name} is not answered: {REASONS[name]}" if name in REASONS else aggregate
@@ -67,6 +72,23 @@ def read_case(source: Source, node: exp.Expr) -> Number:
     if len(branches) == 1 and branches[0][1] == _ONE and otherwise == _ZERO:
         return Indicator(branches[0][0])
     return Case(tuple(branches), otherwise)
+
+
+def read_test(source: Source, node: exp.Expr) -> Condition:
+    """The condition that a function of one row gives: CLIPPED(column) or UNDECLARED(column)."""
+    name = called(source, node)
+    if name not in CONDITION_FUNCTIONS:
+        raise source.refusal(node, f"a condition is needed here, not {name}")
+    (inner,) = _arguments(source, node, f"{name}(column)", 1)
+    inner = source.bare(inner)
+    if type(inner) is not exp.Column:
+        raise source.refusal(node, f"{name} needs a column: an expression is made of values as declared")
+    column = source.column(inner)
+    if isinstance(column, Bounded) and word_for(column) != name:
+        is_category = isinstance(column, CategoryColumn)
+        has = "a list of values and no bounds" if is_category else "bounds and no list of values"
+        raise source.refusal(node, f"{column.name!r} has {has}: write {word_for(column)}({column.name})")
+    return IsOutside(column)  # type: ignore[arg-type]  # the node checks its column
 
 
 def whens(source: Source, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
@@ -178,3 +200,4 @@ _FUNCTIONS: dict[str, Callable[[Source, exp.Expr], Number]] = {
     "SQUARE": _square,
 }
 NUMBER_FUNCTIONS = (*_FUNCTIONS, *_PARTS)
+CONDITION_FUNCTIONS = ("CLIPPED", "UNDECLARED")

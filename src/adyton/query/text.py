@@ -33,6 +33,7 @@ from adyton.query.nodes import (
     Group,
     Indicator,
     IsMissing,
+    IsOutside,
     IsTrue,
     Lookup,
     Mean,
@@ -218,6 +219,8 @@ def condition_text(condition: Condition) -> str:
             return name_text(column.name)
         case IsMissing(column):
             return f"({name_text(column.name)} IS NULL)"
+        case IsOutside(column):
+            return f"{condition.word}({name_text(column.name)})"
         case Always(truth):
             return "TRUE" if truth else "FALSE"
         case Not(inner):

@@ -33,6 +33,7 @@ from adyton.query.expressions import (
     Times,
     ValueOf,
 )
+from adyton.query.outside import IsOutside
 
 MOST_WEIGHT = 2**14
 _LISTED = 16  # numbers of a list that are as long as one column, about
@@ -91,7 +92,7 @@ def _lookup(node: Lookup) -> Pair:
 
 _PAIRS: dict[type, Callable[[Any], Pair]] = {
     **dict.fromkeys((ValueOf, DayOf), lambda _: (1, 1)),
-    **dict.fromkeys((Constant, Day, IsTrue, IsMissing, Always), lambda _: (1, 0)),
+    **dict.fromkeys((Constant, Day, IsTrue, IsMissing, IsOutside, Always), lambda _: (1, 0)),
     **dict.fromkeys((Plus, Times), _both),
     **dict.fromkeys((Negative, Floor, Not), _inner),
     **dict.fromkeys((And, Or), _parts),

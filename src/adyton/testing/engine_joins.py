@@ -23,10 +23,22 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Compare, Count, CountPersons, Mean, Question, Sum, SumOfPersons, ValueOf
+from adyton.query.nodes import (
+    Compare,
+    Count,
+    CountPersons,
+    IsOutside,
+    Mean,
+    Question,
+    Sum,
+    SumOfPersons,
+    ValueOf,
+)
+from adyton.query.outside import Bounded
 from adyton.query.scope import entries, joined
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Join, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
+from adyton.testing.engine_meaning import OUTSIDE, Row
 from adyton.testing.engine_reference import Kind, Own, Source, SourceColumn, exact_of, loaded, told
 from adyton.testing.engine_setup import AnyEngine, Open
 
@@ -77,6 +89,7 @@ class JoinContract:
         visits = (VISITS, bounded(3, "patient"), _visits(kind, 80))
         found = self.check(opened, people, visits)
         assert found[0][0][0] > 20
+        assert any(reading[0][0] for reading in found[-4:])  # some values came from outside
 
     def test_one_row_of_each(self, opened: Open) -> None:
         self.check(
@@ -132,22 +145,30 @@ def _about(table: Table) -> Iterator[Question]:
     measures.append(Count(Compare(ValueOf(age), "<", ValueOf(cost))))
     named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
     wards = tuple(column for column in table.columns if isinstance(column, CategoryColumn))
+    listed = tuple(column for column in table.columns if isinstance(column, Bounded))
     yield Question(table, named)
     yield Question(table, named, by=wards, most_groups=2)
+    yield Question(table, tuple((f"o{i}", Count(IsOutside(one))) for i, one in enumerate(listed)))
 
 
 def _expected(members: Sequence[Member], readings: Sequence[Reading]) -> list[list[list[int]]]:
     of_each = [loaded(table, unit, source, "salt") for table, unit, source in members]
     shown = [entry.shown.name for entry in entries(Join(tuple(table for table, _, _ in members)))]
+    own = [[column.name for column in table.columns] for table, _, _ in members]
     rows: Own = [
-        (
-            combined[0][0],
-            dict(zip(shown, itertools.chain(*(row.values() for _, row in combined)), strict=True)),
-        )
+        (combined[0][0], _combined([row for _, row in combined], own, shown))
         for combined in itertools.product(*of_each)
         if len({who for who, _ in combined}) == 1
     ]
     return exact_of(rows, told(members[0][1], members[0][2]), "salt", readings)
+
+
+def _combined(rows: Sequence[Row], own: Sequence[Sequence[str]], shown: Sequence[str]) -> Row:
+    """One row of each table beside each other, under the names of the joined table."""
+    names = [(row, name) for row, listed in zip(rows, own, strict=True) for name in listed]
+    named = list(zip(shown, names, strict=True))
+    outside = tuple(said for said, (row, name) in named if name in row[OUTSIDE])
+    return {**{said: row[name] for said, (row, name) in named}, OUTSIDE: outside}
 
 
 def _people(kind: Kind, size: int) -> Source:

@@ -18,14 +18,17 @@ from adyton.query.nodes import (
     Day,
     DayOf,
     IsMissing,
+    IsOutside,
     IsTrue,
     Mean,
+    Not,
     OneOf,
     Question,
     Sum,
     Times,
     ValueOf,
 )
+from adyton.query.outside import Bounded
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engine_cases import (
@@ -39,8 +42,8 @@ from adyton.testing.engine_cases import (
     TRUTHS,
     WHOLES,
 )
-from adyton.testing.engine_reference import Kind, SourceColumn, expected, value_of
-from adyton.testing.engine_setup import Open, numbered
+from adyton.testing.engine_reference import Kind, SourceColumn, expected, is_outside, value_of
+from adyton.testing.engine_setup import AnyEngine, Open, numbered
 
 
 class LoadingContract:
@@ -57,6 +60,19 @@ class LoadingContract:
         for reading, (cells, *_) in zip(readings, found, strict=True):
             for value, want, got in zip(values, wanted, cells, strict=True):
                 assert got == _shown(reading, want), (kind, value, reading.name)
+        if isinstance(column, Bounded):
+            self.check_outside(engine, table, column, values)
+
+    def check_outside(self, engine: AnyEngine, table: Table, column: Bounded, values: Sequence[Any]) -> None:
+        """Whether each value came from outside of what is declared, did not, or was none."""
+        label = table.columns[-1]
+        assert isinstance(label, CategoryColumn)
+        measures = (("yes", Count(IsOutside(column))), ("no", Count(Not(IsOutside(column)))))
+        found = engine.exact(readings_of(Question(table, measures, by=(label,)), ROWS))
+        for value, yes, no in zip(values, found[0][0], found[1][0], strict=True):
+            came = is_outside(column, value)
+            inside = not came and value_of(column, value) is not None
+            assert (yes, no) == (int(came), int(inside)), (column.kind, value)
 
     @pytest.mark.parametrize("grain", [Fraction(1, 100), Fraction(1, 3), Fraction(5, 7), Fraction(1, 10**12)])
     def test_any_double_is_rounded_and_clipped_alike(self, opened: Open, grain: Fraction) -> None:

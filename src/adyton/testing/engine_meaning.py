@@ -23,6 +23,7 @@ from adyton.query.nodes import (
     Floor,
     Indicator,
     IsMissing,
+    IsOutside,
     IsTrue,
     Lookup,
     Negative,
@@ -35,10 +36,11 @@ from adyton.query.nodes import (
     Times,
     ValueOf,
 )
-from adyton.schema import day_of
+from adyton.schema import CategoryColumn, day_of
 
 # Column name -> lattice integer, position in the list of values, truth, or text; None is missing.
 Row = dict[str, Any]
+OUTSIDE = ""  # no column has this name: the names of those whose value came from outside
 
 _COMPARE = {
     "<": operator.lt,
@@ -129,6 +131,11 @@ def condition(node: Condition, row: Row) -> bool | None:
             return truth
         case IsMissing(column):
             return row[column.name] is None
+        case IsOutside(column):
+            came = column.name in row.get(OUTSIDE, ())
+            if isinstance(column, CategoryColumn):
+                return came or (None if row[column.name] is None else False)
+            return None if row[column.name] is None else came
         case Always(truth):
             return truth
         case Not(inner):

@@ -18,6 +18,7 @@ from adyton.query.nodes import (
     Count,
     CountPersons,
     Floor,
+    IsOutside,
     IsTrue,
     Mean,
     Plus,
@@ -74,6 +75,31 @@ class PersonsContract:
         readings = readings_of(Question(TABLE, measures, by=(SMOKER,)), unit)
         found = opened(TABLE, source, unit, "salt 'n' pepper").exact(readings)
         assert found == expected(TABLE, unit, source, "salt 'n' pepper", readings)
+
+    @pytest.mark.parametrize("rows", [1, 2, 3])
+    def test_which_copy_is_kept_depends_on_the_person_alone(self, opened: Open, rows: int) -> None:
+        """Rows that are equal once they are clipped, but did not come alike.
+
+        Mutant: copies numbered in any order (ORDER BY told): then how others' rows lie decides.
+        """
+        rng = random.Random(rows)
+        ages, regions = [119, 120, 121, 500], ["north", "no", "NO", None]
+        known = [(who, rng.choice(ages), rng.choice(regions)) for who in range(80) for _ in range(6)]
+        unit, asked = PrivacyUnit("add-or-remove", "who", rows), (IsOutside(AGE), IsOutside(REGION))
+        table = Table("t", (AGE, REGION))
+        question = Question(table, tuple((f"m{i}", Count(one)) for i, one in enumerate(asked)))
+        readings = readings_of(question, unit)
+        for _ in range(2):
+            rng.shuffle(known)
+            whose, age, region = zip(*known, strict=True)
+            source = (
+                SourceColumn("age", "integer", age),
+                SourceColumn("region", "text", region),
+                SourceColumn("who", "integer", whose),
+            )
+            assert opened(table, source, unit).exact(readings) == expected(
+                table, unit, source, "salt", readings
+            )
 
     @pytest.mark.parametrize("most", [None, 1, 2])
     @pytest.mark.parametrize(("rows", "kind"), [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")])

@@ -33,6 +33,7 @@ from adyton.query.nodes import (
     Group,
     Indicator,
     IsMissing,
+    IsOutside,
     IsTrue,
     Lookup,
     Mean,
@@ -189,6 +190,7 @@ def _condition(rng: random.Random, depth: int) -> Condition:
         lambda: OneOf(REGION, tuple(rng.sample(REGION.values, 2))),
         lambda: IsTrue(SMOKER),
         lambda: IsMissing(rng.choice(TABLE.columns)),
+        lambda: IsOutside(rng.choice((AGE, INCOME, REGION, YEAR, BORN))),
         lambda: Always(True),
     ]
     larger: list[Callable[[], Condition]] = [

@@ -11,10 +11,10 @@ from typing import Any
 
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Bucket, Group, group_values
-from adyton.schema import Table, TextColumn
+from adyton.schema import Column, Table, TextColumn
 from adyton.sensitivity import Reading
-from adyton.testing.engine_meaning import Row, condition, number
-from adyton.testing.engine_values import Kind, Source, SourceColumn, value_of
+from adyton.testing.engine_meaning import OUTSIDE, Row, condition, number
+from adyton.testing.engine_values import Kind, Source, SourceColumn, is_outside, value_of
 
 __all__ = [
     "Kind",
@@ -23,6 +23,7 @@ __all__ = [
     "exact_of",
     "expected",
     "expected_found",
+    "is_outside",
     "loaded",
     "told",
     "value_of",
@@ -68,8 +69,8 @@ def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     """The bounded table of clipped integers."""
     by_name = {column.name.casefold(): column for column in source}
     found = [by_name[column.name.casefold()] for column in table.columns]
-    rows: list[Row] = [
-        {c.name: value_of(c, s.values[i]) for c, s in zip(table.columns, found, strict=True)}
+    rows = [
+        _row({c: s.values[i] for c, s in zip(table.columns, found, strict=True)})
         for i in range(len(source[0].values))
     ]
     if unit.person is None:
@@ -82,16 +83,28 @@ def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     return [
         (who, row)
         for who, own in persons.items()
-        for row in _chosen(own, unit.rows, salt, _named(who, is_told))
+        for row in _chosen(own, table.columns, unit.rows, salt, _named(who, is_told))
     ]
 
 
-def _chosen(own: list[Row], most: int, salt: str, person: list[str]) -> list[Row]:
-    """Of equal rows the first is copy 1, the next copy 2, and so on."""
+def _row(came: dict[Column, Any]) -> Row:
+    """The values as declared, and the names of those that came from outside."""
+    outside = tuple(column.name for column, value in came.items() if is_outside(column, value))
+    return {**{column.name: value_of(column, value) for column, value in came.items()}, OUTSIDE: outside}
+
+
+def _marks(row: Row, columns: Sequence[Column]) -> list[int]:
+    """A bit for each column that has bounds or a list, the first the lowest, thirty to a number."""
+    bits = [column.name in row[OUTSIDE] for column in columns if column.kind not in ("boolean", "text")]
+    return [sum(bit << i for i, bit in enumerate(bits[n : n + 30])) for n in range(0, len(bits), 30)]
+
+
+def _chosen(own: list[Row], columns: Sequence[Column], most: int, salt: str, person: list[str]) -> list[Row]:
+    """Of equal rows the one with the least marks is copy 1, the next copy 2, and so on."""
     seen: Counter[tuple[str, ...]] = Counter()
     ranked = []
-    for row in own:
-        words = tuple(map(_word, row.values()))
+    for row in sorted(own, key=lambda row: _marks(row, columns)):
+        words = tuple(_word(row[column.name]) for column in columns)
         seen[words] += 1
         first, nth = _digest(salt, *person, *words), seen[words]
         ranked.append((first if nth == 1 else _digest(first, str(nth)), row))

@@ -62,6 +62,22 @@ def value_of(column: Column, value: Any) -> Any:
             assert_never(column)
 
 
+def is_outside(column: Column, value: Any) -> bool:
+    """Whether a value, as it came, lies beyond the bounds or is none of the list."""
+    match column:
+        case IntegerColumn() | RealColumn():
+            x, ends = _double(value), (column.lattice.low, column.lattice.high)
+            low, high = (float(end * column.lattice.grain) for end in ends)
+            return x is not None and not low <= x <= high
+        case DateColumn(_, first, last):
+            day = _day(value, first, last)
+            return value in ("infinity", "-infinity") or (day is not None and not first <= day <= last)
+        case CategoryColumn():
+            return value is not None and value == value and value_of(column, value) is None
+        case _:
+            return False
+
+
 def _double(value: Any) -> float | None:
     if isinstance(value, str):
         return float(value) if _NUMBER.fullmatch(value) else None

@@ -17,6 +17,7 @@ from adyton.transports import (
     cli_accounting,
     cli_audit,
     cli_bounds,
+    cli_check,
     cli_dummy,
     cli_holdout,
     cli_init,
@@ -225,7 +226,7 @@ def _dummy_of(study: Path) -> Curator:
     return dummy_of(read_study(study))
 
 
-for commands in (cli_bounds, cli_dummy, cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):
+for commands in (cli_check, cli_bounds, cli_dummy, cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):
     commands.register(app)
 
 

@@ -1,0 +1,217 @@
+"""What the owner of a study is told about its data: exact, not private, and never an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.show import Sheet, Shown
+
+FOR_THE_OWNER = "for the owner: not private"
+CAUTION = (
+    "Change only what public knowledge supports. A bound, a category or a number that is copied from here is "
+    "not covered by the promise."
+)
+
+# A value as it stands in the data, and how many rows have it.
+Seen = tuple[str | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that would surprise an analyst who believes the study file.
+
+    ``kind`` is one word for programs; ``rows`` how many rows, persons or keys it is about.
+    """
+
+    table: str
+    column: str | None
+    kind: str
+    rows: int | None
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "column": self.column,
+            "kind": self.kind,
+            "rows": self.rows,
+            "text": self.text,
+            "caution": CAUTION,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class KeysCheck:
+    """How many keys of a text column a question of this price would find, about: ``threshold`` units are
+    needed.  ``keys`` are they, if the owner wants to see them.
+    """
+
+    epsilon: float
+    threshold: int
+    there: int
+    found: int
+    keys: tuple[Seen, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {
+            "epsilon": self.epsilon,
+            "threshold": self.threshold,
+            "there": self.there,
+            "found": self.found,
+        }
+        return {**shown, "keys": _listed(self.keys)} if self.keys else shown
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """How many values of a column are missing, and how many are not what the study declares.
+
+    ``almost_declared`` are undeclared values that differ from a declared one by capital letters or blanks
+    around them only.  ``problem`` says why no value was looked at.  ``seen`` are odd values by their kind.
+    """
+
+    name: str
+    kind: str
+    missing: int = 0
+    unparseable: int = 0
+    undeclared: int = 0
+    almost_declared: int = 0
+    clipped_low: int = 0
+    clipped_high: int = 0
+    problem: str | None = None
+    keys: KeysCheck | None = None
+    seen: tuple[tuple[str, tuple[Seen, ...]], ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {
+            "missing": self.missing,
+            "unparseable": self.unparseable,
+            "undeclared": self.undeclared,
+            "almost_declared": self.almost_declared,
+            "clipped_low": self.clipped_low,
+            "clipped_high": self.clipped_high,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"name": self.name, "kind": self.kind, **self.counts, "problem": self.problem}
+        shown["key_finding"] = None if self.keys is None else self.keys.to_json()
+        return (
+            {**shown, "examples": {kind: _listed(some) for kind, some in self.seen}} if self.seen else shown
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """The rows and units of a private table, and its columns.
+
+    ``rows_cut`` are rows of persons beyond the most that count; ``most_rows`` is how many the largest has, if
+    the owner wants to see it.
+    """
+
+    name: str
+    rows: int
+    columns: tuple[ColumnCheck, ...]
+    units: int
+    rows_of_nobody: int = 0
+    persons_above: int = 0
+    rows_cut: int = 0
+    most_rows: int | None = None
+
+    @property
+    def rows_that_count(self) -> int:
+        return self.rows - self.rows_of_nobody - self.rows_cut
+
+    def to_json(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "name": self.name,
+            "rows": self.rows,
+            "units": self.units,
+            "rows_of_nobody": self.rows_of_nobody,
+            "persons_above": self.persons_above,
+            "rows_cut": self.rows_cut,
+            "rows_that_count": self.rows_that_count,
+            "columns": [column.to_json() for column in self.columns],
+        }
+        return shown if self.most_rows is None else {**shown, "most_rows": self.most_rows}
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCheck(Shown):
+    """A study file beside its data, for the owner alone."""
+
+    tables: tuple[TableCheck, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "notice": FOR_THE_OWNER,
+            "ok": self.ok,
+            "caution": CAUTION,
+            "tables": [table.to_json() for table in self.tables],
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        headers = ("column", "declared", "missing", "unparseable", "undeclared", "below", "above")
+        rows = tuple(self._row(table, column) for table in self.tables for column in table.columns)
+        return Sheet(FOR_THE_OWNER, headers, rows, (*self._sizes(), *self._said()), left_aligned=2)
+
+    def _row(self, table: TableCheck, column: ColumnCheck) -> tuple[str, ...]:
+        name = column.name if len(self.tables) == 1 else f"{table.name}.{column.name}"
+        if column.problem is not None:
+            return (name, column.kind, *["?"] * 5)
+        counts = ("missing", "unparseable", "undeclared", "clipped_low", "clipped_high")
+        return (name, column.kind, *(f"{column.counts[one]:,}" for one in counts))
+
+    def _sizes(self) -> tuple[str, ...]:
+        found = []
+        for table in self.tables:
+            rows, units = f"{table.rows:,} rows", f"{table.units:,} units"
+            found.append(f"{table.name}: {rows}, {units}; {table.rows_that_count:,} rows count.")
+            found += [
+                f"{table.name}.{column.name}: {keys.found:,} of {keys.there:,} keys would be found for "
+                f"epsilon {keys.epsilon:g}: those of at least {keys.threshold:,} units."
+                for column in table.columns
+                if (keys := column.keys) is not None
+            ]
+        return tuple(found)
+
+    def _said(self) -> tuple[str, ...]:
+        if not self.findings:
+            return ("Nothing here would surprise an analyst who believes the study file.",)
+        named = [
+            f"{finding.table}.{finding.column}" if finding.column is not None else finding.table
+            for finding in self.findings
+        ]
+        listed = (f"- {name}: {finding.text}" for name, finding in zip(named, self.findings, strict=True))
+        return (*listed, *self._values(), CAUTION)
+
+    def _values(self) -> tuple[str, ...]:
+        """Values, where the owner asked for them."""
+        found = []
+        for table in self.tables:
+            if table.most_rows is not None:
+                found.append(f"{table.name}: the person with the most rows has {table.most_rows:,}")
+            for column in table.columns:
+                keys = [("keys that would be found", column.keys.keys)] if column.keys is not None else []
+                found += [
+                    f"{table.name}.{column.name}, {kind}: {', '.join(map(_example, some))}"
+                    for kind, some in [*column.seen, *keys]
+                    if some
+                ]
+        return tuple(found)
+
+
+def _example(seen: Seen) -> str:
+    text, rows = seen
+    return f"{'(not readable)' if text is None else repr(text)} ({rows:,})"
+
+
+def _listed(seen: tuple[Seen, ...]) -> list[dict[str, Any]]:
+    return [{"value": text, "rows": rows} for text, rows in seen]

@@ -1,0 +1,88 @@
+"""What would surprise an analyst who believes the study file, in words: from counts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from adyton.certify.checked import ColumnCheck, Finding, TableCheck
+from adyton.schema import Table
+from adyton.study import Study
+
+_FAR_OFF = 10  # times, either way: a guess that is farther off misleads
+
+
+def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) -> tuple[Finding, ...]:
+    """Of all tables; up to the share ``allow`` of the rows may be odd in one way without being a finding."""
+    found: list[Finding] = []
+    for table, one in zip(study.tables, checked, strict=True):
+        found += _sizes(study, table, one, allow)
+        for column in one.columns:
+            found += _of_column(one, column, allow)
+    return tuple(found)
+
+
+def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iterator[Finding]:
+    unit, where = study.unit_of(table), "table" if table is study.table else f"private.{table.name}"
+    units = "persons" if unit.person is not None else "rows"
+
+    def finding(kind: str, rows: int, text: str) -> Finding:
+        return Finding(table.name, None, kind, rows, text)
+
+    if unit.neighbours == "replace" and one.units != table.rows:
+        said = f"the study says {where}.rows = {table.rows}, the data holds {one.units:,} {units}"
+        yield finding("size", one.units, f"{said}: every question is refused")
+    elif unit.neighbours != "replace":
+        yield from _guess(table, f"{where}.rows", table.rows, one.units, units)
+    if one.rows_of_nobody > allow * one.rows:
+        yield finding(
+            "nobody", one.rows_of_nobody, f"no person in {_of(one.rows_of_nobody, one)}: they are left out"
+        )
+    if one.rows_cut > allow * one.rows:
+        said = f"{one.persons_above:,} of {one.units:,} persons have more than {_rows(unit.rows)}"
+        share = f"{_rows(one.rows_cut)} of {one.rows:,} do not count"
+        yield finding("cut", one.rows_cut, f"{said}: {share}")
+
+
+def _guess(table: Table, key: str, guess: int | None, found: int, what: str) -> Iterator[Finding]:
+    if guess is None or max(guess, found) < _FAR_OFF * max(1, min(guess, found)):
+        return
+    said = f"the study guesses {key} = {guess}, the data holds {found:,} {what}"
+    yield Finding(table.name, None, "guess", found, f"{said}: prices and widths that rest on it are far off")
+
+
+def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Iterator[Finding]:
+    def finding(kind: str, rows: int | None, text: str) -> Finding:
+        return Finding(table.name, column.name, kind, rows, text)
+
+    if column.problem is not None:
+        yield finding("type", None, f"{column.problem}; the study says {column.kind}")
+        return
+    if column.unparseable > allow * table.rows:
+        text = f"something that is no {column.kind} in {_of(column.unparseable, table)}: it counts as missing"
+        yield finding("unparseable", column.unparseable, text)
+    if column.undeclared > allow * table.rows:
+        text = f"a value that is not declared in {_of(column.undeclared, table)}: it counts as missing"
+        almost = f"; in {column.almost_declared:,} of them only capitals or blanks around it differ"
+        yield finding("undeclared", column.undeclared, text + (almost if column.almost_declared else ""))
+    for kind, rows, side in (
+        ("clipped_low", column.clipped_low, "below low"),
+        ("clipped_high", column.clipped_high, "above high"),
+    ):
+        if rows > allow * table.rows:
+            yield finding(kind, rows, f"{side} in {_of(rows, table)}: the bound counts in its place")
+    if table.rows and column.missing == table.rows:
+        yield finding("empty", column.missing, "no row has a value")
+    if column.keys is not None and not column.keys.found:
+        keys = column.keys
+        text = f"a question that costs epsilon {keys.epsilon:g} would find no key"
+        needed = f"{keys.threshold:,} units are needed, and none of {keys.there:,} keys has so many"
+        yield finding("no_keys", 0, f"{text}: {needed}")
+
+
+def _of(rows: int, table: TableCheck) -> str:
+    return f"{rows:,} of {_rows(table.rows)}"
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'' if number == 1 else 's'}"

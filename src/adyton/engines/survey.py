@@ -1,0 +1,190 @@
+"""What the values of a source are before they are clipped: counts for the owner, and for nobody else.
+
+An engine that loads a ``Survey`` keeps a small code for each value in place of a clipped integer: whether it
+is there, can be read, is declared, lies within the bounds.  It reads the source as it would for questions, by
+the same conversions, once; the counts come from the codes.  Nothing here has noise, so nothing here may reach
+anyone but the owner: no curator holds such an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from adyton.engines.joining import Loading, Opened
+from adyton.engines.loading import (
+    NESTED,
+    Dialect,
+    Kind,
+    Origin,
+    beyond,
+    loaded_value,
+    matched,
+    person_sql,
+    present,
+    raw_text,
+)
+from adyton.errors import InvalidRequest
+from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
+
+FINE, MISSING, UNUSABLE, UNDECLARED, LOW, HIGH = range(6)
+_AT_ONCE = 16  # columns that one statement counts
+
+
+@dataclass(frozen=True, slots=True)
+class Survey(Loading):
+    """The codes s0, s1, ... of the columns; where a value is odd, its text t0, t1, ...; and ``who``.
+
+    ``texts`` keeps the texts of all odd values, not only of undeclared ones.  ``problems`` are columns whose
+    name or type does not fit, so that no value of them is looked at; ``person_types`` is what persons are.
+    """
+
+    texts: bool = False
+    problems: dict[str, str] = field(default_factory=dict)
+    person_types: list[tuple[Kind, str]] = field(default_factory=list)
+
+    def sql(self, opened: Sequence[Opened]) -> str:
+        (only,) = opened
+        origin, dialect = only.origin, only.dialect
+        listed, texts = [], []
+        for i, column in enumerate(self.table.columns):
+            found = self._found(column, origin)
+            if found is None:
+                listed += [f"{FINE} AS s{i}", f"CAST(NULL AS {dialect.text_type}) AS x{i}"]
+            else:
+                source, kind = dialect.name(found), origin.kinds[found]
+                code = dialect.code(_code(column, source, kind, dialect), HIGH + 1)
+                listed += [f"{code} AS s{i}", f"{raw_text(source, dialect)} AS x{i}"]
+            kept = self.texts or isinstance(column, CategoryColumn)
+            odd = f"s{i} > {MISSING}" if kept else "FALSE"
+            texts.append(f"CASE WHEN {odd} THEN x{i} END AS t{i}")
+        listed.append(f"{self._person(origin, dialect)} AS who")
+        codes = [f"s{i}" for i in range(len(self.table.columns))]
+        rows = f"(SELECT {', '.join(listed)} FROM {origin.sql}) AS coded"
+        return f"SELECT {', '.join([*codes, *texts, 'who'])} FROM {rows}"
+
+    def told(self, opened: Sequence[Opened]) -> bool:
+        return False
+
+    def counted(self, opened: Sequence[Opened]) -> str | None:
+        """A wrong number of units is something to report, not to stop at."""
+        return None
+
+    def _found(self, column: Column, origin: Origin) -> str | None:
+        """The source's name of a column, if it fits; else the problem is kept."""
+        spelled = {name.casefold(): name for name in origin.types}
+        found = column.name if column.name in origin.types else spelled.get(column.name.casefold())
+        if found is None:
+            self.problems[column.name] = "the data has no such column"
+        elif origin.kinds[found] == "other":
+            self.problems[column.name] = f"the data's type is {origin.types[found]}, which {NESTED}"
+        return None if column.name in self.problems else found
+
+    def _person(self, origin: Origin, dialect: Dialect) -> str:
+        """NULL where a row is nobody's, and where rows are the units."""
+        if self.unit.person is None:
+            return "1"
+        names = matched(origin, Table(self.table.name, ()), self.unit)
+        found = names[self.unit.person]
+        self.person_types.append((origin.kinds[found], origin.types[found]))
+        person, there = person_sql(self.unit.person, origin, names, dialect)
+        return f"CASE WHEN {there} THEN {person} END"
+
+
+def _code(column: Column, source: str, kind: Kind, dialect: Dialect) -> str:
+    value = loaded_value(column, source, kind, dialect)
+    unread = UNDECLARED if isinstance(column, CategoryColumn) else UNUSABLE
+    whens = [
+        f"WHEN NOT {present(source, kind, dialect)} THEN {MISSING}",
+        f"WHEN ({value}) IS NULL THEN {unread}",
+    ]
+    if isinstance(column, IntegerColumn | RealColumn | DateColumn):
+        below, above = beyond(column, source, kind, dialect)
+        whens += [f"WHEN {below} THEN {LOW}", f"WHEN {above} THEN {HIGH}"]
+    return f"CASE {' '.join(whens)} ELSE {FINE} END"
+
+
+# Counts ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """How many there are, how many have more rows than count, and how many rows that leaves out."""
+
+    persons: int
+    rows_of_nobody: int
+    above: int
+    rows_cut: int
+    most: int
+
+
+class Surveying(Protocol):
+    """An engine that has loaded a Survey."""
+
+    _loading: Survey
+
+    def prepare(self) -> None: ...
+    def close(self) -> None: ...
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]: ...
+
+
+class Surveyor:
+    """Asks a surveying engine.  ``table`` is what it calls the codes."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine: Surveying = engine
+        self._table: str = engine._units.table
+        engine.prepare()
+
+    def close(self) -> None:
+        self._engine.close()
+
+    @property
+    def problems(self) -> dict[str, str]:
+        return self._engine._loading.problems
+
+    @property
+    def person_type(self) -> tuple[Kind, str] | None:
+        found = self._engine._loading.person_types
+        return found[0] if found else None
+
+    def rows(self) -> int:
+        return self._numbers("count(*)")[0]
+
+    def codes(self) -> list[list[int]]:
+        """For each column, how many values have each code."""
+        every, size = [], range(HIGH + 1)
+        places = range(len(self._engine._loading.table.columns))
+        for some in (places[start : start + _AT_ONCE] for start in range(0, len(places), _AT_ONCE)):
+            wanted = [f"sum(CASE WHEN s{i} = {code} THEN 1 ELSE 0 END)" for i in some for code in size]
+            numbers = self._numbers(", ".join(wanted))
+            every += [numbers[start : start + len(size)] for start in range(0, len(numbers), len(size))]
+        return every
+
+    def persons(self) -> Persons:
+        most = self._engine._loading.unit.rows
+        own = f"(SELECT who, count(*) AS n FROM {self._table} WHERE who IS NOT NULL GROUP BY who) AS own"
+        over, cut = (f"sum(CASE WHEN n > {most} THEN {one} ELSE 0 END)" for one in ("1", f"n - {most}"))
+        persons, above, rows_cut, largest = self._numbers(f"count(*), {over}, {cut}, max(n)", own)
+        return Persons(persons, self._numbers("count(*) - count(who)")[0], above, rows_cut, largest)
+
+    def texts(self, place: int, code: int, most: int) -> list[tuple[str | None, int]]:
+        """The commonest values of a column that have this code, and how often each occurs."""
+        found = self._run(
+            f"SELECT t{place}, count(*) AS n FROM {self._table} WHERE s{place} = {code} GROUP BY t{place} "
+            f"ORDER BY n DESC, t{place} LIMIT {most}"
+        )
+        return [(None if text is None else str(text), int(number)) for text, number in found]
+
+    def _numbers(self, listed: str, origin: str | None = None) -> list[int]:
+        (row,) = self._run(f"SELECT {listed} FROM {origin or self._table}")
+        return [int(value or 0) for value in row]
+
+    def _run(self, sql: str) -> Sequence[Sequence[Any]]:
+        """An engine's own words may quote a value: only their kind is said."""
+        try:
+            return self._engine._run(sql)
+        except Exception as error:
+            kind = type(error).__name__
+        raise InvalidRequest(f"the data cannot be counted: the engine says {kind}")
