@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest
+from adyton.errors import CuratorError, Interrupted, InvalidRequest
 
 _Done = TypeVar("_Done")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 
-def run(work: Callable[[], _Done], as_json: bool) -> _Done:
-    """Do the work; print its JSON, or the error's, and leave with the error's code."""
+class Told(SystemExit):
+    """Left because of Ctrl-C, and what that means was said."""
+
+
+def run(work: Callable[[], _Done], as_json: bool, paid: Callable[[], int | None] = lambda: None) -> _Done:
+    """Do the work; print its JSON, or the error's, and leave with the error's code.
+
+    ``paid`` says after Ctrl-C which receipt the command has paid for by then.
+    """
     try:
         done = work()
+        if as_json:
+            typer.echo(json_text(done))
     except CuratorError as error:
         leave(error, as_json)
-    if as_json:
-        typer.echo(json_text(done))
+    except KeyboardInterrupt as stop:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would come in the middle of the sentence
+        leave_interrupted(stop if isinstance(stop, Interrupted) else Interrupted(paid()), as_json)
     return done
 
 
-def show(make: Callable[[], Any], as_json: bool, drawn: Callable[[Any], Any] = lambda made: made) -> None:
+def show(
+    make: Callable[[], Any],
+    as_json: bool,
+    drawn: Callable[[Any], Any] = lambda made: made,
+    *,
+    paid: Callable[[], int | None] = lambda: None,
+) -> None:
     """Print what ``make`` makes: what has ``to_json`` and what rich can draw, as ``drawn``."""
 
     def work() -> Any:
@@ -37,7 +54,16 @@ def show(make: Callable[[], Any], as_json: bool, drawn: Callable[[Any], Any] = l
             Console().print(drawn(made))
         return made.to_json()
 
-    run(work, as_json)
+    run(work, as_json, paid)
+
+
+def leave_interrupted(stop: Interrupted, as_json: bool) -> NoReturn:
+    if as_json:
+        said = {"kind": "interrupted", "message": stop.message, "receipt": stop.receipt}
+        typer.echo(json_text({"error": said}))
+    else:
+        typer.echo(f"adyton: {stop.message}", err=True)
+    raise Told(130) from None
 
 
 def leave(error: CuratorError, as_json: bool) -> NoReturn:
