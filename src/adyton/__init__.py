@@ -6,29 +6,54 @@ overspent.  ``adyton.open("people.toml").ask("SELECT COUNT(*) FROM people", with
 
 from typing import TYPE_CHECKING
 
-from adyton.certify import Answer, Certificate, Interval, Preview, Statement
-from adyton.curator import Curator
-from adyton.curator import open_study as open  # the front door is called open, as files have it  # noqa: A004
-from adyton.errors import (
-    BudgetRefused,
-    CuratorError,
-    EngineFailed,
-    Forbidden,
-    InvalidRequest,
-    LedgerCorrupt,
-)
 from adyton.late import late
-from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
-from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query import questions
-from adyton.query.questions import count, histogram, mean, proportion, sum_of
-from adyton.schema import Table
-from adyton.study import Study, read_study
 
+# Everything is loaded when it is asked for: the command can then answer Ctrl-C from its first moment on.
 if TYPE_CHECKING:
+    from adyton.certify import Answer, Certificate, Interval, Preview, Statement
+    from adyton.curator import Curator
+    from adyton.curator import open_study as open  # the front door is called open, as files have it  # noqa: A004
+    from adyton.errors import (
+        BudgetRefused,
+        CuratorError,
+        EngineFailed,
+        Forbidden,
+        InvalidRequest,
+        LedgerCorrupt,
+    )
     from adyton.holdout import Holdout, Leaderboard
+    from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
+    from adyton.privacy import Guarantee, PrivacyUnit
+    from adyton.query import questions
+    from adyton.query.questions import count, histogram, mean, proportion, sum_of
+    from adyton.schema import Table
+    from adyton.study import Study, read_study
 
-__getattr__ = late(__name__, {"Holdout": "holdout", "Leaderboard": "holdout"})
+_PLACES = {
+    "certify": ("Answer", "Certificate", "Interval", "Preview", "Statement"),
+    "curator": ("Curator",),
+    "errors": (
+        "BudgetRefused",
+        "CuratorError",
+        "EngineFailed",
+        "Forbidden",
+        "InvalidRequest",
+        "LedgerCorrupt",
+    ),
+    "holdout": ("Holdout", "Leaderboard"),
+    "ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
+    "privacy": ("Guarantee", "PrivacyUnit"),
+    "query.questions": ("count", "histogram", "mean", "proportion", "sum_of"),
+    "schema": ("Table",),
+    "study": ("Study", "read_study"),
+}
+_LATE = {name: place for place, names in _PLACES.items() for name in names}
+__getattr__ = late(__name__, _LATE | {"open": "curator:open_study", "questions": "query.questions:"})
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
 
 __all__ = [
     "Answer",

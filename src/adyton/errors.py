@@ -64,7 +64,24 @@ class EngineFailed(CuratorError):
     exit_code = 4
 
     def __init__(self, reference: str) -> None:
-        super().__init__(f"the engine failed; the charge stands (reference {reference})", reference=reference)
+        super().__init__(
+            "the engine failed; the charge stands, and the same question at the same price is tried again "
+            f"free of charge (reference {reference})",
+            reference=reference,
+        )
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while something was being paid for.  ``receipt``: what was paid by then, None for nothing."""
+
+    def __init__(self, receipt: int | None) -> None:
+        self.receipt = receipt
+        self.message = (
+            "interrupted; nothing was charged"
+            if receipt is None
+            else f"interrupted after receipt {receipt} was paid; ask the same again: it is paid for"
+        )
+        super().__init__(self.message)
 
 
 class LedgerCorrupt(CuratorError):

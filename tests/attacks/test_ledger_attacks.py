@@ -444,16 +444,16 @@ def test_A24_an_edit_under_a_running_curator_is_noticed(
 def test_A24_no_charge_is_built_on_a_broken_last_receipt(
     path: Path, history: str, statements: tuple[str, ...]
 ) -> None:
-    tamper(path, *statements)
     with closing(SqliteLedger(path)) as ledger:
+        tamper(path, *statements)
         for attack in (lambda: ledger.charge(order()), ledger.spent, ledger.head):
             with pytest.raises(LedgerCorrupt):
                 attack()
 
 
 def test_A24_a_changed_answer_is_not_given(path: Path, history: str) -> None:
-    tamper(path, *EDITS["an answer"])
     with closing(SqliteLedger(path)) as ledger:
+        tamper(path, *EDITS["an answer"])
         attacks: list[Callable[[], object]] = [
             lambda: ledger.recall(2),
             lambda: ledger.remember(2, "again"),
@@ -482,7 +482,8 @@ def test_A24_a_header_of_another_study_does_not_fit(path: Path, history: str, tm
 
 
 def test_A24_a_tail_cut_off_cleanly_is_noticed_by_the_expected_head(path: Path, history: str) -> None:
-    tamper(path, "DELETE FROM answers WHERE number > 4", "DELETE FROM receipts WHERE number > 4")
+    tails = [f"DELETE FROM {table} WHERE number > 4" for table in ("answers", "unanswered", "receipts")]
+    tamper(path, *tails)
     with closing(enter(path, 100)) as ledger:
         assert ledger.verify().receipts == 4  # a shorter chain is a chain: only the head from outside tells
         with pytest.raises(LedgerCorrupt, match="rolled back"):

@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.ledger import Cap, Header, Ledger, LedgerOnDemand, MemoryLedger, Order, SqliteLedger
+from adyton.ledger import (
+    Anchor,
+    AnchoredLedger,
+    Cap,
+    Header,
+    Ledger,
+    LedgerOnDemand,
+    MemoryLedger,
+    Order,
+    SqliteLedger,
+)
 from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order
 
 STUDY = "ab" * 32
@@ -341,6 +351,44 @@ class TestLedgerOnDemand(LedgerContract):
         SqliteLedger.create(path, header(10)).close()
         with pytest.raises(InvalidRequest, match="does not belong"):
             LedgerOnDemand(path, study="cd" * 32, currency="gdp", limit=10)
+
+
+class TestAnchoredLedger(LedgerContract):
+    """On the disk, and in memory: the anchor asks nothing of a ledger but its protocol."""
+
+    @pytest.fixture(params=["a file", "memory"])
+    def make_ledger(self, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeLedger]:
+        opened: list[AnchoredLedger] = []
+
+        def make(limit: int) -> AnchoredLedger:
+            anchor, inner = Anchor(tmp_path / f"{len(opened)}.anchor"), MemoryLedger(header(limit))
+            if request.param == "a file":
+                path = tmp_path / f"{len(opened)}.ledger"
+                inner = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=limit)
+            opened.append(AnchoredLedger(inner, anchor))
+            return opened[-1]
+
+        yield make
+        for ledger in opened:
+            ledger.close()
+
+    @pytest.fixture
+    def reopen(self) -> Iterator[Reopen]:
+        opened: list[AnchoredLedger] = []
+
+        def again(ledger: Ledger) -> AnchoredLedger:
+            assert isinstance(ledger, AnchoredLedger)
+            inner = ledger._ledger
+            if isinstance(inner, MemoryLedger):
+                pytest.skip("this ledger does not outlive its process")
+            limit = inner._unwritten.limit
+            file = LedgerOnDemand(inner._path, study=STUDY, currency="gdp", limit=limit)
+            opened.append(AnchoredLedger(file, ledger._anchor))
+            return opened[-1]
+
+        yield again
+        for ledger in opened:
+            ledger.close()
 
 
 def test_a_changed_note_in_memory_is_found_by_verify() -> None:

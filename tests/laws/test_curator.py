@@ -136,14 +136,17 @@ def test_law_a_failing_engine_costs_the_charge_and_says_nothing(caplog: pytest.L
     assert caught.value.facts["reference"] in caplog.text
 
 
-def test_law_a_lost_answer_is_charged_again_and_the_old_request_id_stays_spent() -> None:
+@pytest.mark.parametrize("request_id", ["a", None, "b"])
+def test_law_a_lost_answer_is_read_again_under_its_receipt(request_id: str | None) -> None:
     known = study()
     ledger = ledger_for(known)
-    with pytest.raises(adyton.EngineFailed):
+    with pytest.raises(adyton.EngineFailed, match="free of charge"):
         Curator(known, Broken(), ledger).ask("SELECT COUNT(*) FROM people", epsilon="0.1", request="a")
     healthy = Curator(known, Watched(known, ledger), ledger)
-    healthy.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
-    assert ledger.count() == 2
+    answer = healthy.ask("SELECT COUNT(*) FROM people", epsilon="0.1", request=request_id)
+    assert answer.receipt.number == ledger.count() == 1
+    again = healthy.ask("SELECT COUNT(*) FROM people", epsilon="0.1", request="a")
+    assert again.rows == answer.rows
 
 
 def test_a_missing_file_is_found_before_anything_is_charged(tmp_path: Path) -> None:

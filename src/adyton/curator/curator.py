@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -32,9 +31,9 @@ from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
 from adyton.engines.base import Engine
-from adyton.errors import EngineFailed, InvalidRequest
+from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number, units_down
-from adyton.ledger import Ledger, Order, Receipt, Verification
+from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.query.asking import asking_of
 from adyton.query.draft import Draft
@@ -47,11 +46,10 @@ if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
 
 MOST_QUESTIONS = 10_000
-_PATIENCE = 10.0  # seconds for another process to finish the same request
 
 
 class Curator(Shown):
-    """Answers questions about one study.  A crash after the charge loses an answer, before it nothing."""
+    """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again."""
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
@@ -60,6 +58,7 @@ class Curator(Shown):
         self._population = Population(study)
         self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
+        self.paid_for: int | None = None  # the receipt of the newest question that was charged here
 
     def ask(
         self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
@@ -100,7 +99,8 @@ class Curator(Shown):
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         basket, spent = self._basket(questions, price), self._ledger.spent()
         standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
-        repeated = self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None
+        priced = (basket.text, basket.detail, basket.amount)
+        repeated = bool(self._ledger.repeated(*priced) or self._ledger.unanswered(*priced))
         would_fit = None
         if not (more or repeated):
             again, plans = self._purse.repriced(basket), len(basket.plans)
@@ -227,14 +227,21 @@ class Curator(Shown):
     # Steps of ask, in the order in which they happen.
 
     def _basket(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> Basket:
+        self.paid_for = None
         asked = [asking_of(q, *self.study.tables) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
         if self._population.each is not None and not names_a_price(asked, price):
             matching = agreed_price(asked, {**price, "share": 1}, self.study).matching
             return planned_basket(self.study, asked, self._population.each, matching)
-        left = self._purse.left_now
-        return make_basket(self.study, asked, agreed_price(asked, price, self.study), left)
+        agreed, left = agreed_price(asked, price, self.study), self._purse.left_now
+        newest = self._ledger.count() if agreed.by == "share" else 0
+        receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
+        if receipt is not None:  # what was left when it was charged, if it was for this very question
+            before = make_basket(self.study, asked, agreed, left + receipt.order.amount)
+            if self._ledger.unanswered(before.text, before.detail, before.amount) is not None:
+                return before
+        return make_basket(self.study, asked, agreed, left)
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         """A request id that was used before is for the ledger to judge, not for this short cut."""
@@ -242,36 +249,58 @@ class Curator(Shown):
             return None
         return self._ledger.repeated(order.question, order.detail, order.amount)
 
+    def _unanswered(self, order: Order) -> Receipt | None:
+        """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
+        if order.request is not None and self._ledger.requested(order.request) is not None:
+            return None
+        return self._ledger.unanswered(order.question, order.detail, order.amount)
+
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
-
-    def _await(self, receipt: Receipt) -> str:
-        """The answer that another thread or process is making for the same request."""
-        end = time.monotonic() + _PATIENCE
-        while (stored := self._ledger.recall(receipt.number)) is None:
-            if time.monotonic() > end:
-                raise EngineFailed(f"receipt-{receipt.number}")
-            time.sleep(0.02)
-        return stored
 
     def _answer(self, basket: Basket, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
         order = basket.order(request, self._population.cap)
         if known := self._asked_before(order):
             return self._certify(basket, *known, repeated=True)
+        try:
+            charged = self._paid(basket, order)
+            released = self._released(basket, charged)
+            return self._certify(basket, charged.receipt, released, repeated=not charged.fresh)
+        except KeyboardInterrupt:
+            paid = self._unanswered(order) or self._ledger.requested(order.request or "")
+            self.paid_for = paid.number if paid else self.paid_for
+            raise Interrupted(self.paid_for) from None
+
+    def _paid(self, basket: Basket, order: Order) -> Charged:
+        """A charge; or the one that paid for the same before, and was never answered."""
+        earlier = self._unanswered(order)
         with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
-            if self._population.validity is not None:
+            if earlier is None and self._population.validity is not None:
                 self._population.check(self._next(basket).at, self._stability_spent())
-            self._engine.prepare(
-                basket.readings
-            )  # public facts only: what is missing is found before the charge
-            charged = self._ledger.charge(order)
+            self._engine.prepare(basket.readings)  # public facts: what is missing is found before the charge
+            charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
+        self.paid_for = charged.receipt.number
+        return charged
+
+    def _released(self, basket: Basket, charged: Charged) -> str:
+        """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
+
+        Claim:    however often it is read for one receipt, at most one noisy answer is released.
+        Assumes:  whether a reading is cut off by a crash, an interrupt or the engine depends on no row.
+        Source:   derived here.  Theorem: ONE-ANSWER.
+        """
         number = charged.receipt.number
-        if not charged.fresh:
-            return self._certify(basket, charged.receipt, self._await(charged.receipt), repeated=True)
+        stored = None if charged.fresh else self._ledger.recall(number)
+        if stored is not None:
+            return stored
         released = self._releasing.release(basket.plans, number)  # the only line that sees private data
-        stored = self._ledger.remember(number, many_to_text(released))
-        return self._certify(basket, charged.receipt, stored, repeated=False)
+        try:
+            return self._ledger.remember(number, many_to_text(released))
+        except LedgerCorrupt as fault:
+            raise LedgerCorrupt(
+                f"{fault.message}; receipt {number} is paid for: ask the same again"
+            ) from None
 
     def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
         released = many_from_text(stored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -14,11 +15,11 @@ from adyton.engines.joining import Joined, Loading, Member
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.several import Engines
 from adyton.engines.spark import SparkEngine, is_spark_frame
-from adyton.errors import InvalidRequest
-from adyton.ledger import Header, Ledger, LedgerOnDemand, MemoryLedger
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.ledger import Anchor, AnchoredLedger, Header, Ledger, LedgerOnDemand, Mark, MemoryLedger
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
-from adyton.study import Study, read_study
+from adyton.study import Study, named_facts, read_study
 
 
 class Limits(TypedDict, total=False):
@@ -118,7 +119,39 @@ def _path_or_table(source: Any) -> Any:
 
 
 def _ledger_of(study: Study) -> Ledger:
-    limit = study.allowed
     if study.ledger is None:
-        return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, limit))
-    return LedgerOnDemand(study.ledger, study=study.fingerprint, currency=study.filter_name, limit=limit)
+        return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    ledger = _ledger_file(study, study.ledger)
+    if study.anchor is None:
+        return ledger
+    try:
+        return AnchoredLedger(ledger, Anchor(study.anchor))
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def _ledger_file(study: Study, path: Path) -> LedgerOnDemand:
+    return LedgerOnDemand(
+        path,
+        study=study.fingerprint,
+        currency=study.filter_name,
+        limit=study.allowed,
+        facts=named_facts(study),
+    )
+
+
+def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
+    """Replays the ledger and writes its anchor anew, whatever it said: the old one and the new one."""
+    known = read_study(study)
+    if known.ledger is None or known.anchor is None:
+        raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
+    ledger, anchor = _ledger_file(known, known.ledger), Anchor(known.anchor)
+    with closing(ledger):
+        if not ledger.verify().receipts:
+            raise InvalidRequest("nothing was charged yet: the first charge writes the anchor")
+        try:
+            before = anchor.read()
+        except LedgerCorrupt:
+            before = None
+        return before, ledger.mark(lambda mark, _: anchor.write(mark))

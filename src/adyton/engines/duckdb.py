@@ -17,6 +17,7 @@ from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
 from adyton.engines.csv_lines import csv_scan
 from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_literal
+from adyton.engines.interrupts import interruptible
 from adyton.engines.joining import Joined, Loading, Opened
 from adyton.engines.loading import Origin, check_size
 from adyton.engines.scan import Units
@@ -100,7 +101,7 @@ class DuckDBEngine:
                 self._connection = None
 
     def _run(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._lock, self._time.on(self._connection.interrupt):
+        with self._lock, interruptible(), self._time.on(self._connection.interrupt):
             rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows
 
@@ -206,7 +207,8 @@ def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
     import duckdb
 
     try:
-        return connection.execute(statement).fetchall()
+        with interruptible():
+            return connection.execute(statement).fetchall()
     except duckdb.OutOfMemoryException:
         raise InvalidRequest(f"{_named(source)} cannot be read: it needs more memory than allowed") from None
     except duckdb.Error:

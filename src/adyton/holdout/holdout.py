@@ -1,7 +1,7 @@
 """A reusable holdout: one hidden test set, scored again and again, and still right about the world.
 
-As with a curator: check, charge, read, release, certify.  A crash after the charge loses an answer, before it
-nothing.  The same predictions again get the same answer, free of charge.
+As with a curator: check, charge, read, release, certify.  After a crash the same predictions are read again
+under the receipt that paid for them.  The same predictions again get the same answer, free of charge.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
 from adyton.holdout.certifying import Certifier
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
@@ -260,11 +260,16 @@ class Holdout(Shown):
         if before is not None:
             return (*before, True)
         try:
-            receipt = ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
+            earlier = ledger.unanswered(question, plan.name, price)  # paid for before a crash
+            receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
+            released = release(receipt.number)
+            return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
         except BudgetRefused:
             raise _used_up(plan.scores) from None
-        released = release(receipt.number)
-        return receipt, ledger.remember(receipt.number, str(released)), False
+        except KeyboardInterrupt:
+            known = ledger.repeated(question, plan.name, price)
+            paid = known[0] if known else ledger.unanswered(question, plan.name, price)
+            raise Interrupted(paid.number if paid else None) from None
 
     def __read(self, submission: Submission) -> Steps:
         facts = self.facts

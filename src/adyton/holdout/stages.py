@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.certify import Proof
-from adyton.errors import BudgetRefused, LedgerCorrupt
+from adyton.errors import BudgetRefused, Interrupted, LedgerCorrupt
 from adyton.holdout.methods import Reply, Staged, State
 from adyton.holdout.metrics import Steps
 from adyton.ledger import Ledger, Order, Receipt
@@ -63,18 +63,25 @@ class Stages:
             if question in self._given:
                 return self._stage(question, True)
             self._refuse_if_over()
-            values = read()
-            while True:
-                reply, after = self._method.step(self._state, values, guess, self._bits)
-                note = _written(question, reply, self._state, after, by)
-                if self._ledger.annotate(self.receipt.number, self._count + 1, note):
-                    self._catch_up()
-                    return self._stage(question, False)
-                # Another process was first: what was found here is forgotten, never released.
+            try:
+                return self._add(question, read(), guess, by)
+            except KeyboardInterrupt:
                 self._catch_up()
-                if question in self._given:
-                    return self._stage(question, True)
-                self._refuse_if_over()
+                given = self._given.get(question)
+                raise Interrupted(given[0] if given else None) from None
+
+    def _add(self, question: str, values: Steps, guess: Fraction | None, by: str | None) -> Stage:
+        while True:
+            reply, after = self._method.step(self._state, values, guess, self._bits)
+            note = _written(question, reply, self._state, after, by)
+            if self._ledger.annotate(self.receipt.number, self._count + 1, note):
+                self._catch_up()
+                return self._stage(question, False)
+            # Another process was first: what was found here is forgotten, never released.
+            self._catch_up()
+            if question in self._given:
+                return self._stage(question, True)
+            self._refuse_if_over()
 
     def left(self) -> int | None:
         with self._lock:

@@ -1,17 +1,22 @@
 """What was spent: an append-only chain of receipts, and the one place that says no."""
 
-from adyton.ledger.base import Charged, Header, Ledger, Order, Receipt, Verification
+from adyton.ledger.anchor import Anchor
+from adyton.ledger.anchored import AnchoredLedger
+from adyton.ledger.base import Charged, Header, Ledger, Mark, Order, Receipt, Verification
 from adyton.ledger.cap import Cap
 from adyton.ledger.memory import MemoryLedger
 from adyton.ledger.on_demand import LedgerOnDemand
 from adyton.ledger.sqlite import SqliteLedger
 
 __all__ = [
+    "Anchor",
+    "AnchoredLedger",
     "Cap",
     "Charged",
     "Header",
     "Ledger",
     "LedgerOnDemand",
+    "Mark",
     "MemoryLedger",
     "Order",
     "Receipt",

@@ -4,7 +4,7 @@ Every rule lives here once: what may be charged, what is refused, what follows w
 The last receipt alone decides whether the next charge fits, so a charge costs the same whatever the history.
 
 Whoever can write to the storage can also compute a new chain from the first link to the last.  To notice
-that, or a restored backup, keep the head somewhere else and give it to ``verify``.
+that, or a restored backup, keep an anchor somewhere else (``AnchoredLedger``), or a head for ``verify``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
@@ -20,6 +20,7 @@ from typing import Protocol
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
 from adyton.ledger.cap import Cap
+from adyton.ledger.carried import receipts_carried
 from adyton.ledger.checks import check_amount, check_request, check_text
 
 FORMAT = 1
@@ -121,6 +122,23 @@ class Verification:
     spent: int
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a ledger is.  All but its head can only grow, so a mark kept elsewhere shows a rollback."""
+
+    ledger: str  # the digest of its header
+    receipts: int
+    head: str
+    answers: int
+    notes: int
+    spent: int
+    spent_radius: int
+    closed: bool = False  # for good: the study goes on elsewhere
+
+
+Keep = Callable[[Mark, Callable[[int], "Receipt | None"]], None]  # the mark, and how to look up a receipt
+
+
 class Ledger(Protocol):
     """Append and read.  No update, no delete, no refund."""
 
@@ -132,7 +150,7 @@ class Ledger(Protocol):
         ...
 
     def remember(self, number: int, answer: str) -> str:
-        """Keep the answer that a receipt paid for.  The first one wins and is returned."""
+        """Keep the answer that a receipt paid for, durably.  The first one wins and is returned."""
         ...
 
     def recall(self, number: int) -> str | None: ...
@@ -147,6 +165,10 @@ class Ledger(Protocol):
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         """The newest answer already given to this very question at this price."""
+        ...
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        """The newest receipt that paid for this very question at this price and has no answer yet."""
         ...
 
     def requested(self, request: str) -> Receipt | None:
@@ -171,12 +193,19 @@ class Ledger(Protocol):
         """Replay everything; ``expected_head`` must be the digest of some link."""
         ...
 
+    def mark(self, keep: Keep | None = None) -> Mark:
+        """How far the ledger is; ``keep`` is called with it while nobody else can write to the ledger."""
+        ...
+
     def close(self) -> None: ...
 
 
 def next_receipt(header: Header, last: Receipt | None, order: Order, asked_at: str) -> Receipt:
     """The receipt that follows ``last``, or a refusal: beyond the limit, or beyond the order's own cap."""
-    spent, spent_radius, number = (last.spent, last.spent_radius, last.number) if last else (0, 0, 0)
+    carried = receipts_carried(order.question, order.detail)
+    if carried and last is not None:
+        raise InvalidRequest("only the first receipt of a ledger can carry what another one has spent")
+    spent, spent_radius, number = (last.spent, last.spent_radius, last.number) if last else (0, 0, carried)
     if spent + order.amount > header.limit:
         raise _refusal(header, spent, order.amount)
     if order.cap is not None:
@@ -198,10 +227,11 @@ def charged_before(earlier: Receipt, order: Order) -> Charged:
     return Charged(earlier, fresh=False)
 
 
-def replay(header: Header, receipts: Iterable[Receipt], expected_head: str | None) -> Verification:
-    """Charge every order again, from the header on, and compare link by link."""
-    last: Receipt | None = None
-    head = header.digest
+def replay(
+    header: Header, receipts: Iterable[Receipt], expected_head: str | None, last: Receipt | None = None
+) -> Verification:
+    """Charge every order again, from the header or the receipt ``last`` on, and compare link by link."""
+    head = last.digest if last else header.digest
     found = expected_head in (None, head)
     for receipt in receipts:
         if receipt != _due(header, last, receipt):
@@ -216,8 +246,16 @@ def replay(header: Header, receipts: Iterable[Receipt], expected_head: str | Non
 def _due(header: Header, last: Receipt | None, receipt: Receipt) -> Receipt | None:
     try:
         return next_receipt(header, last, receipt.order, receipt.asked_at)
-    except BudgetRefused:
+    except (BudgetRefused, InvalidRequest):
         return None
+
+
+def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, closed: bool = False) -> Mark:
+    if last is None:
+        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, closed)
+    return Mark(
+        header.digest, last.number, last.digest, answers, notes, last.spent, last.spent_radius, closed
+    )
 
 
 def question_digest(question: str, detail: str, amount: int) -> str:

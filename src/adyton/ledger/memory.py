@@ -11,11 +11,14 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import (
     Charged,
     Header,
+    Keep,
+    Mark,
     Order,
     Receipt,
     Verification,
     charged_before,
     is_next_note,
+    mark_of,
     next_receipt,
     note_digest,
     now,
@@ -34,6 +37,7 @@ class MemoryLedger:
         self._by_request: dict[str, Receipt] = {}
         self._answers: dict[int, str] = {}
         self._newest: dict[str, int] = {}
+        self._unanswered: dict[str, list[int]] = {}
         self._notes: dict[int, list[tuple[str, str]]] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -47,19 +51,19 @@ class MemoryLedger:
             self._receipts.append(receipt)
             if order.request is not None:
                 self._by_request[order.request] = receipt
+            self._unanswered.setdefault(_key(order), []).append(receipt.number)
             return Charged(receipt, fresh=True)
 
     def remember(self, number: int, answer: str) -> str:
         check_number(number)
         check_text(answer, "an answer")
         with self._alone():
-            if number > len(self._receipts):
-                raise InvalidRequest(f"there is no receipt {number}")
+            order = self._paid(number).order
             if number not in self._answers:
-                order = self._receipts[number - 1].order
-                key = question_digest(order.question, order.detail, order.amount)
+                key = _key(order)
                 self._answers[number] = answer
                 self._newest[key] = max(number, self._newest.get(key, 0))
+                self._unanswered[key].remove(number)
             return self._answers[number]
 
     def recall(self, number: int) -> str | None:
@@ -72,9 +76,7 @@ class MemoryLedger:
         check_index(index)
         check_text(text, "a note")
         with self._alone():
-            if number > len(self._receipts):
-                raise InvalidRequest(f"there is no receipt {number}")
-            receipt, written = self._receipts[number - 1], self._notes.setdefault(number, [])
+            receipt, written = self._paid(number), self._notes.setdefault(number, [])
             if not is_next_note(receipt, index, len(written)):
                 return False
             written.append((text, note_digest(receipt, index, text)))
@@ -89,12 +91,17 @@ class MemoryLedger:
     def receipt(self, number: int) -> Receipt | None:
         check_number(number)
         with self._alone():
-            return self._receipts[number - 1] if number <= len(self._receipts) else None
+            return self._found(number)
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         with self._alone():
             number = self._newest.get(question_digest(question, detail, amount))
-            return None if number is None else (self._receipts[number - 1], self._answers[number])
+            return None if number is None else (self._paid(number), self._answers[number])
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        with self._alone():
+            numbers = self._unanswered.get(question_digest(question, detail, amount))
+            return self._paid(numbers[-1]) if numbers else None
 
     def requested(self, request: str) -> Receipt | None:
         with self._alone():
@@ -117,7 +124,8 @@ class MemoryLedger:
 
     def count(self) -> int:
         with self._alone():
-            return len(self._receipts)
+            last = self._last()
+            return last.number if last else 0
 
     def receipts(self) -> Iterator[Receipt]:
         with self._alone():
@@ -128,12 +136,30 @@ class MemoryLedger:
         with self._alone():
             for number, written in self._notes.items():
                 for index, (text, digest) in enumerate(written):
-                    if note_digest(self._receipts[number - 1], index, text) != digest:
+                    if note_digest(self._paid(number), index, text) != digest:
                         raise LedgerCorrupt(f"note {index} of receipt {number} was changed")
         return found
 
+    def mark(self, keep: Keep | None = None) -> Mark:
+        with self._alone():
+            notes = sum(map(len, self._notes.values()))
+            mark = mark_of(self.header, self._last(), len(self._answers), notes)
+            if keep is not None:
+                keep(mark, self._found)
+            return mark
+
     def close(self) -> None:
         """Nothing to close."""
+
+    def _found(self, number: int) -> Receipt | None:
+        place = number - self._receipts[0].number if self._receipts else -1
+        return self._receipts[place] if 0 <= place < len(self._receipts) else None
+
+    def _paid(self, number: int) -> Receipt:
+        receipt = self._found(number)
+        if receipt is None:
+            raise InvalidRequest(f"there is no receipt {number}")
+        return receipt
 
     def _last(self) -> Receipt | None:
         return self._receipts[-1] if self._receipts else None
@@ -145,3 +171,7 @@ class MemoryLedger:
             raise LedgerCorrupt("a ledger in memory does not cross a fork; nothing was answered")
         with self._lock:
             yield
+
+
+def _key(order: Order) -> str:
+    return question_digest(order.question, order.detail, order.amount)

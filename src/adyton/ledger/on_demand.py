@@ -6,19 +6,40 @@ Until then a study may still be edited: looking at it, or previewing a question,
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from adyton.ledger.base import Charged, Header, Order, Receipt, Verification, next_receipt, now, replay
+from adyton.ledger.base import (
+    Charged,
+    Header,
+    Keep,
+    Mark,
+    Order,
+    Receipt,
+    Verification,
+    mark_of,
+    next_receipt,
+    now,
+    replay,
+)
 from adyton.ledger.sqlite import SqliteLedger
 
 
 class LedgerOnDemand:
     """The contract of ``Ledger``: empty until the first charge, from then on the file."""
 
-    def __init__(self, path: str | Path, *, study: str, currency: str, limit: int) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        study: str,
+        currency: str,
+        limit: int,
+        facts: Mapping[str, str] | None = None,
+    ) -> None:
         self._path = Path(path).absolute()
         self._unwritten = Header.fresh(study, currency, limit)
+        self._facts = facts
         self._file: SqliteLedger | None = None
         self._lock = threading.Lock()
         self._written()  # a ledger of another study is refused at once
@@ -55,6 +76,10 @@ class LedgerOnDemand:
         file = self._written()
         return file.repeated(question, detail, amount) if file else None
 
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        file = self._written()
+        return file.unanswered(question, detail, amount) if file else None
+
     def requested(self, request: str) -> Receipt | None:
         file = self._written()
         return file.requested(request) if file else None
@@ -83,6 +108,10 @@ class LedgerOnDemand:
         file = self._written()
         return file.verify(expected_head) if file else replay(self._unwritten, (), expected_head)
 
+    def mark(self, keep: Keep | None = None) -> Mark:
+        file = self._written() if keep is None else self._opened()
+        return file.mark(keep) if file else mark_of(self._unwritten, None, 0, 0)
+
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
@@ -94,5 +123,5 @@ class LedgerOnDemand:
     def _opened(self) -> SqliteLedger:
         with self._lock:
             if self._file is None:
-                self._file = SqliteLedger.open_or_create(self._path, self._unwritten)
+                self._file = SqliteLedger.open_or_create(self._path, self._unwritten, self._facts)
             return self._file

@@ -8,7 +8,8 @@ The file must be on a local disk: write-ahead logging needs memory that all its 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
@@ -16,27 +17,41 @@ from adyton.exact import decimal_text
 from adyton.ledger.base import (
     Charged,
     Header,
+    Keep,
+    Mark,
     Order,
     Receipt,
     Verification,
     answer_digest,
     charged_before,
+    mark_of,
     next_receipt,
     now,
     question_digest,
     replay,
 )
 from adyton.ledger.checks import check_index, check_number, check_text
-from adyton.ledger.sqlite_file import make_file
+from adyton.ledger.sqlite_closing import read_closing, refuse_if_closed, write_closing
+from adyton.ledger.sqlite_file import make_file, stored_facts
+from adyton.ledger.sqlite_newest import check_newest, check_since
 from adyton.ledger.sqlite_notes import (
     add_note,
     check_notes,
+    count_notes,
     make_notes,
     numbers_with_notes,
     read_notes,
 )
 from adyton.ledger.sqlite_rows import append, check_answer, find, page_after, read_answer, read_header
 from adyton.ledger.sqlite_session import SqliteSession
+from adyton.ledger.sqlite_unanswered import (
+    await_answer,
+    check_unanswered,
+    count_unanswered,
+    is_answered,
+    key_of,
+    newest_unanswered,
+)
 
 _PAGE = 500  # rows read at once when the whole history is read
 
@@ -51,40 +66,51 @@ class SqliteLedger(SqliteSession):
         super().__init__(path)
         self._seen: Receipt | None = None
         try:
-            with self._session() as connection:
+            with self._snapshot() as connection:
                 self.header = read_header(connection)
+                self._seen = check_newest(connection, self.header)
         except BaseException:
             self.close()
             raise
 
     @classmethod
-    def create(cls, path: str | Path, header: Header) -> SqliteLedger:
-        """A new ledger; an existing file is never overwritten."""
-        make_file(Path(path).absolute(), header)
+    def create(cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None) -> SqliteLedger:
+        """A new ledger; an existing file is never overwritten.  ``facts``: what its study says, by name."""
+        make_file(Path(path).absolute(), header, facts)
         return cls(path)
 
     @classmethod
-    def open(cls, path: str | Path, *, study: str, currency: str, limit: int) -> SqliteLedger:
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        study: str,
+        currency: str,
+        limit: int,
+        facts: Mapping[str, str] | None = None,
+    ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
         ledger = cls(path)
         try:
-            _check_owner(ledger, study, currency, limit)
-        except InvalidRequest:
+            _check_owner(ledger, study, currency, limit, facts)
+        except BaseException:
             ledger.close()
             raise
         return ledger
 
     @classmethod
-    def open_or_create(cls, path: str | Path, header: Header) -> SqliteLedger:
+    def open_or_create(
+        cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None
+    ) -> SqliteLedger:
         """For a study that may be new.  Of several processes that try at once, one creates and all open."""
         path = Path(path).absolute()
         if not path.exists():
             try:
-                make_file(path, header)
+                make_file(path, header, facts)
             except InvalidRequest:
                 if not path.exists():
                     raise
-        return cls.open(path, study=header.study, currency=header.currency, limit=header.limit)
+        return cls.open(path, study=header.study, currency=header.currency, limit=header.limit, facts=facts)
 
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:
@@ -92,26 +118,28 @@ class SqliteLedger(SqliteSession):
                 earlier = find(connection, "request = ?", order.request)
                 if earlier is not None:
                     return charged_before(earlier, order)
+            refuse_if_closed(connection)
             receipt = next_receipt(self.header, self._last(connection), order, now())
             append(connection, receipt)
+            await_answer(connection, receipt)
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
     def remember(self, number: int, answer: str) -> str:
         check_number(number)
         check_text(answer, "an answer")
-        # The charge is on the disk.  Who loses the answer with the power may ask, and pay, again.
-        with self._transaction(durable=False) as connection:
+        # Durable before it is shown: if a shown answer could be lost, its receipt could release a second one.
+        with self._transaction() as connection:
             receipt = find(connection, "number = ?", number)
             if receipt is None:
                 raise InvalidRequest(f"there is no receipt {number}")
             stored = read_answer(connection, receipt)
             if stored is not None:
                 return stored
-            order = receipt.order
-            key = question_digest(order.question, order.detail, order.amount)
-            row = (number, key, answer, answer_digest(receipt, answer))
+            refuse_if_closed(connection)
+            row = (number, key_of(receipt.order), answer, answer_digest(receipt, answer))
             connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
+            is_answered(connection, number)
         return answer
 
     def recall(self, number: int) -> str | None:
@@ -128,6 +156,7 @@ class SqliteLedger(SqliteSession):
             receipt = find(connection, "number = ?", number)
             if receipt is None:
                 raise InvalidRequest(f"there is no receipt {number}")
+            refuse_if_closed(connection)
             make_notes(connection)
             return add_note(connection, receipt, index, text)
 
@@ -156,6 +185,17 @@ class SqliteLedger(SqliteSession):
         if (order.question, order.detail, order.amount) != (question, detail, amount):
             raise LedgerCorrupt(f"answer {receipt.number} of the ledger is filed under another question")
         return receipt, answer
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        with self._session() as connection:
+            number = newest_unanswered(connection, question_digest(question, detail, amount))
+            receipt = find(connection, "number = ?", number) if number is not None else None
+            if receipt is None or read_answer(connection, receipt) is not None:
+                return None
+        order = receipt.order  # believe the receipt, as above
+        if (order.question, order.detail, order.amount) != (question, detail, amount):
+            raise LedgerCorrupt(f"receipt {receipt.number} of the ledger is filed under another question")
+        return receipt
 
     def requested(self, request: str) -> Receipt | None:
         with self._session() as connection:
@@ -190,11 +230,40 @@ class SqliteLedger(SqliteSession):
                 raise LedgerCorrupt("the header of the ledger was exchanged")
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise LedgerCorrupt("the file of the ledger is damaged")
+            check_unanswered(connection, 0)
         found = replay(self.header, self.receipts(), expected_head)
         self._check_answers()
         self._check_notes()
         self._newest()  # also compares with the last receipt that this process has seen
         return found
+
+    def mark(self, keep: Keep | None = None) -> Mark:
+        with self._snapshot() if keep is None else self._transaction() as connection:
+            last = self._last(connection)
+            first = find(connection, "true ORDER BY number LIMIT 1")
+            asked = last.number - first.number + 1 if last and first else 0
+            answers, closed = asked - count_unanswered(connection), bool(read_closing(connection))
+            mark = mark_of(self.header, last, answers, count_notes(connection), closed=closed)
+            if keep is not None:
+                keep(mark, partial(find, connection, "number = ?"))
+            return mark
+
+    def closing(self) -> list[str]:
+        """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
+        with self._session() as connection:
+            return read_closing(connection)
+
+    def close_for_good(self, say: Callable[[Receipt | None], str]) -> list[str]:
+        """Nothing is charged, answered or noted from now on; ``say`` gets the last receipt and tells why."""
+        with self._transaction() as connection:
+            if not read_closing(connection):
+                write_closing(connection, say(self._last(connection)))
+            return read_closing(connection)
+
+    def carried_out(self, text: str) -> None:
+        with self._transaction() as connection:
+            if len(read_closing(connection)) == 1:
+                write_closing(connection, text)
 
     def _newest(self) -> Receipt | None:
         with self._session() as connection:
@@ -206,6 +275,8 @@ class SqliteLedger(SqliteSession):
         seen = self._seen
         if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
+        if last != seen:
+            check_since(connection, self.header, seen, last)
         self._seen = last
         return last
 
@@ -232,7 +303,9 @@ class SqliteLedger(SqliteSession):
                 check_notes(connection, find(connection, "number = ?", number), number)
 
 
-def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) -> None:
+def _check_owner(
+    ledger: SqliteLedger, study: str, currency: str, limit: int, facts: Mapping[str, str] | None
+) -> None:
     header = ledger.header
     differences = [
         f"{what} {theirs}, not {ours}"
@@ -240,10 +313,10 @@ def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) ->
             ("currency", header.currency, currency),
             ("limit", decimal_text(header.limit), decimal_text(limit)),
         )
-        if theirs != ours and not (what == "limit" and _same_limit(header.limit, limit))
+        if theirs != ours and not (what == "limit" and same_limit(header.limit, limit))
     ]
     if header.study != study:
-        differences = ["other public facts; undo what was changed in the study file, or start a new study"]
+        differences = [f"other public facts ({_which(ledger, facts)}); {_WAY_OUT}"]
     if differences:
         raise InvalidRequest(
             f"the ledger {ledger.path.name} does not belong to this study: "
@@ -251,6 +324,29 @@ def _check_owner(ledger: SqliteLedger, study: str, currency: str, limit: int) ->
         )
 
 
-def _same_limit(theirs: int, ours: int) -> bool:
+_WAY_OUT = (
+    "undo what was changed in the study file, go on under corrected facts (adyton amend), "
+    "or start a new study"
+)
+_MOST_NAMED = 5
+
+
+def _which(ledger: SqliteLedger, ours: Mapping[str, str] | None) -> str:
+    """The facts that differ, as far as the ledger knows them."""
+    with ledger._session() as connection:
+        theirs = stored_facts(connection)
+    if theirs is None or ours is None:
+        return "it does not know which"
+    differ = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
+    said = [
+        f"{name}: {theirs.get(name, 'nothing')} in the ledger, {ours.get(name, 'nothing')} here"
+        for name in differ[:_MOST_NAMED]
+    ]
+    if len(differ) > _MOST_NAMED:
+        said.append(f"and {len(differ) - _MOST_NAMED} more")
+    return "; ".join(said) or "it does not know which"
+
+
+def same_limit(theirs: int, ours: int) -> bool:
     """The last digits of a conversion may differ between versions of a library; the written limit rules."""
     return abs(theirs - ours) * 10**6 <= ours

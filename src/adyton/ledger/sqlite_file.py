@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sqlite3
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import FORMAT, Header
+from adyton.ledger.base import FORMAT, Header, Receipt
+from adyton.ledger.faults import failed
 from adyton.ledger.sqlite_notes import NOTES
+from adyton.ledger.sqlite_rows import append
+from adyton.ledger.sqlite_unanswered import UNANSWERED, await_answer
 
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
@@ -31,6 +37,7 @@ CREATE TABLE answers (
     digest TEXT NOT NULL
 ) STRICT;
 CREATE INDEX answers_by_question ON answers (question, number);
+CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL) STRICT;
 """
 # INSERT OR REPLACE deletes without asking the DELETE trigger, hence the third one.
 _GUARDS = """
@@ -41,16 +48,53 @@ CREATE TRIGGER {table}_replace BEFORE INSERT ON {table}
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
 """
 _SCHEMA = "".join(
-    [_TABLES, *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers")), *NOTES]
+    [
+        _TABLES,
+        *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers", "facts")),
+        *NOTES,
+        *UNANSWERED,
+    ]
 )
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    # mode=rw never creates; isolation_level=None leaves BEGIN and COMMIT to us.
-    uri = path.as_uri() + "?mode=rw"
-    connection = sqlite3.connect(
-        uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-    )
+    """To read and to write; only to read where the file lies in a folder that cannot be written to."""
+    try:
+        # mode=rw never creates.
+        return _checked(path, _opened(path.as_uri() + "?mode=rw"))
+    except sqlite3.Error as fault:
+        name = fault.sqlite_errorname
+        if not path.is_file() or not name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+            raise
+        read_only = _checked(path, _opened_to_read(path))
+        read_only.execute("PRAGMA query_only = ON")
+        return read_only
+
+
+def _opened(uri: str) -> sqlite3.Connection:
+    # isolation_level=None leaves BEGIN and COMMIT to us.
+    return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    """SQLite reads a log only where it may write beside it, and leaves it out of a file that cannot change.
+
+    So a ledger without a log is read as it is, and one with a log is put together in memory.
+    """
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return _opened(path.as_uri() + "?mode=ro&immutable=1")
+    with tempfile.TemporaryDirectory() as folder:  # for its owner alone, as the ledger is
+        copy = Path(folder, path.name)
+        for file, place in ((path, copy), (log, copy.with_name(log.name))):
+            shutil.copyfile(file, place)
+        memory = _opened(":memory:")
+        with closing(sqlite3.connect(copy)) as whole:
+            whole.backup(memory)
+    return memory
+
+
+def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
         mark = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -69,24 +113,53 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def make_file(path: Path, header: Header) -> None:
-    """Build the ledger under another name, then link it into place: nobody ever meets half a ledger."""
+def settle(path: Path, connection: sqlite3.Connection) -> None:
+    """After a failed flush nobody knows what of the log is on the disk: put all of it into the file first."""
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise LedgerCorrupt(
+            f"the disk of the ledger {path.name} reported an error, and others have it open: close them "
+            "first; nothing was answered"
+        )
+
+
+def stored_facts(connection: sqlite3.Connection) -> dict[str, str] | None:
+    """The public facts that the ledger was made for, by their names; None if it does not know them."""
+    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'"
+    if connection.execute(found).fetchone() is None:
+        return None
+    row = connection.execute("SELECT text FROM facts").fetchone()
+    try:
+        facts = json.loads(row[0]) if row else None
+    except ValueError:
+        return None
+    return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else None
+
+
+def make_file(
+    path: Path, header: Header, facts: Mapping[str, str] | None = None, first: Receipt | None = None
+) -> None:
+    """Build the ledger under another name, then link it into place: nobody ever meets half a ledger.
+
+    ``facts`` are what its study says, by name; ``first`` carries what another ledger has spent.
+    """
     _refuse_leftovers(path)
     draft: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
         draft = Path(name)
         os.close(handle)
-        _write_draft(draft, header)
+        _write_draft(draft, header, facts, first)
         os.link(draft, path)
-        _flush_folder(path.parent)
+        flush_folder(path.parent)
     except FileExistsError:
         raise InvalidRequest(f"{path.name} exists already; a ledger is never overwritten") from None
     except (OSError, sqlite3.Error) as fault:
         raise failed(path, fault) from fault
     finally:
         if draft is not None:
-            draft.unlink(missing_ok=True)
+            for rest in ("", "-wal", "-shm", "-journal"):  # a full disk leaves all of them behind
+                draft.with_name(draft.name + rest).unlink(missing_ok=True)
 
 
 def _refuse_leftovers(path: Path) -> None:
@@ -99,7 +172,7 @@ def _refuse_leftovers(path: Path) -> None:
         )
 
 
-def _write_draft(draft: Path, header: Header) -> None:
+def _write_draft(draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None) -> None:
     row = (1, header.study, header.currency, str(header.limit), header.salt, header.digest)
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -108,9 +181,14 @@ def _write_draft(draft: Path, header: Header) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.executescript(_SCHEMA)
         connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", row)
+        if facts is not None:
+            connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+        if first is not None:
+            append(connection, first)
+            await_answer(connection, first)
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -124,8 +202,3 @@ def identity(path: Path) -> tuple[int, int]:
     except OSError as fault:
         raise failed(path, fault) from fault
     return found.st_dev, found.st_ino
-
-
-def failed(path: Path, fault: Exception) -> LedgerCorrupt:
-    reason = getattr(fault, "sqlite_errorname", type(fault).__name__)
-    return LedgerCorrupt(f"the ledger {path.name} cannot be used ({reason}); nothing was answered")

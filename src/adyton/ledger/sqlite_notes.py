@@ -29,7 +29,7 @@ NOTES = (
 
 def make_notes(connection: sqlite3.Connection) -> None:
     """For a ledger that was made before there were notes; inside the transaction that needs them."""
-    if not _has_notes(connection):
+    if not has_notes(connection):
         for statement in NOTES:
             connection.execute(statement)
 
@@ -47,7 +47,7 @@ def add_note(connection: sqlite3.Connection, receipt: Receipt, index: int, text:
 
 def read_notes(connection: sqlite3.Connection, receipt: Receipt, first: int) -> list[str]:
     """The notes from ``first`` on, each of them checked."""
-    if not _has_notes(connection):
+    if not has_notes(connection):
         return []
     stored = "SELECT place, text, digest FROM notes WHERE number = ? AND place >= ? ORDER BY place"
     texts = []
@@ -61,9 +61,16 @@ def read_notes(connection: sqlite3.Connection, receipt: Receipt, first: int) -> 
 
 
 def numbers_with_notes(connection: sqlite3.Connection) -> list[int]:
-    if not _has_notes(connection):
+    if not has_notes(connection):
         return []
     return [number for (number,) in connection.execute("SELECT DISTINCT number FROM notes ORDER BY number")]
+
+
+def count_notes(connection: sqlite3.Connection) -> int:
+    """They are never deleted, so SQLite's own number of the newest is how many there are."""
+    if not has_notes(connection):
+        return 0
+    return int(connection.execute("SELECT COALESCE(MAX(rowid), 0) FROM notes").fetchone()[0])
 
 
 def check_notes(connection: sqlite3.Connection, receipt: Receipt | None, number: int) -> None:
@@ -72,6 +79,6 @@ def check_notes(connection: sqlite3.Connection, receipt: Receipt | None, number:
     read_notes(connection, receipt, 0)
 
 
-def _has_notes(connection: sqlite3.Connection) -> bool:
+def has_notes(connection: sqlite3.Connection) -> bool:
     found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'notes'"
     return connection.execute(found).fetchone() is not None

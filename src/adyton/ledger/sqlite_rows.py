@@ -20,7 +20,7 @@ def read_header(connection: sqlite3.Connection) -> Header:
         header = Header(study, currency, int(limit), salt)
     except (ValueError, TypeError, InvalidRequest):
         raise LedgerCorrupt("the header of the ledger is damaged") from None
-    first = find(connection, "number = 1")
+    first = find(connection, "true ORDER BY number LIMIT 1")
     if header.digest != digest or (first is not None and first.previous != digest):
         raise LedgerCorrupt("the header of the ledger was changed")
     return header

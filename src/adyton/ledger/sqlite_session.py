@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import LedgerCorrupt
-from adyton.ledger.sqlite_file import connect, failed, identity
+from adyton.ledger.faults import failed, is_of_the_disk
+from adyton.ledger.sqlite_file import connect, identity, settle
 
 
 class SqliteSession:
@@ -24,6 +25,7 @@ class SqliteSession:
         self._connection: sqlite3.Connection | None = None
         self._process = os.getpid()
         self._closed = False
+        self._unsettled = False
         _watch(self)
 
     def close(self) -> None:
@@ -32,19 +34,29 @@ class SqliteSession:
             self._disconnect()
 
     @contextmanager
-    def _transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """``durable``: on the disk before it ends.  Else it may be lost with the power, whole; never a part,
-        and never without what comes after it.
-        """
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """On the disk before it ends: what depends on it may be shown."""
         with self._session() as connection:
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("PRAGMA synchronous = FULL")
             try:
+                connection.execute("BEGIN IMMEDIATE")
                 yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                connection.rollback()
+                if connection.in_transaction:
+                    connection.rollback()
                 raise
-            connection.execute("COMMIT")
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """To read several things of one moment."""
+        with self._session() as connection:
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.rollback()
 
     @contextmanager
     def _session(self) -> Iterator[sqlite3.Connection]:
@@ -53,6 +65,7 @@ class SqliteSession:
             try:
                 yield self._connected()
             except sqlite3.Error as fault:
+                self._unsettled = self._unsettled or is_of_the_disk(fault)
                 self._disconnect()  # rolls back whatever was not committed
                 raise failed(self.path, fault) from fault
 
@@ -66,6 +79,9 @@ class SqliteSession:
             self._connection, self._process = connect(self.path), os.getpid()
         if self._process != os.getpid():
             raise LedgerCorrupt(f"open the ledger {self.path.name} after the fork; nothing was answered")
+        if self._unsettled:
+            settle(self.path, self._connection)
+            self._unsettled = False
         return self._connection
 
     def _disconnect(self) -> None:

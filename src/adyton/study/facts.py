@@ -44,6 +44,7 @@ class Study(Shown):
     validity: Validity | None = None
     keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
+    anchor: Path | None = None  # a file outside of the ledger that says how far it was
 
     def __post_init__(self) -> None:
         sizes = [table.rows for table in self.tables if table.rows is not None]
@@ -99,6 +100,11 @@ class Study(Shown):
     @property
     def fingerprint(self) -> str:
         """A digest of all that gives the ledger its meaning.  Where the data lies is not part of it."""
+        return hashlib.sha256(json.dumps(["study", 1, self.facts]).encode()).hexdigest()
+
+    @property
+    def facts(self) -> list[list[object]]:
+        """All that gives the ledger its meaning; further facts begin with a word that names them."""
         facts: list[list[object]] = [
             [self.table.name, self.table.rows, [column_facts(column) for column in self.table.columns]],
             [self.unit.neighbours, self.unit.person, self.unit.rows],
@@ -115,7 +121,7 @@ class Study(Shown):
             for table in self.tables
             for dimension in table.dimensions
         ]
-        return hashlib.sha256(json.dumps(["study", 1, facts]).encode()).hexdigest()
+        return facts
 
 
 @lru_cache(maxsize=1024)

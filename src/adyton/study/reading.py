@@ -15,6 +15,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
+from adyton.study.ledger_section import ledger_files
 from adyton.study.notes import Notes, choice, known, text_at, whole
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.study.validity import Validity
@@ -38,7 +39,7 @@ def read_study(path: str | Path) -> Study:
 
 def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes = Notes(path.name)
-    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity", "public", "private"))
+    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity", "public", "private", "ledger"))
     table = notes.section(raw, "table", ("name", "source", "rows"))
     privacy = notes.section(
         raw,
@@ -53,6 +54,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
+    files = notes.attempt(lambda: ledger_files(raw, path, notes))
     person = unit.person if unit is not None else None
     further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
@@ -65,10 +67,11 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             known(limit),
             choice(privacy.get("filter", "gdp"), "privacy.filter", ("gdp", "zcdp", "pure")),
             source,
-            path.with_suffix(".ledger"),
+            known(files)[0],
             validity,
             rational(privacy.get("keys_delta", 0), "privacy.keys_delta"),
             tuple(replace(one, table=table) for one, table in zip(further, others, strict=True)),
+            known(files)[1],
         )
     )
 

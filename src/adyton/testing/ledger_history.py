@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.ledger.base import Order
+from adyton.ledger.carried import carried_texts
 from adyton.testing.ledger_orders import NOT_TEXTS, MakeLedger, Reopen, order
 
 
@@ -66,6 +68,56 @@ class AnswersContract:
         assert ledger.repeated(asked.question, "{}", 2) is None
         assert ledger.repeated(asked.question, asked.detail, 3) is None
         assert ledger.repeated(asked.question + asked.detail, "", 2) is None
+
+    def test_what_was_paid_for_and_never_answered_is_found_by_its_question(
+        self, make_ledger: MakeLedger
+    ) -> None:
+        ledger, asked = make_ledger(10), order(2)
+        same = (asked.question, asked.detail, asked.amount)
+        assert ledger.unanswered(*same) is None
+        first, second = (ledger.charge(asked).receipt for _ in range(2))
+        ledger.charge(order(1, "sum"))
+        assert ledger.unanswered(*same) == second
+        ledger.remember(2, "second")
+        assert ledger.unanswered(*same) == first
+        ledger.remember(1, "first")
+        assert ledger.unanswered(*same) is None
+        for other in (("sum", asked.detail, 2), (asked.question, "{}", 2), (asked.question, asked.detail, 1)):
+            assert ledger.unanswered(*other) is None
+
+    def test_a_mark_counts_everything_that_can_be_added(self, make_ledger: MakeLedger) -> None:
+        ledger = make_ledger(10)
+        before = ledger.mark()
+        assert (before.receipts, before.answers, before.notes, before.spent) == (0, 0, 0, 0)
+        for amount in (1, 2):
+            ledger.charge(order(amount, radius=3))
+        ledger.remember(2, "an answer")
+        ledger.annotate(1, 0, "a note")
+        ledger.annotate(2, 0, "a note")
+        kept = []
+        mark = ledger.mark(lambda mark, look_up: kept.append((mark, look_up(2), look_up(3))))
+        assert kept == [(mark, ledger.receipt(2), None)]
+        assert (mark.receipts, mark.answers, mark.notes, mark.closed) == (2, 1, 2, False)
+        assert (mark.spent, mark.spent_radius, mark.head) == (3, 6, ledger.head())
+        assert mark.ledger == ledger.header.digest == before.ledger
+
+    def test_a_first_receipt_may_carry_what_another_ledger_has_spent(self, make_ledger: MakeLedger) -> None:
+        ledger, texts = make_ledger(10), carried_texts("ab" * 32, 7)
+        first = ledger.charge(Order(*texts, 6, 5)).receipt
+        assert (first.number, first.spent, first.spent_radius) == (8, 6, 5)
+        assert ledger.count() == 8
+        assert (ledger.receipt(7), ledger.receipt(1), ledger.recall(1)) == (None, None, None)
+        second = ledger.charge(order(4)).receipt
+        assert (second.number, second.spent) == (9, 10)
+        assert ledger.remember(9, "an answer") == ledger.recall(9) == "an answer"
+        with pytest.raises(BudgetRefused):
+            ledger.charge(order(1))
+        with pytest.raises(InvalidRequest, match="only the first receipt"):
+            ledger.charge(Order(*texts, 1, 0))
+        with pytest.raises(InvalidRequest):
+            ledger.remember(7, "free")
+        assert list(ledger.receipts()) == [first, second]
+        assert ledger.verify(first.digest).receipts == 9
 
 
 class ChainContract:

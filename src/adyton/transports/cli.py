@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.study import read_study
 from adyton.transports import (
     cli_accounting,
+    cli_amend,
     cli_audit,
     cli_bounds,
     cli_check,
@@ -167,14 +168,28 @@ def verify(
     head: Annotated[
         str | None, typer.Option(help="A digest that must be in the chain.", metavar="DIGEST")
     ] = None,
+    amended: Annotated[
+        Path | None,
+        typer.Option(help="The study file that this one amends: is what it spent carried?", metavar="FILE"),
+    ] = None,
+    write_anchor: Annotated[
+        bool, typer.Option("--write-anchor", help="Accept the ledger as it is: write its anchor anew.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Replay the ledger: is the chain intact, and the total within the limit?"""
 
     def work() -> dict[str, Any]:
+        from adyton.curator.amending import check_amended
+        from adyton.curator.opening import write_anchor as write
+
+        before = write(study)[0] if write_anchor else None
         with open_study(study) as curator:
             found = curator.verify(head)
-        return {"ok": True, "receipts": found.receipts, "head": found.head}
+        if amended is not None:
+            check_amended(read_study(amended), read_study(study))
+        anchor = {"anchor_before": before.receipts if before else None} if write_anchor else {}
+        return {"ok": True, "receipts": found.receipts, "head": found.head, **anchor}
 
     done = run(work, as_json)
     if not as_json:
@@ -186,6 +201,15 @@ def verify(
                 f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
             )
             typer.echo(f"Head: {done['head']}")
+        if amended is not None:
+            typer.echo(f"What {amended.name} had spent is carried in the first receipt.")
+        if write_anchor:
+            before = done["anchor_before"]
+            typer.echo(f"The anchor was written; {_seen(before)}.")
+
+
+def _seen(receipts: int | None) -> str:
+    return "there was none" if receipts is None else f"the one before had seen {receipts} receipts"
 
 
 def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
@@ -210,14 +234,22 @@ def _show(
     as_csv: bool = False,
     **how: bool,
 ) -> None:
+    curators: list[Curator] = []
+
     def opened() -> Any:
         with _dummy_of(study) if dummy else open_study(study) as curator:
+            curators.append(curator)
             return make(curator)
 
+    paid = partial(_paid_by, curators)
     if as_csv:
-        show_csv(opened, as_json)
+        show_csv(opened, as_json, paid=paid)
     else:
-        show(opened, as_json, lambda made: made.sheet(**how))
+        show(opened, as_json, lambda made: made.sheet(**how), paid=paid)
+
+
+def _paid_by(curators: list[Curator]) -> int | None:
+    return curators[0].paid_for if curators else None
 
 
 def _dummy_of(study: Path) -> Curator:
@@ -226,13 +258,22 @@ def _dummy_of(study: Path) -> Curator:
     return dummy_of(read_study(study))
 
 
-for commands in (cli_check, cli_bounds, cli_dummy, cli_accounting, cli_audit, cli_holdout, cli_lab, cli_plan):
+_COMMANDS = (
+    cli_check,
+    cli_amend,
+    cli_bounds,
+    cli_dummy,
+    cli_accounting,
+    cli_audit,
+    cli_holdout,
+    cli_lab,
+    cli_plan,
+)
+for commands in _COMMANDS:
     commands.register(app)
 
 
-def main() -> None:
-    sys.exit(app())
-
-
 if __name__ == "__main__":
+    from adyton.transports.entry import main
+
     main()

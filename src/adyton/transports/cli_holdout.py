@@ -134,15 +134,17 @@ def score(
     file: File, predictions: Predictions, column: Column = None, guess: Guess = None, as_json: Json = False
 ) -> None:
     """Score predictions. The same ones again are free."""
+    scores: list[Score] = []
 
     def make() -> Score:
         from adyton.holdout import Holdout
         from adyton.holdout.files import read_values
 
         with Holdout.open(file) as holdout:
-            return holdout.score(read_values(predictions, column), guess=guess)
+            scores.append(holdout.score(read_values(predictions, column), guess=guess))
+        return scores[0]
 
-    show(make, as_json)
+    show(make, as_json, paid=lambda: scores[0].number if scores else None)
 
 
 def statement(file: File, as_json: Json = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -10,7 +11,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from adyton.certify import json_text
-from adyton.errors import CuratorError, InvalidRequest
+from adyton.errors import CuratorError, Interrupted, InvalidRequest
 
 _Done = TypeVar("_Done")
 _TOO_MANY = 10**18  # for anything that is counted here
@@ -21,18 +22,34 @@ Csv = Annotated[
 ]
 
 
-def run(work: Callable[[], _Done], as_json: bool) -> _Done:
-    """Do the work; print its JSON, or the error's, and leave with the error's code."""
+class Told(SystemExit):
+    """Left because of Ctrl-C, and what that means was said."""
+
+
+def run(work: Callable[[], _Done], as_json: bool, paid: Callable[[], int | None] = lambda: None) -> _Done:
+    """Do the work; print its JSON, or the error's, and leave with the error's code.
+
+    ``paid`` says after Ctrl-C which receipt the command has paid for by then.
+    """
     try:
         done = work()
+        if as_json:
+            typer.echo(json_text(done))
     except CuratorError as error:
         leave(error, as_json)
-    if as_json:
-        typer.echo(json_text(done))
+    except KeyboardInterrupt as stop:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would come in the middle of the sentence
+        leave_interrupted(stop if isinstance(stop, Interrupted) else Interrupted(paid()), as_json)
     return done
 
 
-def show(make: Callable[[], Any], as_json: bool, drawn: Callable[[Any], Any] = lambda made: made) -> None:
+def show(
+    make: Callable[[], Any],
+    as_json: bool,
+    drawn: Callable[[Any], Any] = lambda made: made,
+    *,
+    paid: Callable[[], int | None] = lambda: None,
+) -> None:
     """Print what ``make`` makes: what has ``to_json`` and what rich can draw, as ``drawn``."""
 
     def work() -> Any:
@@ -43,10 +60,21 @@ def show(make: Callable[[], Any], as_json: bool, drawn: Callable[[Any], Any] = l
             Console().print(drawn(made))
         return made.to_json()
 
-    run(work, as_json)
+    run(work, as_json, paid)
 
 
-def show_csv(make: Callable[[], Any], as_json: bool) -> None:
+def leave_interrupted(stop: Interrupted, as_json: bool) -> NoReturn:
+    if as_json:
+        said = {"kind": "interrupted", "message": stop.message, "receipt": stop.receipt}
+        typer.echo(json_text({"error": said}))
+    else:
+        typer.echo(f"adyton: {stop.message}", err=True)
+    raise Told(130) from None
+
+
+def show_csv(
+    make: Callable[[], Any], as_json: bool, *, paid: Callable[[], int | None] = lambda: None
+) -> None:
     """Print answers as comma-separated values; what else there is to say goes to standard error."""
 
     def work() -> Any:
@@ -54,7 +82,7 @@ def show_csv(make: Callable[[], Any], as_json: bool) -> None:
             raise InvalidRequest("give either --json or --csv")
         return make()
 
-    made = run(work, as_json)
+    made = run(work, as_json, paid)
     typer.echo(made.to_csv(), nl=False)
     for answer in getattr(made, "answers", [made]):
         for note in answer.notes():

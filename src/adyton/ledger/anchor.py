@@ -1,0 +1,71 @@
+"""A small file outside of the ledger that says how far it was: keep it where the ledger's disk is not.
+
+It is written anew after each addition, under another name first, so that there is always a whole one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from adyton.errors import LedgerCorrupt
+from adyton.ledger.base import Mark, now
+from adyton.ledger.faults import reason
+from adyton.ledger.sqlite_file import flush_folder
+
+_FORMAT = 1
+_LARGE = ("spent", "spent_radius")  # as text, because other readers of JSON know no large integers
+
+
+class Anchor:
+    """``read`` and ``write``; whoever writes must make sure that it does not move backwards."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+
+    def read(self) -> Mark | None:
+        """None if there is no file."""
+        try:
+            known = json.loads(self.path.read_text(encoding="utf-8"))
+            if known.pop("format") != _FORMAT:
+                raise ValueError
+            del known["written_at"]
+            mark = Mark(**known | {name: int(known[name]) for name in _LARGE})
+            if not all(isinstance(getattr(mark, f.name), _KINDS[str(f.type)]) for f in fields(Mark)):
+                raise ValueError
+        except FileNotFoundError:
+            return None
+        except OSError as fault:
+            raise self._failed(reason(fault)) from fault
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise self._failed("it is damaged, or no anchor") from None
+        return mark
+
+    def write(self, mark: Mark) -> None:
+        """On the disk when it returns, the old one or the new one at any moment before."""
+        known = asdict(mark) | {name: str(getattr(mark, name)) for name in _LARGE}
+        text = json.dumps({"format": _FORMAT, **known, "written_at": now()}, indent=2) + "\n"
+        draft: Path | None = None
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+            draft = Path(name)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.path)
+            flush_folder(self.path.parent)
+        except OSError as fault:
+            raise self._failed(reason(fault)) from fault
+        finally:
+            if draft is not None:
+                draft.unlink(missing_ok=True)
+
+    def _failed(self, why: str) -> LedgerCorrupt:
+        return LedgerCorrupt(f"the anchor {self.path.name} cannot be used: {why}; nothing was answered")
+
+
+_KINDS = {"str": str, "int": int, "bool": bool}

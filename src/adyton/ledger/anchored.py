@@ -1,0 +1,153 @@
+"""A ledger with an anchor: what the anchor has seen must still be there, or nothing is answered.
+
+The anchor follows each addition, so after a crash the ledger may be ahead of it, never behind.  A chain that
+was cut off, a copy that was restored, and answers and notes that were forgotten are behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from adyton.errors import LedgerCorrupt
+from adyton.ledger.anchor import Anchor
+from adyton.ledger.base import (
+    Charged,
+    Header,
+    Keep,
+    Ledger,
+    Mark,
+    Order,
+    Receipt,
+    Verification,
+    next_receipt,
+    now,
+)
+
+_WAY_OUT = (
+    "put the right file back; or, once you know that nothing was lost, accept the ledger as it is with: "
+    "adyton verify STUDY --write-anchor"
+)
+
+LookUp = Callable[[int], Receipt | None]
+
+
+class AnchoredLedger:
+    """The contract of ``Ledger`` over another one, with an anchor that never moves backwards."""
+
+    def __init__(self, ledger: Ledger, anchor: Anchor) -> None:
+        self._ledger, self._anchor = ledger, anchor
+        self._check()
+
+    @property
+    def header(self) -> Header:
+        return self._ledger.header
+
+    def charge(self, order: Order) -> Charged:
+        if self._ledger.count() == 0:
+            next_receipt(self.header, None, order, now())  # what is refused leaves no file either
+            self.advance()
+        charged = self._ledger.charge(order)
+        self.advance()
+        return charged
+
+    def remember(self, number: int, answer: str) -> str:
+        stored = self._ledger.remember(number, answer)
+        self.advance()
+        return stored
+
+    def recall(self, number: int) -> str | None:
+        return self._ledger.recall(number)
+
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        added = self._ledger.annotate(number, index, text)
+        self.advance()
+        return added
+
+    def notes(self, number: int, first: int = 0) -> list[str]:
+        return self._ledger.notes(number, first)
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        return self._ledger.repeated(question, detail, amount)
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        return self._ledger.unanswered(question, detail, amount)
+
+    def requested(self, request: str) -> Receipt | None:
+        return self._ledger.requested(request)
+
+    def receipt(self, number: int) -> Receipt | None:
+        return self._ledger.receipt(number)
+
+    def spent(self) -> int:
+        return self._ledger.spent()
+
+    def spent_radius(self) -> int:
+        return self._ledger.spent_radius()
+
+    def head(self) -> str:
+        return self._ledger.head()
+
+    def count(self) -> int:
+        return self._ledger.count()
+
+    def receipts(self) -> Iterator[Receipt]:
+        return self._ledger.receipts()
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        found = self._ledger.verify(expected_head)
+        self._check()
+        return found
+
+    def mark(self, keep: Keep | None = None) -> Mark:
+        return self._ledger.mark(keep)
+
+    def close(self) -> None:
+        self._ledger.close()
+
+    def _check(self) -> None:
+        kept = self._anchor.read()
+        if self._ledger.count() == 0:
+            if kept is not None and kept.receipts:
+                raise self._behind(kept, "the ledger is empty or missing")
+        elif kept is None:
+            name = self._anchor.path.name
+            raise LedgerCorrupt(
+                f"the anchor {name} is missing, and the ledger has receipts: {_WAY_OUT}; nothing was answered"
+            )
+        else:
+            self._compare(kept, self._ledger.mark(), self._ledger.receipt)
+
+    def advance(self) -> None:
+        """Nobody else can write to the ledger meanwhile, so of two processes the later one writes last."""
+
+        def keep(mark: Mark, look_up: LookUp) -> None:
+            kept = self._anchor.read()
+            if kept is None and mark.receipts:
+                raise LedgerCorrupt(f"the anchor {self._anchor.path.name} was removed; nothing was answered")
+            if kept is not None and kept.receipts:
+                self._compare(kept, mark, look_up)
+            if kept != mark:
+                self._anchor.write(mark)
+
+        self._ledger.mark(keep)
+
+    def _compare(self, kept: Mark, mark: Mark, look_up: LookUp) -> None:
+        if kept.ledger != mark.ledger:
+            raise self._behind(kept, "this is another ledger")
+        if kept.receipts > mark.receipts:
+            raise self._behind(kept, f"this one has {mark.receipts}")
+        then = look_up(kept.receipts) if kept.receipts else None
+        there = then and (then.digest, then.spent, then.spent_radius)
+        if kept.receipts and there != (kept.head, kept.spent, kept.spent_radius):
+            raise self._behind(kept, "this one has other receipts")
+        for what, had, has in (("answers", kept.answers, mark.answers), ("notes", kept.notes, mark.notes)):
+            if had > has:
+                raise self._behind(kept, f"there were {had} {what}, of which this one has {has}")
+        if kept.closed and not mark.closed:
+            raise self._behind(kept, "it was closed then, and this one is open")
+
+    def _behind(self, kept: Mark, how: str) -> LedgerCorrupt:
+        return LedgerCorrupt(
+            f"the ledger was cut, rolled back or exchanged: its anchor {self._anchor.path.name} has seen "
+            f"{kept.receipts} receipts, and {how}; {_WAY_OUT}; nothing was answered"
+        )

@@ -1,0 +1,86 @@
+"""Receipts that were paid for and have no answer yet, by their question: an index, and no part of the chain.
+
+After a crash, or an interrupt, the same question at the same price is read again under its receipt.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from adyton.errors import LedgerCorrupt
+from adyton.ledger.base import Order, Receipt, question_digest
+
+# One statement each, because a script would commit the transaction that it is part of.
+UNANSWERED = (
+    """CREATE TABLE unanswered (
+    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL
+) STRICT;
+""",
+    "CREATE INDEX unanswered_by_question ON unanswered (question, number);\n",
+    """CREATE TRIGGER unanswered_update BEFORE UPDATE ON unanswered
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+""",
+    """CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
+    WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+""",
+)
+# In a ledger that is older than this table an answer may have been shown and then lost with the power: what
+# it left unanswered stays so, under no question at all.
+_OLDER = (
+    "INSERT INTO unanswered SELECT number, '' FROM receipts WHERE number NOT IN (SELECT number FROM answers)"
+)
+
+
+def key_of(order: Order) -> str:
+    return question_digest(order.question, order.detail, order.amount)
+
+
+def await_answer(connection: sqlite3.Connection, receipt: Receipt) -> None:
+    """In the transaction of a charge, after it."""
+    if not has_unanswered(connection):
+        for statement in UNANSWERED:
+            connection.execute(statement)
+        connection.execute(_OLDER + " AND number < ?", (receipt.number,))
+    connection.execute("INSERT INTO unanswered VALUES (?, ?)", (receipt.number, key_of(receipt.order)))
+
+
+def is_answered(connection: sqlite3.Connection, number: int) -> None:
+    """In the transaction that keeps the answer, after it."""
+    if has_unanswered(connection):
+        connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
+
+
+def newest_unanswered(connection: sqlite3.Connection, key: str) -> int | None:
+    if not has_unanswered(connection):
+        return None
+    newest = "SELECT number FROM unanswered WHERE question = ? ORDER BY number DESC LIMIT 1"
+    row = connection.execute(newest, (key,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def count_unanswered(connection: sqlite3.Connection) -> int:
+    count = (
+        "SELECT COUNT(*) FROM unanswered"
+        if has_unanswered(connection)
+        else "SELECT COUNT(*) FROM receipts WHERE number NOT IN (SELECT number FROM answers)"
+    )
+    return int(connection.execute(count).fetchone()[0])
+
+
+def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
+    """Each receipt after this number has an answer or is known to have none, not both and not neither."""
+    if not has_unanswered(connection):
+        return
+    wrong = connection.execute(
+        "SELECT number FROM receipts WHERE number > ? AND (number IN (SELECT number FROM answers)) "
+        "= (number IN (SELECT number FROM unanswered)) LIMIT 1",
+        (after,),
+    ).fetchone()
+    if wrong is not None:
+        raise LedgerCorrupt(f"the answer of receipt {wrong[0]} of the ledger was removed or put in")
+
+
+def has_unanswered(connection: sqlite3.Connection) -> bool:
+    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unanswered'"
+    return connection.execute(found).fetchone() is not None

@@ -1,0 +1,32 @@
+"""The section ``[ledger]``: where the books lie, and the anchor.  No part of what the ledger means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest
+from adyton.study.notes import Notes, text_at
+
+
+def ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path, Path | None]:
+    """The ledger and its anchor, as seen from the study file; the ledger lies beside it unless it says so."""
+    beside = path.with_suffix(".ledger")
+    if "ledger" not in raw:
+        return beside, None
+    section = notes.section(raw, "ledger", ("address", "anchor"))
+    ledger, anchor = (_file(section, key, path.parent) for key in ("address", "anchor"))
+    ledger = ledger or beside
+    if anchor is not None and anchor.absolute() == ledger.absolute():
+        raise InvalidRequest("ledger.anchor is a file of its own, best on another disk than the ledger")
+    return ledger, anchor
+
+
+def _file(section: dict[str, Any], key: str, folder: Path) -> Path | None:
+    if key not in section:
+        return None
+    text = text_at(section, "ledger", key, "the path of a file")
+    if "://" in text:
+        scheme = text.partition("://")[0]
+        raise InvalidRequest(f"ledger.{key} is the path of a file; {scheme}:// is not supported")
+    return folder / text

@@ -1,0 +1,82 @@
+"""The facts of a study by the names that they have in its file: to say which of them differ."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from adyton.study.facts import Study
+
+_UNIT = ("privacy.neighbours", "privacy.person", "privacy.rows_per_person")
+_LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.filter")
+_VALIDITY = ("confidence", "stability", "questions", "tolerance", "beyond")
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+def named_facts(study: Study) -> dict[str, str]:
+    """Each fact of the fingerprint, once; what is not known by name goes by the word that it begins with."""
+    table, unit, limit, *more = study.facts
+    named = _table("", "table", ["name", "rows"], table)
+    named |= _listed(_UNIT, unit, "privacy") | _listed(_LIMIT, limit, "privacy")
+    for place, fact in enumerate(more):
+        match fact:
+            case ["keys_delta", delta]:
+                named["privacy.keys_delta"] = _text(delta)
+            case ["private", most, str(name), rows, person, columns]:
+                where = f"private.{name}"
+                named |= {f"{where}.rows_per_person": _text(most), f"{where}.person": _text(person)}
+                named |= _table(f"{where}.", where, ["name", "rows"], [name, rows, columns])
+            case ["public", of, str(name), key, joins, digest]:
+                said = [("of", of), ("key", key), ("joins", joins), ("content", digest)]
+                named |= {f"public.{name}.{what}": _text(value) for what, value in said}
+            case _ if place == 0 and study.validity is not None:
+                named |= _listed([f"validity.{key}" for key in _VALIDITY], fact, "validity")
+            case [str(word), *rest] if word not in named:
+                named[word] = _text(rest)
+            case _:
+                named[f"fact {place}"] = _text(fact)
+    return named
+
+
+def _table(before: str, where: str, names: Sequence[str], fact: Sequence[Any]) -> dict[str, str]:
+    """A table: a few facts of its own, then its columns; a list in any other place is a fact like others."""
+    named = {f"{where}.{name}": _text(value) for name, value in zip(names, fact, strict=False)}
+    for place, value in enumerate(fact[len(names) :]):
+        if place == 0:
+            for kind, name, *rest in value:
+                named |= _column(f"{before}columns.{name}", kind, rest)
+        else:
+            named[f"{where}.{place}"] = _text(value)
+    return named
+
+
+def _column(where: str, kind: str, rest: Sequence[Any]) -> dict[str, str]:
+    named = {f"{where}.kind": kind}
+    match kind, rest:
+        case "category", [values, *more]:
+            named[f"{where}.values"] = _text(values)
+        case (("integer" | "real" | "date"), [grain, low, high, *more]):
+            ends = (("low", low), ("high", high))
+            named |= {f"{where}.{end}": _bound(kind, Fraction(grain) * steps) for end, steps in ends}
+            named[f"{where}.grain"] = _text(grain)
+        case _:
+            more = list(rest)
+    return named | {f"{where}.{place}": _text(value) for place, value in enumerate(more)}
+
+
+def _bound(kind: str, value: Fraction) -> str:
+    return str(_EPOCH + datetime.timedelta(days=int(value))) if kind == "date" else str(value)
+
+
+def _listed(names: Sequence[str], values: Sequence[Any], where: str) -> dict[str, str]:
+    more = [f"{where}.{place}" for place in range(len(names), len(values))]
+    return {name: _text(value) for name, value in zip([*names, *more], values, strict=True)}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False)

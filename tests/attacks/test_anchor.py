@@ -1,0 +1,284 @@
+"""The anchor: a ledger that is behind it, or another one, answers nothing.
+
+Mutants that fail here: ``_compare`` without each of its five conditions; ``advance`` left out after a charge, an
+answer or a note; an anchor that is written without the lock of the ledger; a missing anchor taken for a new one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import adyton
+from adyton.curator.releasing import Releasing
+from adyton.errors import Interrupted
+from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
+from adyton.transports.cli import app
+from study_on_disk import question, tamper, write_study
+
+SPAWN = multiprocessing.get_context("spawn")
+CUT = [f"DELETE FROM {table} WHERE number > 2" for table in ("answers", "unanswered", "notes", "receipts")]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    (tmp_path / "elsewhere").mkdir()
+    return write_study(tmp_path, more='\n[ledger]\nanchor = "elsewhere/people.anchor"\n')
+
+
+@pytest.fixture
+def asked(study: Path) -> Path:
+    with adyton.open(study) as curator:
+        for number in range(1, 4):
+            curator.ask(question(number), scale=1000)
+    return study
+
+
+def anchor_of(study: Path) -> Path:
+    return study.parent / "elsewhere" / "people.anchor"
+
+
+def ledger_of(study: Path) -> Path:
+    return study.with_suffix(".ledger")
+
+
+def refused(study: Path, *said: str) -> None:
+    with pytest.raises(adyton.LedgerCorrupt, match="nothing was answered") as caught:
+        adyton.open(study)
+    assert all(word in caught.value.message for word in said)
+
+
+def test_the_anchor_says_how_far_the_ledger_is(asked: Path) -> None:
+    known = json.loads(anchor_of(asked).read_text())
+    with adyton.open(asked) as curator:
+        last = curator.receipts()[-1]
+        assert known["head"] == last.digest
+        assert (known["receipts"], known["answers"], known["notes"]) == (3, 3, 0)
+        assert (known["spent"], known["spent_radius"]) == (str(last.spent), str(last.spent_radius))
+        stream = curator.open_stream(positives=2, epsilon=1)
+        stream.feed(question(1), above=10)
+    known = json.loads(anchor_of(asked).read_text())
+    assert (known["receipts"], known["answers"], known["notes"]) == (4, 3, 2)
+    assert list(anchor_of(asked).parent.iterdir()) == [anchor_of(asked)]
+
+
+def test_the_anchor_knows_a_charge_before_anything_is_read_for_it(asked: Path, monkeypatch: Any) -> None:
+    def stopped(*_: Any) -> Any:
+        known = json.loads(anchor_of(asked).read_text())
+        assert (known["receipts"], known["answers"]) == (4, 3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Releasing, "release", stopped)
+    with adyton.open(asked) as curator, pytest.raises(Interrupted):
+        curator.ask(question(9), scale=1000)
+
+
+def test_A24_a_tail_cut_off_cleanly_is_found(asked: Path) -> None:
+    tamper(ledger_of(asked), *CUT)
+    refused(asked, "3 receipts", "has 2", "--write-anchor")
+
+
+def test_A24_a_restored_copy_is_found(asked: Path) -> None:
+    copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
+    with adyton.open(asked) as curator:
+        curator.ask(question(9), scale=1000)
+    shutil.copy(copy, ledger_of(asked))
+    refused(asked, "4 receipts", "has 3")
+
+
+def test_A24_a_deleted_ledger_is_found(asked: Path) -> None:
+    ledger_of(asked).unlink()
+    refused(asked, "empty or missing")
+
+
+def test_A24_another_ledger_is_found(asked: Path, tmp_path: Path) -> None:
+    kept = asked.rename(tmp_path / "kept.toml")
+    ledger_of(asked).unlink()
+    plain = write_study(tmp_path)
+    with adyton.open(plain) as curator:
+        for number in range(1, 5):
+            curator.ask(question(number), scale=1000)
+    kept.rename(asked)
+    refused(asked, "another ledger")
+
+
+def test_A24_a_forged_chain_is_found(asked: Path) -> None:
+    """Somebody replaces the third receipt by a cheaper one, with a right digest."""
+    tamper(ledger_of(asked), *CUT)
+    with LedgerOnDemandOf(asked) as ledger:
+        ledger.charge(Order("SELECT 1", "[]", 1, 0))
+        ledger.charge(Order("SELECT 2", "[]", 1, 0))
+    refused(asked, "other receipts")
+
+
+class LedgerOnDemandOf:
+    """The ledger of a study without its anchor."""
+
+    def __init__(self, study: Path) -> None:
+        known = adyton.read_study(study)
+        assert known.ledger is not None
+        self._ledger = LedgerOnDemand(
+            known.ledger, study=known.fingerprint, currency=known.filter_name, limit=known.allowed
+        )
+
+    def __enter__(self) -> LedgerOnDemand:
+        return self._ledger
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.close()
+
+
+def test_A24_the_forgotten_answers_of_a_stream_are_found(asked: Path) -> None:
+    with adyton.open(asked) as curator:
+        stream = curator.open_stream(positives=2, epsilon=1)
+        stream.feed(question(1), above=10)
+        copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
+        shutil.copy(str(ledger_of(asked)) + "-wal", str(copy) + "-wal")
+        stream.feed(question(2), above=10)
+    shutil.copy(copy, ledger_of(asked))
+    shutil.copy(str(copy) + "-wal", str(ledger_of(asked)) + "-wal")
+    refused(asked, "3 notes", "has 2")
+
+
+def test_A24_a_copy_from_between_a_charge_and_its_answer_is_found(asked: Path) -> None:
+    """Else the receipt, unanswered again, would release a second answer."""
+    with LedgerOnDemandOf(asked) as ledger:
+        ledger.charge(Order("SELECT 1", "[]", 1, 0))
+    copy = shutil.copy(ledger_of(asked), asked.parent / "copy")
+    with LedgerOnDemandOf(asked) as inner:
+        AnchoredLedger(inner, Anchor(anchor_of(asked))).remember(4, "[]")
+    shutil.copy(copy, ledger_of(asked))
+    refused(asked, "4 answers", "has 3")
+
+
+@pytest.mark.parametrize("how", ["missing", "damaged", "of another format", "no JSON", "wrong types"])
+def test_an_anchor_that_says_nothing_is_no_reason_to_answer(asked: Path, how: str) -> None:
+    anchor = anchor_of(asked)
+    known = json.loads(anchor.read_text())
+    match how:
+        case "missing":
+            anchor.unlink()
+        case "damaged":
+            del known["head"]
+            anchor.write_text(json.dumps(known))
+        case "of another format":
+            anchor.write_text(json.dumps(known | {"format": 2}))
+        case "no JSON":
+            anchor.write_bytes(b"\xff\x00")
+        case _:
+            anchor.write_text(json.dumps(known | {"notes": "0"}))
+    refused(asked, "people.anchor")
+
+
+def test_the_owner_can_accept_a_ledger_as_it_is(asked: Path) -> None:
+    tamper(ledger_of(asked), *CUT)
+    done = CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"])
+    assert done.exit_code == 0, done.output
+    assert "the one before had seen 3 receipts" in done.output
+    with adyton.open(asked) as curator:
+        assert curator.ask(question(7), scale=1000).receipt.number == 3
+
+
+def test_a_damaged_ledger_cannot_be_accepted(asked: Path) -> None:
+    before = anchor_of(asked).read_bytes()
+    tamper(ledger_of(asked), "UPDATE receipts SET amount = '1' WHERE number = 2")
+    done = CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"])
+    assert done.exit_code == 5
+    assert anchor_of(asked).read_bytes() == before
+
+
+def test_a_ledger_ahead_of_its_anchor_goes_on(asked: Path) -> None:
+    """As after a crash between the commit and the anchor."""
+    with LedgerOnDemandOf(asked) as ledger:
+        ledger.charge(Order("SELECT 1", "[]", 1, 0))
+        ledger.annotate(4, 0, "a note")
+        ledger.remember(4, "[]")
+    with adyton.open(asked) as curator:
+        assert curator.ask(question(8), scale=1000).receipt.number == 5
+    assert json.loads(anchor_of(asked).read_text())["receipts"] == 5
+
+
+def test_a_crash_in_the_first_charge_leaves_a_study_that_can_be_asked(study: Path, monkeypatch: Any) -> None:
+    written = Anchor.write
+
+    def crash_after_the_charge(self: Anchor, mark: Any) -> None:
+        if mark.receipts:
+            raise KeyboardInterrupt
+        written(self, mark)
+
+    monkeypatch.setattr(Anchor, "write", crash_after_the_charge)
+    with adyton.open(study) as curator, pytest.raises(KeyboardInterrupt):
+        curator.ask(question(1), scale=1000)
+    monkeypatch.undo()
+    with adyton.open(study) as curator:
+        assert curator.ask(question(1), scale=1000).receipt.number == 1
+
+
+def test_looking_and_a_refused_first_charge_leave_neither_ledger_nor_anchor(study: Path) -> None:
+    with adyton.open(study) as curator:
+        curator.preview(question(1), scale=1000)
+        curator.statement()
+        with pytest.raises(adyton.BudgetRefused):
+            curator.ask(question(1), scale="0.001")
+    assert not ledger_of(study).exists()
+    assert not anchor_of(study).exists()
+
+
+def test_A23_an_anchor_that_cannot_be_written_stops_the_answer(asked: Path) -> None:
+    with adyton.open(asked) as curator:
+        shutil.rmtree(anchor_of(asked).parent)
+        with pytest.raises(adyton.LedgerCorrupt, match="anchor"):
+            curator.ask(question(9), scale=1000)
+
+
+def test_an_anchor_taken_away_from_a_running_curator_stops_it(asked: Path) -> None:
+    with adyton.open(asked) as curator:
+        anchor_of(asked).unlink()
+        with pytest.raises(adyton.LedgerCorrupt, match="was removed"):
+            curator.ask(question(9), scale=1000)
+
+
+def ask_many(study: Path, first: int) -> None:
+    with adyton.open(study) as curator:
+        for number in range(first, first + 15):
+            curator.ask(question(number), scale=1000)
+            with adyton.open(study):  # would refuse if the anchor were ahead of the ledger
+                pass
+
+
+def test_A20_two_processes_never_move_the_anchor_backwards(asked: Path) -> None:
+    """Its number is read again and again while two processes charge; it must never fall."""
+    clients = [SPAWN.Process(target=ask_many, args=(asked, first)) for first in (10, 40)]
+    for client in clients:
+        client.start()
+    seen = []
+    while any(client.is_alive() for client in clients):
+        seen.append(json.loads(anchor_of(asked).read_text()))
+    for client in clients:
+        client.join(60)
+    assert [client.exitcode for client in clients] == [0, 0]
+    for what in ("receipts", "answers"):
+        assert all(one[what] <= two[what] for one, two in itertools.pairwise(seen))
+    last = Anchor(anchor_of(asked)).read()
+    assert last is not None
+    assert (last.receipts, last.answers) == (33, 33)
+
+
+def test_the_anchor_is_on_the_disk_before_it_has_its_name(asked: Path, monkeypatch: Any) -> None:
+    done: list[str] = []
+    flush, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("flush"), flush(handle)))
+    monkeypatch.setattr(Path, "replace", lambda self, to: (done.append("rename"), replace(self, to)))
+    anchor = Anchor(anchor_of(asked))
+    mark = anchor.read()
+    assert mark is not None
+    anchor.write(mark)
+    assert done == ["flush", "rename", "flush"]

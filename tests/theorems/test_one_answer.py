@@ -1,0 +1,91 @@
+"""However often it is read for one receipt, at most one noisy answer is released."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adyton
+from adyton.curator.releasing import Releasing
+from adyton.errors import EngineFailed, Interrupted
+from adyton.ledger import Header, MemoryLedger
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import IntegerColumn, Table
+from adyton.study import Study
+
+ROWS = pd.DataFrame({"age": range(30)})
+STUDY = Study(
+    Table("people", (IntegerColumn("age", 0, 100),), 30),
+    PrivacyUnit("replace"),
+    Guarantee(Fraction(50), Fraction(1, 10**6)),
+)
+ASKED = "SELECT COUNT(*) FROM people WHERE age > 3"
+ENDS = ("interrupted", "engine failed", "lost with the process", "overtaken", "shown")
+
+
+class Lost(BaseException):
+    """The process is gone."""
+
+
+class Attempts(Releasing):
+    """Readings that end in the given ways; ``seen`` are all noisy integers that were ever drawn."""
+
+    def __init__(self, curator: Any, ends: list[str]) -> None:
+        super().__init__(curator._engine, curator._bits)
+        self._ends, self._curator, self.seen = ends, curator, []
+
+    def release(self, plans: Any, receipt: int) -> Any:
+        end = self._ends.pop(0)
+        if end == "engine failed":
+            raise EngineFailed("test")
+        drawn = super().release(plans, receipt)
+        self.seen.append(drawn)
+        if end == "interrupted":
+            raise KeyboardInterrupt
+        if end == "lost with the process":
+            raise Lost
+        if end == "overtaken":  # another process keeps its answer first
+            other = adyton.open(STUDY, data=ROWS, ledger=self._curator._ledger)
+            self.shown = other.ask(ASKED, scale=100)
+        return drawn
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=6))
+def test_theorem_ONE_ANSWER_whatever_happens_one_receipt_shows_one_answer(ends: list[str]) -> None:
+    """Mutants: ``remember`` that lets the last answer win; ``_released`` that returns what it drew itself."""
+    ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, STUDY.filter_name, STUDY.allowed))
+    curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
+    attempts = Attempts(curator, [*ends, "shown"])
+    curator._releasing = attempts
+    shown = []
+    for _ in range(len(ends) + 2):
+        try:
+            shown.append(curator.ask(ASKED, scale=100))
+        except (Interrupted, EngineFailed, Lost):
+            continue
+    values = {str([row.values for row in answer.rows]) for answer in shown}
+    assert len(values) == 1
+    assert {answer.receipt.number for answer in shown} == {1}
+    assert ledger.count() == 1
+    assert ledger.spent() == shown[0].receipt.number * ledger.receipt(1).order.amount
+
+
+def test_theorem_ONE_ANSWER_a_shown_answer_was_kept_before() -> None:
+    """Mutant: ``_answer`` that certifies before it remembers."""
+    ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, STUDY.filter_name, STUDY.allowed))
+    curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
+
+    def full(_number: int, _answer: str) -> str:
+        raise adyton.LedgerCorrupt("the disk is full")
+
+    ledger.remember = full  # type: ignore[method-assign]
+    with pytest.raises(adyton.LedgerCorrupt, match="receipt 1 is paid for: ask the same again"):
+        curator.ask(ASKED, scale=100)
+    del ledger.remember  # type: ignore[attr-defined]
+    assert curator.ask(ASKED, scale=100).receipt.number == ledger.count() == 1
