@@ -7,6 +7,7 @@ the *population interval* what the world says.
 from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
 from adyton.certify.preview import Preview, Step
+from adyton.certify.rows import Intervals, KeyColumn, Keys, Rows, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
@@ -28,15 +29,20 @@ __all__ = [
     "Bound",
     "Certificate",
     "Interval",
+    "Intervals",
     "Key",
+    "KeyColumn",
+    "Keys",
     "KeysFound",
     "Odometer",
     "Preview",
     "Promise",
     "Proof",
     "Row",
+    "Rows",
     "Statement",
     "Step",
     "Value",
+    "Values",
     "json_text",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from adyton.certify.amounts import Amount, Promise, cost_notes, verbose_notes
+from adyton.certify.rows import Rows
 from adyton.certify.values import Absent, Certificate, Interval, KeysFound, Proof, Row, Value
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown, ends, number
@@ -22,11 +24,13 @@ _LEFT_OUT = (
 class Answer(Shown):
     """What the curator releases.  It prints, shows itself in a notebook, and exports.
 
+    ``rows`` is a sequence of ``Row`` with keys and values; it is kept as columns, so that a million rows need
+    not be made for an export.
     ``more``: how many more charges of this cost would fit; None if it was asked before and is free.
     """
 
     question: str
-    rows: tuple[Row, ...]
+    rows: Rows
     cost: Amount
     spent: Amount
     left: Amount
@@ -42,32 +46,30 @@ class Answer(Shown):
     @property
     def value(self) -> float:
         """The value of an answer that has only one."""
-        values = [v for row in self.rows for v in row.values.values()]
-        if len(values) != 1:
-            raise InvalidRequest(
-                f"this answer has {len(values)} values; see .rows, .to_pandas() or .to_json()"
-            )
-        return values[0].value
+        number = len(self.rows) * len(self.rows.values)
+        if number != 1:
+            raise InvalidRequest(f"this answer has {number} values; see .rows, .to_pandas() or .to_json()")
+        (only,) = self.rows[0].values.values()
+        return only.value
 
     def records(self) -> list[dict[str, Any]]:
         """One flat record a row: keys, values and the ends of the intervals."""
-        return [_record(row) for row in self.rows]
+        columns = self.rows.columns()
+        sides = (side if isinstance(side, list) else side.tolist() for side in columns.values())
+        return [dict(zip(columns, row, strict=True)) for row in zip(*sides, strict=True)]
 
     def to_pandas(self) -> Any:
-        return _optional("pandas").DataFrame(self.records())
+        return _optional("pandas").DataFrame(self.rows.columns())
 
     def to_arrow(self) -> Any:
-        return _optional("pyarrow").Table.from_pylist(self.records())
+        return _optional("pyarrow").table(self.rows.columns())
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
         return {
             "question": self.question,
             "repeated": self.repeated,
-            "answer": [
-                {"keys": row.keys, "values": {name: v.to_json() for name, v in row.values.items()}}
-                for row in self.rows
-            ],
+            "answer": self.rows.to_json(),
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
@@ -108,25 +110,11 @@ class Answer(Shown):
         return Sheet(self.question, headers, tuple(map(tuple, cells)), notes, left_aligned=len(keys) + 1)
 
 
-def _record(row: Row) -> dict[str, Any]:
-    record: dict[str, Any] = dict(row.keys)
-    for name, v in row.values.items():
-        record[name] = v.value
-        record[f"{name}_noise_low"], record[f"{name}_noise_high"] = (
-            v.noise_interval.low,
-            v.noise_interval.high,
-        )
-        if isinstance(v.population_interval, Interval):
-            record[f"{name}_population_low"] = v.population_interval.low
-            record[f"{name}_population_high"] = v.population_interval.high
-    return record
-
-
-def _population_intervals(rows: tuple[Row, ...]) -> list[Interval | Absent]:
+def _population_intervals(rows: Sequence[Row]) -> list[Interval | Absent]:
     return [v.population_interval for row in rows for v in row.values.values()]
 
 
-def _absent_values(rows: tuple[Row, ...]) -> list[Any]:
+def _absent_values(rows: Sequence[Row]) -> list[Any]:
     return [v for row in rows for v in row.values.values() if isinstance(v.population_interval, Absent)]
 
 

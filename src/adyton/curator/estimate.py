@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.certify import KeysFound, Row, Value
+from adyton.certify import KeysFound, Rows
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
-from adyton.query.shape import Shape
+from adyton.query.shape import Shape, Told
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
 
 
-def rows_of(plan: Plan, stored: Stored, standing: Standing) -> tuple[Row, ...]:
+def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
     """The rows of one answer."""
     return rows_of_many([plan], [stored], standing)[0]
 
 
-def rows_of_many(
-    plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing
-) -> list[tuple[Row, ...]]:
+def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing) -> list[Rows]:
     """The rows of each answer.  All intervals that must be searched for are searched for together."""
     parts = [
         (part, released)
@@ -36,26 +34,21 @@ def rows_of_many(
         for (part, released), own in zip(parts, ratios, strict=True)
     )
     return [
-        _rows(plan, {part.name: next(values) for part in plan.parts}, own)
+        Rows(plan.keys(own.keys), {part.name: next(values) for part in plan.parts})
         for plan, own in zip(plans, stored, strict=True)
     ]
 
 
-def _rows(plan: Plan, columns: dict[str, list[Value]], stored: Stored) -> tuple[Row, ...]:
-    return tuple(
-        Row(keys, {name: values[place] for name, values in columns.items()})
-        for place, keys in enumerate(plan.keys(stored.keys))
-    )
-
-
-def shaped(rows: tuple[Row, ...], shape: Shape) -> tuple[Row, ...]:
+def shaped(rows: Rows, shape: Shape) -> Rows:
     """The rows that HAVING, ORDER BY and LIMIT ask for, with their keys under the names that were given.
 
     Released values and public names only, so it costs nothing.
     """
-    told = [(row.keys, {name: v.value for name, v in row.values.items()}) for row in rows]
-    kept = tuple(rows[place] for place in shape.applied(told))
-    return tuple(Row(shape.named(row.keys), row.values) for row in kept) if shape.names else kept
+    if shape.order or shape.having or shape.limit is not None or shape.offset:
+        told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
+        told |= {name: values.value for name, values in rows.values.items()}
+        rows = rows.at(shape.places(told, len(rows)))
+    return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
 
 
 def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:
