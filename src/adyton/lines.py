@@ -60,10 +60,17 @@ class Line:
             found, doubtful = many(high, low, error)
             doubtful |= line.too_small(high, low)
             if doubtful.any():
-                again, places = np.unique(block[doubtful], return_inverse=True)
-                found[doubtful] = self._by_fractions(again, one)[places]
+                found[doubtful] = self._once_each(block[doubtful], one)
             out[start : start + _BLOCK] = found
         return out + 0.0  # not minus zero
+
+    def _once_each(self, z: Array, one: Rounding) -> Floats:
+        """What is in doubt is often one and the same number, such as a bound."""
+        found, others = np.full(len(z), self._by_fractions(z[:1], one)[0]), z != z[0]
+        if others.any():
+            different, places = np.unique(z[others], return_inverse=True)
+            found[others] = self._by_fractions(different, one)[places]
+        return found
 
     def _by_fractions(self, z: Array, one: Rounding) -> Floats:
         a, b = self.scale.as_integer_ratio()

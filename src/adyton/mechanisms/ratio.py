@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ class Band:
         slope: Floats = round_part + np.sign(t) * self.d
         return slope
 
-    def of(self, cells: slice | Places) -> Band:
+    def of(self, cells: Places | Truths) -> Band:
         """The band of some of the cells only, where each cell has its own."""
         return Band(*(_some(side, cells) for side in (self.a, self.b, self.c, self.d)))
 
@@ -96,69 +96,105 @@ def ratio_interval(numerator: Floats, denominator: Floats, reach: float | Floats
               linearly, so that numerator - t * denominator leaves its band at most once on either side.
     Source:   Fieller 1954.  Theorem: RATIO-INTERVAL.
     """
-    high = np.broadcast_to(np.asarray(reach, float), numerator.shape).copy()
-    low, informative = -high, np.zeros(len(high), np.bool_)
-    for some in _blocks(len(high)):
-        band = _with_rounding(numerator[some], denominator[some], error.of(some))
-        informative[some] = denominator[some] > _steepest(band, high[some])
-    known = np.flatnonzero(informative)
-    for some in _blocks(len(known)):
-        at = known[some]
-        top, bottom, end, band = numerator[at], denominator[at], high[at], error.of(at)
-        low[at], high[at] = _first(top, bottom, end, band), -_first(-top, bottom, end, band)
+    ends = np.asarray(reach, float)
+    high = np.broadcast_to(ends, numerator.shape).copy()
+    low, informative = -high, np.flatnonzero(denominator > error.slope(ends) * (1 - 2.0**-20))
+
+    def side(at: Places) -> _Side:
+        return _Side(numerator[at], denominator[at], high[at], error.of(at))
+
+    # Nearly all that say nothing are gone by now; of the others the exact condition decides.
+    steep = [denominator[at] > side(at).steepest() for at in _blocks(informative)]
+    informative = informative[np.concatenate(steep)] if steep else informative
+    for at in _blocks(informative):
+        own = side(at)
+        low[at], high[at] = own.first(), -own.mirrored().first()
     return low, high
 
 
-def _first(numerator: Floats, denominator: Floats, reach: Floats, error: Band) -> Floats:
-    """The least t in -reach..reach from which on t * denominator - numerator + band(t) >= 0, rounded down.
-
-    The left side is convex and rises.  So Newton's method finds the place; then numbers just beside it are
-    looked at, and one is taken at which the left side is certainly below 0: however well the place was found.
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """t * denominator - numerator + band(t) for ratios t in -reach..reach: convex, and it rises if
+    the denominator is above the ``steepest`` slope of the band.
     """
-    band = _with_rounding(numerator, denominator, error)
 
-    def holds(t: Floats) -> Truths:
-        return np.asarray(t * denominator - numerator + band(t) >= 0)
+    numerator: Floats
+    denominator: Floats
+    reach: Floats
+    error: Band
 
-    t = np.clip(numerator / denominator, -reach, reach)
-    for _ in range(_STEPS):
-        rise = denominator + error.slope(t) + _FLOAT_ERROR * denominator * np.sign(t)
-        nearer = np.clip(t - (t * denominator - numerator + band(t)) / rise, -reach, reach)
-        moved, t = np.abs(nearer - t), nearer
-        if (moved <= 2.0**-50 * (np.abs(t) + np.abs(numerator) / denominator)).all():
-            break
-    beside = 2.0**-51 * (np.abs(t) + (np.abs(numerator) + band(t)) / denominator)
-    above, below = np.minimum(t + beside, reach), np.maximum(t - beside, -reach)
-    while (open_still := holds(below) & (below > -reach)).any():
-        beside = np.where(open_still, 2 * beside, beside)
-        above = np.where(open_still, below, above)
-        below = np.where(open_still, np.maximum(t - beside, -reach), below)
-    for _ in range(_HALVINGS):
-        middle = (below + above) / 2
-        yes = holds(middle)
-        above, below = np.where(yes, middle, above), np.where(yes, below, middle)
-    return below
+    def of(self, cells: Truths) -> _Side:
+        return _Side(self.numerator[cells], self.denominator[cells], self.reach[cells], self.error.of(cells))
 
+    def mirrored(self) -> _Side:
+        """For the other end: the same at -t."""
+        return _Side(-self.numerator, self.denominator, self.reach, self.error)
 
-def _blocks(size: int) -> list[slice]:
-    return [slice(start, start + _BLOCK) for start in range(0, size, _BLOCK)]
-
-
-def _with_rounding(numerator: Floats, denominator: Floats, error: Band) -> Callable[[Floats], Floats]:
-    tops, bottoms = np.abs(numerator), np.abs(denominator)
-
-    def band(t: Floats) -> Floats:
-        widened: Floats = error(t) + _FLOAT_ERROR * (tops + np.abs(t) * bottoms)
+    def band(self, t: Floats) -> Floats:
+        rounding = np.abs(self.numerator) + np.abs(t * self.denominator)
+        widened: Floats = self.error(t) + _FLOAT_ERROR * rounding
         return widened
 
-    return band
+    def steepest(self) -> Floats:
+        """A slope just beyond the far end: a convex function is nowhere steeper before."""
+        end = self.reach
+        slope: Floats = (self.band(end * (1 + 2.0**-20)) - self.band(end)) / (end * 2.0**-20)
+        return slope * (1 + 2.0**-20)
+
+    def holds(self, t: Floats) -> Truths:
+        return np.asarray(t * self.denominator - self.numerator + self.band(t) >= 0)
+
+    def first(self) -> Floats:
+        """The least t from which on it is not below 0, rounded down.
+
+        However well the place was found: one just beside it is taken at which it certainly is below 0.
+        """
+        place, beside = self._near()
+        above, below = np.minimum(place + beside, self.reach), np.maximum(place - beside, -self.reach)
+        while (open_still := self.holds(below) & (below > -self.reach)).any():
+            beside = np.where(open_still, 2 * beside, beside)
+            above = np.where(open_still, below, above)
+            below = np.where(open_still, np.maximum(place - beside, -self.reach), below)
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2
+            yes = self.holds(middle)
+            above, below = np.where(yes, middle, above), np.where(yes, below, middle)
+        return below
+
+    def _near(self) -> Ends:
+        """Newton's method: about where it is 0, and how exactly floats can tell."""
+        place = self._guess()
+        beside, left, side = np.empty_like(place), np.arange(len(place)), self
+        for _ in range(_STEPS):
+            t = place[left]
+            band, rise = side.band(t), side.denominator + side.error.slope(t)
+            nearer = t - (t * side.denominator - side.numerator + band) / rise
+            unit = 2.0**-51 * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
+            place[left] = np.clip(nearer, -side.reach, side.reach)
+            beside[left] = unit
+            moving = np.abs(place[left] - t) > 2 * unit
+            if not moving.any():
+                break
+            left, side = left[moving], side.of(moving)
+        return place, beside
+
+    def _guess(self) -> Floats:
+        """The root of hypot(a, b t) = top - bottom t, where bottom allows for the sign of t."""
+        a, b, d = self.error.a, self.error.b, self.error.d
+        top = self.numerator - self.error.c
+        bottom = self.denominator + np.where(top > a, d, -d)
+        spread = np.sqrt(np.maximum((top * b) ** 2 + a * a * (bottom * bottom - b * b), 0.0))
+        both = top * bottom
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near_end = (both - spread) / (bottom * bottom - b * b)
+            guess = np.where(both > 0, (top * top - a * a) / (both + spread), near_end)
+        guess = np.where(np.isfinite(guess), guess, self.numerator / self.denominator)
+        return np.clip(guess, -self.reach, self.reach)
 
 
-def _steepest(band: Callable[[Floats], Floats], end: Floats) -> Floats:
-    """A slope just beyond the far end: a convex function is nowhere steeper before."""
-    slope: Floats = (band(end * (1 + 2.0**-20)) - band(end)) / (end * 2.0**-20)
-    return slope * (1 + 2.0**-20)
+def _blocks(places: Places) -> list[Places]:
+    return [places[start : start + _BLOCK] for start in range(0, len(places), _BLOCK)]
 
 
-def _some(side: Floats | float, cells: slice | Places) -> Floats | float:
+def _some(side: Floats | float, cells: Places | Truths) -> Floats | float:
     return side[cells] if isinstance(side, np.ndarray) and side.ndim else side

@@ -85,7 +85,7 @@ def exponential(mp: Any, x: Any, terms: int) -> list[Any]:
 def pair_of(prefixes: npt.NDArray[np.int64], more: Words) -> Pair:
     """The p whose 128 binary places are ``prefixes`` and ``more``."""
     upper, lower = prefixes >> 32, prefixes & 0xFFFFFFFF
-    high, low = _sum(upper * 2.0**-32, lower * 2.0**-64)
+    high, low = _sum(upper.astype(float) * 2.0**-32, lower.astype(float) * 2.0**-64)
     return _sum(high, low + more.astype(np.float64) * 2.0**-128)
 
 

@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 
 MARGIN = 2.0**-46  # of a level, and of 1: see "The margin" on the theorem pages
 WIDTH = 2.0**-63  # over p: how far the bits that were not read can move a level
-_SEVERAL = 24  # draws in doubt, from which on they are looked at together
+_SEVERAL = 4  # draws in doubt, from which on they are looked at together
 _BLOCK = 1 << 15  # draws at a time; the arrays of one block stay in the processor's cache
 _GUARD = 64  # bits of working precision beyond the bits of p; half of them are for mpmath's own error
 _FLOATS_END = 2.0**50  # from this scale on a float cannot tell two magnitudes apart
