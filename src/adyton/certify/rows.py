@@ -184,4 +184,3 @@ class Rows(_Made[Row]):
             {"keys": key, "values": dict(zip(names, own, strict=True))}
             for key, own in zip(keys, told, strict=True)
         ]
-

@@ -168,9 +168,7 @@ class Population:
         share = level_of_test / len(schedule.levels)
         return threshold_after(share, information_of(units, covering[0].spent))
 
-    def singles(
-        self, part: Noised, released: Array, at: Position, units: int | None
-    ) -> Intervals | Absent:
+    def singles(self, part: Noised, released: Array, at: Position, units: int | None) -> Intervals | Absent:
         """For counts, sums and proportions of a public number of rows."""
         absent = self.missing(at, units)
         if absent is not None or units is None:

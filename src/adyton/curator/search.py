@@ -60,9 +60,7 @@ class Search(OfOneReading):
             before, bins = before + upto.at(chosen - 1), finer(bins, int(chosen[0]))
             upto = Running(read(self._reading_of(bins))[0], 1)
 
-    def _counts_at(
-        self, upto: Running, before: Integers, total: Integers, place: Integers
-    ) -> Sequence[int]:
+    def _counts_at(self, upto: Running, before: Integers, total: Integers, place: Integers) -> Sequence[int]:
         return self.counts(before + upto.at(place), total)
 
     def counts(self, known: Integers, total: Integers) -> Sequence[int]:

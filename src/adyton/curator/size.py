@@ -31,9 +31,9 @@ def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> No
     noises = sum(map(_noises, readings))
     if noises > MOST_NOISES:
         raise InvalidRequest(
-            f"this needs {noises:,} noisy numbers, groups times a few for each value; at most {MOST_NOISES:,} "
-            "are drawn at once: ask for fewer values at a time (a median needs about a dozen in each group), "
-            "or make the groups wider"
+            f"this needs {noises:,} noisy numbers, groups times a few for each value; at most {MOST_NOISES:,}"
+            " are drawn at once: ask for fewer values at a time (a median needs about a dozen in each group),"
+            " or make the groups wider"
         )
     integers = sum(_cells(reading.by) * len(reading.coordinates) for reading in readings)
     if integers > MOST_INTEGERS:

@@ -84,8 +84,13 @@ class Spread:
         return standing.missing or Bound(standing.population.level, None)
 
     def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:
+        first, last = map(self._from_middle, mean)
+        least, most = map(uncentred(self.square).near, square)
+        return self._range((first, last), (least, most), level)
+
+    def _range(self, mean: Ends, square: Ends, level: float) -> Intervals:
         """Theorem: VARIANCE-INTERVAL."""
-        (first, last), (least, most) = map(self._from_middle, mean), map(uncentred(self.square).near, square)
+        (first, last), (least, most) = mean, square
         far, near = np.maximum(first**2, last**2), np.minimum(first**2, last**2)
         near = np.where((first <= 0) & (last >= 0), 0.0, near)
         slack = _OUTWARD * (np.abs(most) + far)
