@@ -20,6 +20,8 @@ from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 
+_MANY = 32
+
 
 @dataclass(frozen=True, slots=True)
 class Additive(OfOneReading):
@@ -113,6 +115,8 @@ def uncentred_outward(part: Noised, ends: Ends) -> Ends:
 
 def _away_from(end: float, ratios: Floats, rounded: Callable[[Floats], Floats]) -> Floats:
     """Most intervals of many small groups are the whole range: its end is worked out once."""
+    if len(ratios) < _MANY:
+        return rounded(ratios)
     told = np.full(len(ratios), rounded(np.array([end]))[0])
     inside = ratios != end
     told[inside] = rounded(ratios[inside])
