@@ -1,15 +1,27 @@
-"""What sits in the ledger as text, and back.  No pickle, no import by name: one explicit shape, checked."""
+"""What sits in the ledger as text, and back.  No pickle, no import by name: one explicit shape, checked.
+
+A column of few integers is a list of their digits.  One of many is
+``{"cells": how many, "bytes": 1 to 8 of each, "base64": two's complement, the lowest byte first}``.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from adyton.columns import Cells, largest, whole
 from adyton.errors import LedgerCorrupt
 
-Released = list[list[list[int]]]
+Released = Sequence[Sequence[Sequence[int]]]  # for each part, for each column, the integers of the cells
 Keys = list[list[str | int]]
+
+_MANY = 256
+_WHOLE = 8  # bytes of a machine integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +33,10 @@ class Stored:
     noisy_number: int = 0
 
 
-def stored_to_text(stored: Stored) -> str:
-    if stored.keys is None:
-        return released_to_text(stored.released)
-    found = {"keys": stored.keys, "number": str(stored.noisy_number)}
-    return json.dumps({**found, "released": _texts(stored.released)}, ensure_ascii=False)
-
-
-def many_to_text(many: list[Stored]) -> str:
+def many_to_text(many: Sequence[Stored]) -> str:
     """A batch of one is stored like one question."""
-    if len(many) == 1:
-        return stored_to_text(many[0])
-    return json.dumps({"batch": [json.loads(stored_to_text(one)) for one in many]}, ensure_ascii=False)
+    told = [_told(one) for one in many]
+    return json.dumps(told[0] if len(told) == 1 else {"batch": told}, ensure_ascii=False)
 
 
 def many_from_text(text: str) -> list[Stored]:
@@ -45,26 +49,46 @@ def many_from_text(text: str) -> list[Stored]:
         raise LedgerCorrupt("a stored answer cannot be read back") from None
 
 
-def released_to_text(released: Released) -> str:
-    """Noisy integers as JSON; digits as text, because other readers of JSON know no large integers."""
-    return json.dumps(_texts(released))
-
-
 def released_from_text(text: str) -> Released:
     """Of one question."""
     return many_from_text(text)[0].released
 
 
+def _told(stored: Stored) -> Any:
+    released = [[_column_told(column) for column in part] for part in stored.released]
+    if stored.keys is None:
+        return released
+    return {"keys": stored.keys, "number": str(stored.noisy_number), "released": released}
+
+
 def _stored(known: Any) -> Stored:
     if isinstance(known, list):
-        return Stored(_integers(known))
+        return Stored(_released(known))
     keys = [[part if isinstance(part, str) else int(part) for part in key] for key in known["keys"]]
-    return Stored(_integers(known["released"]), keys, int(known["number"]))
+    return Stored(_released(known["released"]), keys, int(known["number"]))
 
 
-def _texts(released: Released) -> list[list[list[str]]]:
-    return [[[str(z) for z in cells] for cells in part] for part in released]
+def _released(known: list[list[Any]]) -> Released:
+    return [[_column(column) for column in part] for part in known]
 
 
-def _integers(texts: list[list[list[str]]]) -> Released:
-    return [[[int(z) for z in cells] for cells in part] for part in texts]
+def _column_told(column: Sequence[int]) -> Any:
+    """Digits as text, because other readers of JSON know no large integers."""
+    array = whole(column)
+    if len(array) < _MANY or array.dtype == object:
+        return [str(z) for z in array.tolist()]
+    size = largest(array).bit_length() // 8 + 1  # with a sign
+    octets = array.astype("<i8").view(np.uint8).reshape(-1, _WHOLE)[:, :size].tobytes()
+    return {"cells": len(array), "bytes": size, "base64": base64.b64encode(octets).decode("ascii")}
+
+
+def _column(known: Any) -> Cells:
+    if isinstance(known, list):
+        return Cells([int(z) for z in known])
+    octets, size = base64.b64decode(known["base64"], validate=True), known["bytes"]
+    if size not in range(1, _WHOLE + 1) or len(octets) != known["cells"] * size:
+        raise ValueError("not what was stored")
+    padded = np.zeros((known["cells"], _WHOLE), np.uint8)
+    padded[:, _WHOLE - size :] = np.frombuffer(octets, np.uint8).reshape(-1, size)
+    shifted = padded.view("<i8").astype(np.int64)[:, 0]
+    return Cells(shifted >> 8 * (_WHOLE - size))  # the sign comes down with it

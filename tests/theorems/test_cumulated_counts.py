@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +36,12 @@ def added(each: float) -> Error:
     return lambda f, left, right: _added(f, left, right, each)
 
 
+def ends(left: float, right: float, bins: tuple[int, int], error: Error) -> tuple[float, float]:
+    """Of a single point."""
+    low, high = _ends(*(np.array([side], float) for side in (left, right, *bins)), error)
+    return float(low[0]), float(high[0])
+
+
 errors: st.SearchStrategy[Error] = st.one_of(
     st.builds(weighted, st.floats(0, 50), st.sampled_from([0.0, 0.5])), st.builds(added, st.floats(0, 50))
 )
@@ -65,7 +70,7 @@ def test_theorem_CUMULATED_COUNTS_holds_whatever_the_noise_is(
         combined * (1 - truth) / norm + free * truth,
         -combined * truth / norm + free * (1 - truth),
     )
-    low, high = _ends(left + noise[0], right + noise[1], bins, error)
+    low, high = ends(left + noise[0], right + noise[1], bins, error)
     assert 0 <= low <= truth + 1e-9
     assert truth - 1e-9 <= high <= 1
 
@@ -76,10 +81,10 @@ def test_theorem_CUMULATED_COUNTS_ends_are_where_the_error_is_used_up(
 ) -> None:
     """So no interval is wider than the claim needs; and half of the error loses the fraction at the edge."""
     bins, error = (2, 3), added(each)
-    low, high = _ends(left, right, bins, error)
+    low, high = ends(left, right, bins, error)
     for end, sign in ((low, 1), (high, -1)):
         assert sign * ((1 - end) * left - end * right) == pytest.approx(error(end, *bins), abs=1e-5)
-    narrow_low, narrow_high = _ends(left, right, bins, added(each / 2))
+    narrow_low, narrow_high = ends(left, right, bins, added(each / 2))
     assert low < narrow_low <= narrow_high < high
 
 
@@ -125,7 +130,8 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     part, runs = distribution(noise), 200
     limit = binom.isf(1e-9, runs, 1 - LEVEL)
     missed, narrow_missed = np.zeros(8), np.zeros(8)
-    narrow: Callable[[float, float, float], float] = lambda f, a, b: part._noise_error(f, a, b) / divisor  # noqa: E731
+    error = part._noise_error()
+    narrow: Error = lambda f, a, b: error(f, a, b) / divisor  # noqa: E731
     for seed in range(runs):
         released = part.release([EXACT], lambda reading: [], Seeded(seed))
         found = part.values(released, standing(), [])
@@ -135,7 +141,7 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
             missed[i] += not interval.low <= truth <= interval.high
             assert interval.low <= value.value <= interval.high
             row, j = cells[i // (BINS - 1)], i % (BINS - 1) + 1
-            low, high = _ends(row[:j].sum(), row[j:].sum(), (j, BINS - j), narrow)
+            low, high = ends(row[:j].sum(), row[j:].sum(), (j, BINS - j), narrow)
             narrow_missed[i] += not low <= truth <= high
     assert missed.max() <= limit
     assert narrow_missed[:4].max() > limit
@@ -149,7 +155,7 @@ def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_its_rounding() ->
     for seed in range(400):
         released = part.release(exact_columns, lambda reading: [], Seeded(seed))
         below, *others = released[0][:BINS]
-        low, high = _ends(below, sum(others), (1, BINS - 1), part._noise_error)
+        low, high = ends(below, sum(others), (1, BINS - 1), part._noise_error())
         moved += below != 3
         missed += not low <= 3 / 803 <= high
     assert missed <= binom.isf(1e-9, 400, 1 - LEVEL) < moved

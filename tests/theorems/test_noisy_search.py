@@ -241,7 +241,7 @@ def test_theorem_NOISY_SEARCH_interval_covers_at_its_level(noise: Mechanism) -> 
         (found,) = search.values(released, _standing(), [])
         missed += not found.noise_interval.low <= truth <= found.noise_interval.high
         third = search._error // 3
-        low, high = search._ends(released, below=-third, above=third)
+        low, high = search._ends(released, list(search._looked_at(released)), below=-third, above=third)
         narrow_missed += not low[0] <= truth <= high[0]
     assert missed <= 35  # P(Bin(200, .05) > 35) < 1e-9
     assert narrow_missed > 35

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +24,8 @@ def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     """Back from the middle of the bounds, in tenths, hardly any end is a float."""
     question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
-    low, high = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))))(ratio, ratio)
+    ends = np.array([ratio]), np.array([ratio])
+    (low,), (high,) = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))), ends)
     exact = (Fraction(ratio) * 10_000 + 10_000) / 20
     assert Fraction(low) <= exact <= Fraction(high)
     assert high - low <= 2.0**-42

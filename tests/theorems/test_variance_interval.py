@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.certify import Value
+from adyton.certify import Values
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
 from adyton.curator.population import Population, Standing
@@ -67,7 +68,7 @@ def standing() -> Standing:
     return Standing(population, population.position(1, 1, 1), 9)
 
 
-def values(part: Spread, released: Columns) -> list[Value]:
+def values(part: Spread, released: Columns) -> Values:
     where = standing()
     return part.values(released, where, intervals_of(part.ratios(released, where)))
 
@@ -92,7 +93,7 @@ def test_theorem_VARIANCE_INTERVAL_holds_whatever_the_noise_is(
     column, steps = table
     reaches = [(data.draw(st.integers(0, 60)), data.draw(st.integers(0, 60))) for _ in range(2)]
     part = spread(column, root, *map(Bounded, reaches))
-    released: Columns = []
+    released: list[list[int]] = []
     for noised, reach in zip(part.noised, reaches, strict=True):
         for exact, most in zip(read(noised.reading, steps), reach, strict=True):
             released.append([exact + data.draw(st.integers(-most, most))])
@@ -124,7 +125,8 @@ def test_theorem_VARIANCE_INTERVAL_is_the_range_over_all_pairs(
 ) -> None:
     """No pair is outside, and the ends are those of two pairs: nothing is given away."""
     part = spread(COLUMNS[0], False, Bounded((1, 1)), Bounded((1, 1)))
-    found = part._interval((mean[0], mean[1]), (square[0], square[1]), LEVEL)
+    sides = [np.array([side]) for side in (*mean, *square)]
+    found = part._range((sides[0], sides[1]), (sides[2], sides[3]), LEVEL)
     m, s = (a + t * (b - a) for (a, b), t in zip((mean, square), where, strict=True))
     assert found.low <= max(0.0, s - m * m) <= found.high
     middle = min(max(0.0, mean[0]), mean[1])

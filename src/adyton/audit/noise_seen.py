@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.curator.part import Columns
 from adyton.curator.plan import Plan
-from adyton.curator.search import Search, running
+from adyton.curator.search import Running, Search
 from adyton.noise.refine import Integers
 from adyton.query.nodes import Extreme, Quantile
 from adyton.sensitivity import Reading
@@ -21,7 +21,7 @@ from adyton.wire import Stored
 def noise_seen(plans: Sequence[Plan], stored: Sequence[Stored], exact: Sequence[Columns]) -> list[Columns]:
     """Released minus exact.  ``exact`` are the plans' readings, then what searches read again."""
     first, later = iter(exact), iter(exact[sum(len(plan.readings) for plan in plans) :])
-    seen = []
+    seen: list[Columns] = []
     for plan, own in zip(plans, stored, strict=True):
         for part, released in zip(plan.parts, own.released, strict=True):
             columns = [column for _ in part.noised for column in next(first)]
@@ -32,18 +32,17 @@ def noise_seen(plans: Sequence[Plan], stored: Sequence[Stored], exact: Sequence[
 
 
 def _compared(
-    part: Search, counts: list[int], released: Columns, later: Iterator[Columns]
-) -> Iterator[list[int]]:
+    part: Search, counts: Sequence[int], released: Columns, later: Iterator[Columns]
+) -> Iterator[Sequence[int]]:
     """The exact count of each comparison, where the released ones led the search."""
     cells = part.only.reading.sensitivity.cells
-    upto = total = before = np.zeros((cells, 1), np.int64)
+    total = before = np.zeros(cells, np.int64)
     for level, (bins, search, noisy) in enumerate(part.levels(released)):
-        upto = before + running(counts if level == 0 else next(later)[0], cells, bins.number)
-        total = upto[:, -1] if level == 0 else total
+        upto = Running(counts if level == 0 else next(later)[0], cells)
+        total = upto.at(np.full(cells, bins.number - 1)) if level == 0 else total
         for place in search.places(noisy):
-            yield part.counts(upto, total, place)
-        chosen = int(search.found(noisy)[0])
-        before = upto[:, chosen - 1 : chosen] if chosen else before
+            yield part.counts(before + upto.at(place), total)
+        before = before + upto.at(search.found(noisy) - 1)
 
 
 def _minus(released: Iterable[int], exact: Iterable[int]) -> list[int]:
@@ -68,7 +67,7 @@ def gaps(reading: Reading, first: Columns, second: Columns) -> list[list[int]] |
     return [[int(most) for most in moved.max(axis=1)]]
 
 
-def _comparisons(reading: Reading, counts: list[int], cells: int) -> Integers:
+def _comparisons(reading: Reading, counts: Sequence[int], cells: int) -> Integers:
     assert isinstance(reading.measure, Quantile | Extreme)
     times, minus = search_weights(reading.measure)
     upto = np.cumsum(np.array(counts, np.int64).reshape(cells, -1), axis=1)

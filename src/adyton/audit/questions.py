@@ -120,20 +120,20 @@ def _of_part(part: Part, exact: list[Columns], n: int, bits: Bits) -> list[Outpu
         most = max(1, _AT_ONCE // part.only.reading.sensitivity.cells)
         blocks = [min(most, n - start) for start in range(0, n, most)]
         return [np.concatenate([_searched(part, exact[0][0], block, bits) for block in blocks])]
-    repeated = [[column * n for column in columns] for columns in exact]
+    repeated = [[list(column) * n for column in columns] for columns in exact]
     return [
         np.array(column, dtype=np.int64).reshape(n, -1) for column in part.release(repeated, _nothing, bits)
     ]
 
 
-def _searched(part: Search, counts: list[int], n: int, bits: Bits) -> Outputs:
+def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Outputs:
     """n searches at once, as if they were those of n times as many groups."""
     reading = part.only.reading
     many = replace(reading.sensitivity, cells=reading.sensitivity.cells * n)
     wide = Search(replace(part.only, reading=replace(reading, sensitivity=many)))
     if wide.first_bins != part.first_bins:
         raise AssertionError("the searches that are sampled are not the one that was charged")
-    released = wide.release([[counts * n]], _nothing, bits)
+    released = wide.release([[list(counts) * n]], _nothing, bits)
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
@@ -141,7 +141,7 @@ def _found(plan: Plan, finding: KeyFinding, known: Known, n: int, bits: Bits) ->
     """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
     assert known.keys is not None
     counts, size = known.exact[0][0], len(known.keys)
-    kept = finding.release([[i] for i in range(size * n)], [counts * n], 1, bits)
+    kept = finding.release([[i] for i in range(size * n)], [list(counts) * n], 1, bits)
     shown = np.zeros((n * size, 1), np.int64)
     shown[kept.places] = 1
     occurring = sum(1 for units in counts if units)

@@ -8,6 +8,7 @@ from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
 from adyton.certify.known import Known
 from adyton.certify.preview import Preview, Step
+from adyton.certify.rows import Intervals, KeyColumn, Keys, Rows, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
@@ -29,7 +30,10 @@ __all__ = [
     "Bound",
     "Certificate",
     "Interval",
+    "Intervals",
     "Key",
+    "KeyColumn",
+    "Keys",
     "KeysFound",
     "Known",
     "Odometer",
@@ -37,8 +41,10 @@ __all__ = [
     "Promise",
     "Proof",
     "Row",
+    "Rows",
     "Statement",
     "Step",
     "Value",
+    "Values",
     "json_text",
 ]

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from adyton.certify.amounts import Amount, Promise, cost_notes, verbose_notes
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.known import NOTHING_KNOWN, UNINFORMATIVE, Known
-from adyton.certify.values import Certificate, Interval, KeysFound, Proof, Row, Value
+from adyton.certify.rows import Floats, Rows
+from adyton.certify.values import Certificate, Key, KeysFound, Proof, Value
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 
@@ -27,11 +30,13 @@ _LEFT_OUT = (
 class Answer(Shown):
     """What the curator releases.  It prints, shows itself in a notebook, and exports.
 
+    ``rows`` is a sequence of ``Row`` with keys and values; it is kept as columns, so that a million rows need
+    not be made for an export.
     ``more``: how many more charges of this cost would fit; None if it was asked before and is free.
     """
 
     question: str
-    rows: tuple[Row, ...]
+    rows: Rows
     cost: Amount
     spent: Amount
     left: Amount
@@ -49,60 +54,45 @@ class Answer(Shown):
     @property
     def value(self) -> float:
         """The value of an answer that has only one; not a number if it says nothing."""
-        values = [v for row in self.rows for v in row.values.values()]
-        if len(values) != 1:
-            raise InvalidRequest(
-                f"this answer has {len(values)} values; see .rows, .to_pandas() or .to_json()"
-            )
-        (name,) = self.rows[0].values
-        return values[0].value if self.is_informative(name, values[0]) else math.nan
+        number = len(self.rows) * len(self.rows.values)
+        if number != 1:
+            raise InvalidRequest(f"this answer has {number} values; see .rows, .to_pandas() or .to_json()")
+        ((name, only),) = self.rows[0].values.items()
+        return only.value if self.is_informative(name, only) else math.nan
 
     def is_informative(self, name: str, value: Value) -> bool:
         """Whether the noise interval of a value of this answer excludes anything that was possible before."""
         return self.known.get(name, NOTHING_KNOWN).is_informative(value)
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat record a row: keys, values and the ends of the intervals.
-
-        A value that says nothing is None, and so is an interval that does not exist where others do.
-        """
-        population = {
-            name
-            for row in self.rows
-            for name, v in row.values.items()
-            if isinstance(v.population_interval, Interval)
-        }
-        return [self._record(row, population) for row in self.rows]
+        """One flat record a row: keys, values and the ends of the intervals; None for what says nothing."""
+        columns = self._columns()
+        sides = (side if isinstance(side, list) else _or_none(side) for side in columns.values())
+        return [dict(zip(columns, row, strict=True)) for row in zip(*sides, strict=True)]
 
     def to_csv(self) -> str:
         """The records as comma-separated values, after a line of names; what is None is empty."""
-        records, paper = self.records(), io.StringIO()
-        names = list(records[0] if records else self.known)
-        writer = csv.DictWriter(paper, names, lineterminator="\n")
+        paper = io.StringIO()
+        writer = csv.DictWriter(paper, list(self._columns()), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(records)
+        writer.writerows(self.records())
         return paper.getvalue()
 
     def to_pandas(self) -> Any:
-        frame = _optional("pandas").DataFrame(self.records())
-        return frame.astype(dict.fromkeys(frame.columns[frame.isna().all()], float))
+        return _optional("pandas").DataFrame(self._columns())
 
     def to_arrow(self) -> Any:
         arrow = _optional("pyarrow")
-        table = arrow.Table.from_pylist(self.records())
-        empty = [field.type == arrow.null() for field in table.schema]
-        fields = [f.with_type(arrow.float64()) if e else f for f, e in zip(table.schema, empty, strict=True)]
-        return table.cast(arrow.schema(fields))
+        columns = self._columns()
+        told = {n: c if isinstance(c, list) else arrow.array(c, from_pandas=True) for n, c in columns.items()}
+        return arrow.table(told)
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object, as plain Python values."""
         return {
             "question": self.question,
             "repeated": self.repeated,
-            "answer": [
-                {"keys": row.keys, "values": {n: self._value_json(n, v) for n, v in row.values.items()}}
-                for row in self.rows
-            ],
+            "answer": self._rows_json(),
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
@@ -131,20 +121,24 @@ class Answer(Shown):
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
 
-    def _value_json(self, name: str, v: Value) -> dict[str, Any]:
-        said = v.to_json()
-        return said if self.is_informative(name, v) else {**said, "uninformative": UNINFORMATIVE}
+    def _columns(self) -> dict[str, list[Key] | Floats]:
+        """As they are exported: a value that says nothing is not a number."""
+        columns = self.rows.columns()
+        for name, values in self.rows.values.items():
+            tells = self.known.get(name, NOTHING_KNOWN).tells(values)
+            columns[name] = np.where(tells, values.value, np.nan)
+        return columns
 
-    def _record(self, row: Row, population: set[str]) -> dict[str, Any]:
-        record: dict[str, Any] = dict(row.keys)
-        for name, v in row.values.items():
-            noise, wide = v.noise_interval, v.population_interval
-            record[name] = v.value if self.is_informative(name, v) else None
-            record[f"{name}_noise_low"], record[f"{name}_noise_high"] = noise.low, noise.high
-            if name in population:
-                low, high = (wide.low, wide.high) if isinstance(wide, Interval) else (None, None)
-                record[f"{name}_population_low"], record[f"{name}_population_high"] = low, high
-        return record
+    def _rows_json(self) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = self.rows.to_json()
+        for name, values in self.rows.values.items():
+            for place in np.flatnonzero(~self.known.get(name, NOTHING_KNOWN).tells(values)).tolist():
+                told[place]["values"][name]["uninformative"] = UNINFORMATIVE
+        return told
+
+
+def _or_none(values: Floats) -> list[float | None]:
+    return [None if math.isnan(v) else v for v in values.tolist()]
 
 
 def _optional(module: str) -> Any:

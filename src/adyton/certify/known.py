@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+from adyton.certify.rows import Values
 from adyton.certify.values import Value
 
 UNINFORMATIVE = (
@@ -29,6 +33,12 @@ class Known:
         if self.low is None or self.high is None:
             return True
         return value.noise_interval.low > self.low or value.noise_interval.high < self.high
+
+    def tells(self, values: Values) -> npt.NDArray[np.bool_]:
+        """The same for each of many values."""
+        if self.low is None or self.high is None:
+            return np.ones(len(values), np.bool_)
+        return (values.noise.low > self.low) | (values.noise.high < self.high)
 
 
 NOTHING_KNOWN = Known()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.certify.amounts import Amount, Promise, verbose_notes
-from adyton.certify.values import Absent, Bound, Certificate, Key
+from adyton.certify.rows import Keys
+from adyton.certify.values import Absent, Bound, Certificate
 from adyton.show import Sheet, Shown, number
 
 _ROWS_FOUND = "One row for every key that is found in the data and common enough"
@@ -42,7 +43,7 @@ class Preview(Shown):
     """
 
     question: str
-    keys: tuple[dict[str, Key], ...] | None  # None: they would be found in the data
+    keys: Keys | None  # None: they would be found in the data
     bounds: dict[str, Bound]
     population: dict[str, Bound | Absent]
     cost: Amount
@@ -74,10 +75,11 @@ class Preview(Shown):
             name: {"noise_interval": bound.to_json(), "population_interval": self.population[name].to_json()}
             for name, bound in self.bounds.items()
         }
+        keys = self.keys.to_json() if self.keys else [{}]
         return {
             "question": self.question,
             "repeated": self.repeated,
-            "answer": [{"keys": keys, "values": values} for keys in self.keys or ({},)],
+            "answer": [{"keys": key, "values": values} for key in keys],
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "spent_after": self.spent_after.to_json() if self.spent_after else None,

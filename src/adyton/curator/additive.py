@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from adyton.certify import Absent, Bound, Interval, Value
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import NOT_DECLARED, Standing
-from adyton.exact import float_down, float_up, ratio_down, ratio_up
+from adyton.exact import float_up
+from adyton.lines import Line
 from adyton.mechanisms import Band, Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
+
+_MANY = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,13 @@ class Additive(OfOneReading):
     def noises(self) -> int:
         return 1
 
-    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
         return mean_ratios(self.only, released, standing, LEVEL) if len(released) == 2 else []
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
         if len(released) == 2:
             return _means(self.only, released, standing, solved)
         return _single(self.only, released[0], standing)
@@ -60,23 +64,17 @@ class Additive(OfOneReading):
         return Bound(standing.population.level, width, matching if several else None)
 
 
-def _single(part: Noised, released: list[int], standing: Standing) -> list[Value]:
-    top, bottom = (step_of(part.reading) / (part.reading.public_rows or 1)).as_integer_ratio()
-    error = part.mechanism.error(LEVEL)
-    population = standing.population.singles(part, released, standing.at, standing.units)
-    return [
-        Value(
-            z * top / bottom,
-            Interval(LEVEL, ratio_down((z - error) * top, bottom), ratio_up((z + error) * top, bottom)),
-            interval,
-        )
-        for z, interval in zip(released, population, strict=True)
-    ]
+def _single(part: Noised, released: Sequence[int], standing: Standing) -> Values:
+    step, z = step_of(part.reading) / (part.reading.public_rows or 1), whole(released)
+    error = part.mechanism.error(LEVEL) * step
+    noise = Intervals(LEVEL, Line(step, -error).down(z), Line(step, error).up(z))
+    population = standing.population.singles(part, z, standing.at, standing.units)
+    return Values(Line(step).near(z), noise, population)
 
 
 def mean_ratios(part: Noised, released: Columns, standing: Standing, level: float) -> list[Ratio]:
     """The ratio of a mean's two integers: for the noise interval, and for that of the population if any."""
-    top, bottom = (np.array([float(z) for z in column]) for column in released)
+    top, bottom = (whole(column).astype(float) for column in released)
     reach = largest_ratio(part.reading.sensitivity)
     bands = [part.mechanism.ratio_error(level)]
     wide = standing.population.ratio_band(part, standing.at, standing.units)
@@ -85,41 +83,41 @@ def mean_ratios(part: Noised, released: Columns, standing: Standing, level: floa
 
 
 def ratio_guess(released: Columns, ends: Ends) -> Floats:
-    top, bottom = (np.array([float(z) for z in column]) for column in released)
+    top, bottom = (whole(column).astype(float) for column in released)
     guess: Floats = np.clip(top / np.maximum(bottom, 1.0), *ends)
     return guess
 
 
-def _means(part: Noised, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+def _means(part: Noised, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
-    (low, high), *wide = solved
-    guess, back, outward = ratio_guess(released, (low, high)), uncentred(part), uncentred_outward(part)
-    intervals: list[Interval | Absent] = [standing.missing or NOT_DECLARED] * len(guess)
+    noise, *wide = solved
+    population: Intervals | Absent = standing.missing or NOT_DECLARED
     if wide:
-        level, (first, last) = standing.population.level, wide[0]
-        intervals = [
-            Interval(level, *outward(a, b)) for a, b in zip(first.tolist(), last.tolist(), strict=True)
-        ]
-    return [
-        Value(back(g), Interval(LEVEL, *outward(a, b)), interval)
-        for g, a, b, interval in zip(guess.tolist(), low.tolist(), high.tolist(), intervals, strict=True)
-    ]
+        population = Intervals(standing.population.level, *uncentred_outward(part, wide[0]))
+    guess = uncentred(part).near(ratio_guess(released, noise))
+    return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
 
 
-def uncentred(part: Noised) -> Callable[[float], float]:
+def uncentred(part: Noised) -> Line:
     """From the ratio of the two integers to the mean that it stands for."""
-    exactly = _uncentred_exactly(part)
-    return lambda ratio: float(exactly(ratio))
-
-
-def uncentred_outward(part: Noised) -> Callable[[float, float], tuple[float, float]]:
-    """From the ends of an interval of the ratio to those of the mean, rounded outwards."""
-    exactly = _uncentred_exactly(part)
-    return lambda low, high: (float_down(exactly(low)), float_up(exactly(high)))
-
-
-def _uncentred_exactly(part: Noised) -> Callable[[float], Fraction]:
     centred, counted = part.reading.coordinates
     assert centred.value is not None
     lattice = centred.value.lattice
-    return lambda ratio: (Fraction(ratio) * counted.times + lattice.low + lattice.high) * lattice.grain / 2
+    half = lattice.grain / 2
+    return Line(counted.times * half, (lattice.low + lattice.high) * half)
+
+
+def uncentred_outward(part: Noised, ends: Ends) -> Ends:
+    """From the ends of intervals of the ratio to those of the mean, rounded outwards."""
+    line, reach = uncentred(part), largest_ratio(part.reading.sensitivity)
+    return _away_from(-reach, ends[0], line.down), _away_from(reach, ends[1], line.up)
+
+
+def _away_from(end: float, ratios: Floats, rounded: Callable[[Floats], Floats]) -> Floats:
+    """Most intervals of many small groups are the whole range: its end is worked out once."""
+    if len(ratios) < _MANY:
+        return rounded(ratios)
+    told = np.full(len(ratios), rounded(np.array([end]))[0])
+    inside = ratios != end
+    told[inside] = rounded(ratios[inside])
+    return told

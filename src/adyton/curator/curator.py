@@ -108,7 +108,7 @@ class Curator(Shown):
         return [
             Preview(
                 question=plan.text,
-                keys=None if plan.question.finds_keys else tuple(map(plan.shape.named, plan.keys())),
+                keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
                 bounds={part.name: part.bound(plan.matching) for part in plan.parts},
                 population={p.name: p.population_bound(standing, plan.matching) for p in plan.parts},
                 cost=self._purse.amount(basket.amount),

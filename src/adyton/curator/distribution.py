@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from adyton.certify import Absent, Bound, Interval, Value
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
@@ -17,13 +18,16 @@ from adyton.exact import float_up
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
+from adyton.noise.refine import Floats
 from adyton.query.nodes import POINTS, Cdf
 from adyton.special import special
 
 _HALVINGS = 60
 _OUTWARD = 1 + 2.0**-40
 
-Error = Callable[[float, float, float], float]  # the fraction, bins on its left, bins on its right
+_BLOCK = 1 << 13  # points at a time; the arrays of one block stay in the processor's cache
+
+Error = Callable[[Floats, Floats, Floats], Floats]  # the fraction, bins on its left, bins on its right
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +58,30 @@ class Distribution(OfOneReading):
         assert isinstance(measure, Cdf)
         return measure.points
 
-    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.only.mechanism.release(exact[0], bits)
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
         bins = len(self._points) + 1
-        counts = np.array([float(z) for z in released[0]]).reshape(-1, bins)
+        counts = whole(released[0]).astype(float).reshape(-1, bins)
+        left = np.cumsum(counts, axis=1)[:, :-1].ravel()
+        right = np.cumsum(counts[:, ::-1], axis=1)[:, -2::-1].ravel()
+        on_left = np.tile(np.arange(1.0, bins), len(counts))
+        sides = left, right, on_left, bins - on_left
+        low, high = _ends(*sides, self._noise_error())
         population = self._population_error(standing)
-        return [self._value(row, j, standing, population) for row in counts for j in range(1, bins)]
+        wide: Intervals | Absent = (
+            population
+            if isinstance(population, Absent)
+            else Intervals(standing.population.level, *_ends(*sides, population))
+        )
+        guess = np.clip(left / np.maximum(left + right, 1.0), low, high)
+        return Values(guess, Intervals(LEVEL, low, high), wide)
 
     def bound(self, matching: int | None) -> Bound:
         """Half of all on either side is the worst: then every bin's noise counts by a half."""
         bins = len(self._points) + 1
-        error = self._noise_error(0.5, bins / 2, bins / 2)
+        error = _in_the_middle(self._noise_error(), bins)
         return Bound(LEVEL, float_up(Fraction(error) / matching) if matching else None, matching)
 
     def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
@@ -74,29 +89,16 @@ class Distribution(OfOneReading):
         if isinstance(error, Absent):
             return error
         bins = len(self._points) + 1
-        width = float_up(Fraction(error(0.5, bins / 2, bins / 2)) / matching) if matching else None
+        width = float_up(Fraction(_in_the_middle(error, bins)) / matching) if matching else None
         return Bound(standing.population.level, width, matching)
 
-    def _value(
-        self, counts: np.ndarray, left_bins: int, standing: Standing, population: Error | Absent
-    ) -> Value:
-        left, right = float(counts[:left_bins].sum()), float(counts[left_bins:].sum())
-        bins = (left_bins, len(counts) - left_bins)
-        low, high = _ends(left, right, bins, self._noise_error)
-        guess = min(max(left / max(left + right, 1.0), low), high)
-        if isinstance(population, Absent):
-            wide: Interval | Absent = population
-        else:
-            wide = Interval(standing.population.level, *_ends(left, right, bins, population))
-        return Value(guess, Interval(LEVEL, low, high), wide)
-
-    def _noise_error(self, fraction: float, left: float, right: float) -> float:
+    def _noise_error(self) -> Error:
         mechanism = self.only.mechanism
         if isinstance(mechanism, GaussianNoise):
-            z = -float(special().ndtri((1 - LEVEL) / 2))
-            return _weighted(fraction, left, right, z * float(mechanism.scales[0]), 0.5)
-        each = mechanism.error(1 - (1 - LEVEL) / (left + right))
-        return _added(fraction, left, right, each)
+            one = -float(special().ndtri((1 - LEVEL) / 2)) * float(mechanism.scales[0])
+            return lambda f, left, right: _weighted(f, left, right, one, 0.5)
+        each = mechanism.error(1 - (1 - LEVEL) / (len(self._points) + 1))
+        return lambda f, left, right: _added(f, left, right, each)
 
     def _population_error(self, standing: Standing) -> Error | Absent:
         if standing.missing is not None or standing.units is None:
@@ -113,35 +115,47 @@ class Distribution(OfOneReading):
         return lambda f, left, right: _added(f, left, right, float_up(noise + rounding)) + drift
 
 
-def _weighted(fraction: float, left: float, right: float, scale: float, rounding: float) -> float:
+def _in_the_middle(error: Error, bins: int) -> float:
+    half = np.array([bins / 2])
+    return float(error(np.array([0.5]), half, half)[0])
+
+
+def _weighted(fraction: Floats, left: Floats, right: Floats, scale: float, rounding: float) -> Floats:
     """Independent normals: their weights add up in squares; what rounding adds, adds up plainly."""
-    spread = math.hypot((1 - fraction) * math.sqrt(left), fraction * math.sqrt(right))
+    spread: Floats = np.hypot((1 - fraction) * np.sqrt(left), fraction * np.sqrt(right))
     return (scale * spread + rounding * ((1 - fraction) * left + fraction * right)) * _OUTWARD
 
 
-def _added(fraction: float, left: float, right: float, each: float) -> float:
+def _added(fraction: Floats, left: Floats, right: Floats, each: float) -> Floats:
     return each * ((1 - fraction) * left + fraction * right) * _OUTWARD
 
 
-def _ends(left: float, right: float, bins: tuple[int, int], error: Error) -> tuple[float, float]:
+def _ends(left: Floats, right: Floats, on_left: Floats, on_right: Floats, error: Error) -> Ends:
     """Theorem: CUMULATED-COUNTS.  Each side is a convex function of F that crosses 0 once, or not at all."""
-    slack = 2.0**-40 * (abs(left) + abs(right))
-
-    def excluded_from_below(f: float) -> bool:
-        return (1 - f) * left - f * right > error(f, *bins) + slack
-
-    def excluded_from_above(f: float) -> bool:
-        return f * right - (1 - f) * left > error(f, *bins) + slack
-
-    low = _last(excluded_from_below) if excluded_from_below(0.0) else 0.0
-    high = 1 - _last(lambda f: excluded_from_above(1 - f)) if excluded_from_above(1.0) else 1.0
-    return (low, high) if low <= high else (0.0, 1.0)
+    low, high = np.zeros(len(left)), np.ones(len(left))
+    for start in range(0, len(left), _BLOCK):
+        some = slice(start, start + _BLOCK)
+        one = left[some], right[some], on_left[some], on_right[some]
+        other = right[some], left[some], on_right[some], on_left[some]
+        low[some] = _up_to(*one, error)
+        high[some] = 1 - _up_to(*other, lambda f, a, b: error(1 - f, b, a))
+    apart = low > high  # the errors did not hold: say nothing
+    return np.where(apart, 0.0, low), np.where(apart, 1.0, high)
 
 
-def _last(holds: Callable[[float], bool]) -> float:
-    """Up to where ``holds``, from 0 on; rounded down."""
-    yes, no = 0.0, 1.0
+def _up_to(left: Floats, right: Floats, on_left: Floats, on_right: Floats, error: Error) -> Floats:
+    """Up to which fraction, from 0 on, too much lies on the left; rounded down, and 0 where at none."""
+    slack = 2.0**-40 * (np.abs(left) + np.abs(right))
+    open_still = left > error(np.zeros(len(left)), on_left, on_right) + slack
+    found = np.zeros(len(left))
+    if not open_still.any():
+        return found
+    a, b, slack = left[open_still], right[open_still], slack[open_still]
+    bins = on_left[open_still], on_right[open_still]
+    yes, no = np.zeros(len(a)), np.ones(len(a))
     for _ in range(_HALVINGS):
         middle = (yes + no) / 2
-        yes, no = (middle, no) if holds(middle) else (yes, middle)
-    return yes
+        holds = (1 - middle) * a - middle * b > error(middle, *bins) + slack
+        yes, no = np.where(holds, middle, yes), np.where(holds, no, middle)
+    found[open_still] = yes
+    return found

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import nan
 
-from adyton.certify import KeysFound, Known, Row, Value
+import numpy as np
+
+from adyton.certify import KeysFound, Known, Rows
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
-from adyton.query.shape import Shape
+from adyton.query.shape import Shape, Told
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
 
 
-def rows_of(plan: Plan, stored: Stored, standing: Standing) -> tuple[Row, ...]:
+def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
     """The rows of one answer."""
     return rows_of_many([plan], [stored], standing)[0]
 
 
-def rows_of_many(
-    plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing
-) -> list[tuple[Row, ...]]:
+def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing) -> list[Rows]:
     """The rows of each answer.  All intervals that must be searched for are searched for together."""
     parts = [
         (part, released)
@@ -37,30 +36,24 @@ def rows_of_many(
         for (part, released), own in zip(parts, ratios, strict=True)
     )
     return [
-        _rows(plan, {part.name: next(values) for part in plan.parts}, own)
+        Rows(plan.keys(own.keys), {part.name: next(values) for part in plan.parts})
         for plan, own in zip(plans, stored, strict=True)
     ]
 
 
-def _rows(plan: Plan, columns: dict[str, list[Value]], stored: Stored) -> tuple[Row, ...]:
-    return tuple(
-        Row(keys, {name: values[place] for name, values in columns.items()})
-        for place, keys in enumerate(plan.keys(stored.keys))
-    )
-
-
-def shaped(rows: tuple[Row, ...], shape: Shape, known: Mapping[str, Known]) -> tuple[Row, ...]:
+def shaped(rows: Rows, shape: Shape, known: Mapping[str, Known]) -> Rows:
     """The rows that HAVING, ORDER BY and LIMIT ask for, with their keys under the names that were given.
 
     Released values and public facts only, so it costs nothing.  A value that says nothing is missing here:
     where its noise put it is no reason to show a row, or to show it first.
     """
-    told = [
-        (row.keys, {n: v.value if known[n].is_informative(v) else nan for n, v in row.values.items()})
-        for row in rows
-    ]
-    kept = tuple(rows[place] for place in shape.applied(told))
-    return tuple(Row(shape.named(row.keys), row.values) for row in kept) if shape.names else kept
+    if shape.order or shape.having or shape.limit is not None or shape.offset:
+        told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
+        told |= {
+            n: np.where(known[n].tells(values), values.value, np.nan) for n, values in rows.values.items()
+        }
+        rows = rows.at(shape.places(told, len(rows)))
+    return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
 
 
 def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:

@@ -7,10 +7,15 @@ is said with noise as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
+
 from adyton.certify import Interval, KeysFound
+from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
 from adyton.curator.pricing import Pricing
@@ -28,15 +33,15 @@ PART = Fraction(1, 4)  # of the price of a question, for finding its keys
 _OF_COUNTS = Fraction(4, 5)  # of that, for the counts; the rest is for how many keys were dropped
 _MOST_RECEIPTS = 10**9  # a threshold that could not be worked out is refused before anything is charged
 
-Keys = list[list[str | int]]
+Keys = Sequence[Sequence[str | int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The keys that are shown, their places among all that were found, and a noisy number of all."""
 
-    keys: Keys
-    places: list[int]
+    keys: list[list[str | int]]
+    places: npt.NDArray[np.int64]
     noisy_number: int
 
 
@@ -66,11 +71,11 @@ class KeyFinding:
 
     def release(self, keys: Keys, exact: Columns, receipt: int, bits: Bits) -> Kept:
         """``exact`` are the counts of the units that have each key."""
-        occurring = [place for place, units in enumerate(exact[0]) if units > 0]
-        shown = self.selection(receipt).release([exact[0][place] for place in occurring], bits)
-        places = [place for place, passed in zip(occurring, shown, strict=True) if passed]
+        counts = whole(exact[0])
+        occurring = np.flatnonzero(counts > 0)
+        places = occurring[self.selection(receipt).release(Cells(counts[occurring]), bits)]
         ((number,),) = self.number.mechanism.release([[len(occurring)]], bits)
-        return Kept([keys[place] for place in places], places, number)
+        return Kept([list(keys[place]) for place in places.tolist()], places, number)
 
     def found(self, shown: int, noisy_number: int, receipt: int) -> KeysFound:
         """What an answer says about the keys that it does not show."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from adyton.certify import Absent, Bound, Value
+from adyton.certify import Absent, Bound, Values
+from adyton.columns import Cells
 from adyton.curator.noised import Noised
 from adyton.curator.population import Standing
 from adyton.mechanisms import Mechanism, Ratio
@@ -14,7 +15,7 @@ from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.sensitivity import Reading
 
-Columns = list[list[int]]  # for each coordinate, one integer for each cell
+Columns = Sequence[Sequence[int]]  # for each coordinate, one integer for each cell
 Read = Callable[[Reading], Columns]
 
 
@@ -45,7 +46,7 @@ class Part(Protocol):
         """The name and the values of a key that the measure itself adds to the groups."""
         ...
 
-    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         """From the integers of each reading; ``read`` reads more, which is already paid for."""
         ...
 
@@ -53,7 +54,7 @@ class Part(Protocol):
         """The ratios whose intervals the values need; those of many parts are found together."""
         ...
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
         """``solved`` are the intervals of the ratios, in their order."""
         ...
 

@@ -6,10 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice
+from math import prod
 from typing import NamedTuple
 
-from adyton.certify import Certificate, Key, Known
+import numpy as np
+import numpy.typing as npt
+
+from adyton.certify import Certificate, Key, KeyColumn, Keys, Known
 from adyton.curator.additive import Additive
 from adyton.curator.distribution import Distribution
 from adyton.curator.families import due, families_of, shares_of
@@ -68,19 +72,25 @@ class Plan:
         """How many noisy values of the answer must be right at the same time."""
         return cells * sum(part.noises for part in self.parts)
 
-    def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> list[dict[str, Key]]:
+    def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> Keys:
         """The groups, in the order of the cells: all that are declared, or those that were found."""
         by, own = self.question.by, self.parts[0].keys
         names = [group.name for group in by]
-        points: list[dict[str, Key]] = [{}]
-        if own is not None:
-            (name,) = distinct_names([None], [own[0]], taken=names)
-            points = [{name: point} for point in own[1]]
         if self.question.finds_keys:
-            combined = [tuple(map(_key, by, codes)) for codes in found or ()]
+            labels: list[Sequence[Key]] = [[_key(g, key[i]) for key in found or ()] for i, g in enumerate(by)]
+            codes = [np.arange(len(found or ()), dtype=np.int32)] * len(by)
+            cells = len(found or ())
         else:
-            combined = list(product(*(group_values(group) for group in by)))
-        return [{**dict(zip(names, values, strict=True)), **point} for values in combined for point in points]
+            labels, cells = [group_values(group) for group in by], self.question.cells
+            sizes = [len(values) for values in labels]
+            codes = [_codes(sizes, place) for place in range(len(by))]
+        if own is not None:
+            names += distinct_names([None], [own[0]], taken=names)
+            labels, codes = [*labels, own[1]], [np.repeat(column, len(own[1])) for column in codes]
+            codes.append(np.tile(np.arange(len(own[1]), dtype=np.int32), cells))
+            cells *= len(own[1])
+        columns = map(KeyColumn, labels, codes)
+        return Keys(dict(zip(names, columns, strict=True)), cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +210,12 @@ def _detail(noised: Noised) -> list[object]:
     scales = [repr(float(scale)) for scale in noised.mechanism.scales]
     times = [noised.times] if noised.times > 1 else []
     return [noised.reading.name, noised.mechanism.name, *scales, *times]
+
+
+def _codes(sizes: Sequence[int], place: int) -> npt.NDArray[np.int32]:
+    """Of all combinations, the last varying fastest: which value of one group each of them has."""
+    own = np.arange(sizes[place], dtype=np.int32)
+    return np.tile(np.repeat(own, prod(sizes[place + 1 :])), prod(sizes[:place]))
 
 
 def _key(group: object, code: str | int) -> Key:

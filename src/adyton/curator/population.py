@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from adyton.certify import Absent, Interval
+from adyton.certify import Absent, Intervals
+from adyton.columns import Array
 from adyton.curator.noised import Noised, step_of
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, ratio_down, ratio_up, units_down
+from adyton.exact import UNITS_PER_ONE, Number, float_up, positive, units_down
 from adyton.ledger.cap import Cap
+from adyton.lines import Line
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
 from adyton.study import Study, Validity, keys_failure, planned
 from adyton.validity.mutual_information import information_of, threshold_after
@@ -166,24 +168,14 @@ class Population:
         share = level_of_test / len(schedule.levels)
         return threshold_after(share, information_of(units, covering[0].spent))
 
-    def singles(
-        self, part: Noised, released: list[int], at: Position, units: int | None
-    ) -> list[Interval | Absent]:
+    def singles(self, part: Noised, released: Array, at: Position, units: int | None) -> Intervals | Absent:
         """For counts, sums and proportions of a public number of rows."""
         absent = self.missing(at, units)
         if absent is not None or units is None:
-            return [absent or NOT_DECLARED] * len(released)
-        reach = self.reach(part, at, units)
-        top, bottom = (step_of(part.reading) / (part.reading.public_rows or 1)).as_integer_ratio()
-        wide, unit = reach.as_integer_ratio()
-        return [
-            Interval(
-                self.level,
-                ratio_down((z * unit - wide) * top, unit * bottom),
-                ratio_up((z * unit + wide) * top, unit * bottom),
-            )
-            for z in released
-        ]
+            return absent or NOT_DECLARED
+        step = step_of(part.reading) / (part.reading.public_rows or 1)
+        reach = self.reach(part, at, units) * step
+        return Intervals(self.level, Line(step, -reach).down(released), Line(step, reach).up(released))
 
     def reach(self, part: Noised, at: Position, units: int) -> Fraction:
         """How far a released integer may be from what the population makes one expect, in steps."""

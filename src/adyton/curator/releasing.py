@@ -5,19 +5,24 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import prod
 from typing import TypeVar
 
+from adyton.columns import Cells, whole
 from adyton.curator.keys import KeyFinding
 from adyton.curator.part import Columns
 from adyton.curator.plan import Plan
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed
 from adyton.noise import Bits
+from adyton.query.nodes import group_size
 from adyton.sensitivity import Reading
 from adyton.wire import Stored
 
 _operator_log = logging.getLogger("adyton.operator")
 _Found = TypeVar("_Found")
+_AT_ONCE = 2**22  # as many as an engine computes in one scan
 
 
 class Releasing:
@@ -27,15 +32,20 @@ class Releasing:
         self._engine, self._bits = engine, bits
 
     def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
-        """All plans from one scan, except for keys that must be found."""
+        """All plans from few scans, except for keys that must be found."""
         readings = [reading for plan in plans if plan.finding is None for reading in plan.readings]
-        exact = iter(self._read(lambda: self._engine.exact(readings)) if readings else ())
+        exact = self._in_turn(readings)
         return [
             Stored(self._with_noise(plan, exact))
             if plan.finding is None
             else self._release_found(plan, plan.finding, receipt)
             for plan in plans
         ]
+
+    def _in_turn(self, readings: Sequence[Reading]) -> Iterator[Columns]:
+        """Not more at a time than fits into memory: integers that got their noise are let go."""
+        for some in _together(readings):
+            yield from self._read(partial(self._engine.exact, some))
 
     def once(self, reading: Reading) -> Columns:
         """The integers of one reading that was paid for before."""
@@ -44,11 +54,11 @@ class Releasing:
     def _release_found(self, plan: Plan, finding: KeyFinding, receipt: int) -> Stored:
         readings = [finding.counted.reading, *plan.readings]
         keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
-        kept = finding.release([list(key) for key in keys], counted, receipt, self._bits)
-        exact = iter([[[column[i] for i in kept.places] for column in columns] for columns in rest])
+        kept = finding.release(keys, counted, receipt, self._bits)
+        exact = iter([[Cells(whole(column)[kept.places]) for column in columns] for columns in rest])
         return Stored(self._with_noise(plan, exact), kept.keys, kept.noisy_number)
 
-    def _with_noise(self, plan: Plan, exact: Iterator[Columns]) -> list[Columns]:
+    def _with_noise(self, plan: Plan, exact: Iterator[Columns]) -> list[list[Cells]]:
         return [
             part.release([next(exact) for _ in part.noised], self.once, self._bits) for part in plan.parts
         ]
@@ -61,3 +71,18 @@ class Releasing:
             reference = secrets.token_hex(6)
             _operator_log.error("the engine failed with %s (reference %s)", type(error).__name__, reference)
         raise EngineFailed(reference)
+
+
+def _together(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    """Consecutive readings, as many as have ``_AT_ONCE`` integers: decided from public facts."""
+    some: list[Reading] = []
+    integers = 0
+    for reading in readings:
+        own = prod(map(group_size, reading.by)) * len(reading.coordinates)
+        if some and integers + own > _AT_ONCE:
+            yield some
+            some, integers = [], 0
+        some.append(reading)
+        integers += own
+    if some:
+        yield some

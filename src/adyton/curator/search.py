@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from adyton.certify import Absent, Bound, Interval, Value
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.columns import Cells, largest, whole
 from adyton.curator.noised import LEVEL
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
-from adyton.exact import ratio_down, ratio_up
+from adyton.lines import Line
 from adyton.mechanisms.ratio import Ends
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
@@ -45,26 +46,27 @@ class Search(OfOneReading):
 
     # With the exact integers.
 
-    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
-        bins, released = self.first_bins, Columns()
-        upto = running(exact[0][0], self._cells, bins.number)
-        total, before = upto[:, -1], np.zeros((1, 1), np.int64)
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+        bins, released = self.first_bins, list[Cells]()
+        upto, before = Running(exact[0][0], self._cells), np.zeros(self._cells, np.int64)
+        total = upto.at(np.full(self._cells, bins.number - 1))
         while True:
             search = self._search_in(bins)
-            noisy = search.release(partial(self.counts, upto, total), self._cells, bits)
+            noisy = search.release(partial(self._counts_at, upto, before, total), self._cells, bits)
             released += noisy
             if self._cells > 1 or bins.width == 1:
                 return released
-            chosen = int(search.found(noisy)[0])
-            before = upto[:, chosen - 1 : chosen] if chosen else before
-            bins = finer(bins, chosen)
-            upto = before + running(read(self._reading_of(bins))[0], 1, bins.number)
+            chosen = search.found(noisy)
+            before, bins = before + upto.at(chosen - 1), finer(bins, int(chosen[0]))
+            upto = Running(read(self._reading_of(bins))[0], 1)
 
-    def counts(self, upto: Integers, total: Integers, place: Integers) -> list[int]:
+    def _counts_at(self, upto: Running, before: Integers, total: Integers, place: Integers) -> Sequence[int]:
+        return self.counts(before + upto.at(place), total)
+
+    def counts(self, known: Integers, total: Integers) -> Sequence[int]:
+        """What gets noise, from the rows up to a place and all rows."""
         times, minus = search_weights(self._measure)
-        known = upto[np.arange(self._cells), place]
-        counts: list[int] = (times * known - minus * total + self._offset).tolist()
-        return counts
+        return Cells(times * known - minus * total + self._offset)
 
     def _reading_of(self, bins: Bins) -> Reading:
         inside, bucket = binned(self._measure.value, bins)
@@ -73,17 +75,14 @@ class Search(OfOneReading):
 
     # With what was released.
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
-        found, (low, high) = self._found(released), self._noise_ends(released)
-        population = self._population(released, standing)
-        return [
-            Value(
-                float((_clipped(a, first, last) + _clipped(b, first, last)) * self._grain / 2),
-                Interval(LEVEL, *self._outward(first, last)),
-                interval,
-            )
-            for (a, b), first, last, interval in zip(found, low, high, population, strict=True)
-        ]
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+        looked_at = list(self._looked_at(released))
+        low, high = self._noise_ends(released, looked_at)
+        # A later comparison may be surer than the turn that was taken.
+        first, last = (np.minimum(np.maximum(step, low), high) for step in self._found(released))
+        noise = Intervals(LEVEL, *self._outward(low, high))
+        population = self._population(released, looked_at, standing)
+        return Values(Line(self._grain / 2).near(first + last), noise, population)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
@@ -93,31 +92,33 @@ class Search(OfOneReading):
             return _BEYOND
         return standing.missing or Bound(standing.population.level, None)
 
-    def _noise_ends(self, released: Columns) -> tuple[list[int], list[int]]:
+    def _noise_ends(self, released: Columns, looked_at: list[Integers]) -> tuple[Integers, Integers]:
         match self._measure:
             case Extreme(_, "least"):  # one row is surely not above
-                return self._ends(released, below=None, above=0)
+                return self._ends(released, looked_at, below=None, above=0)
             case Extreme():  # one row is surely above
-                return self._ends(released, below=0, above=None)
+                return self._ends(released, looked_at, below=0, above=None)
             case _:
-                return self._ends(released, below=-self._error, above=self._error)
+                return self._ends(released, looked_at, below=-self._error, above=self._error)
 
-    def _population(self, released: Columns, standing: Standing) -> list[Interval | Absent]:
+    def _population(
+        self, released: Columns, looked_at: list[Integers], standing: Standing
+    ) -> Intervals | Absent:
         absent = _BEYOND if isinstance(self._measure, Extreme) else standing.missing
         if absent is not None or standing.units is None:
-            return [absent or _BEYOND] * self._cells
+            return absent or _BEYOND
         reach = math.ceil(standing.population.reach(self.only, standing.at, standing.units))
-        ends = zip(*self._ends(released, below=-reach, above=reach), strict=True)
-        return [Interval(standing.population.level, *self._outward(a, b)) for a, b in ends]
+        ends = self._ends(released, looked_at, below=-reach, above=reach)
+        return Intervals(standing.population.level, *self._outward(*ends))
 
     def _ends(
-        self, released: Columns, *, below: int | None, above: int | None
-    ) -> tuple[list[int], list[int]]:
+        self, released: Columns, looked_at: list[Integers], *, below: int | None, above: int | None
+    ) -> tuple[Integers, Integers]:
         """None: no noisy count proves anything on that side."""
         lattice = self._measure.value.lattice
-        beyond = 1 + max(abs(z) for column in released for z in column)
+        beyond = 1 + max(largest(whole(column)) for column in released)
         first, last = surely_between(
-            list(self._looked_at(released)),
+            looked_at,
             released,
             -beyond if below is None else below,
             beyond if above is None else above,
@@ -125,14 +126,14 @@ class Search(OfOneReading):
             lattice.high,
         )
         # Comparisons that contradict each other happen only if one was off by more than they should be.
-        return np.minimum(first, last).tolist(), np.maximum(first, last).tolist()
+        return np.minimum(first, last), np.maximum(first, last)
 
-    def _found(self, released: Columns) -> list[tuple[int, int]]:
+    def _found(self, released: Columns) -> tuple[Integers, Integers]:
         """The first and the last step of the bin in which the search ended."""
         *_, (bins, search, noisy) = self.levels(released)
-        high = self._measure.value.lattice.high
-        ends = (bins.ends(place) for place in search.found(noisy).tolist())
-        return [(min(a, high), min(b, high)) for a, b in ends]
+        high, start = self._measure.value.lattice.high, bins.first + search.found(noisy) * bins.width
+        end = np.minimum(start + (bins.width - 1), min(bins.last, high))
+        return np.minimum(start, high), end
 
     def _looked_at(self, released: Columns) -> Iterator[Integers]:
         """The last step of the bin that each comparison looked at."""
@@ -150,9 +151,9 @@ class Search(OfOneReading):
             if rest:
                 bins = finer(bins, int(search.found(own)[0]))
 
-    def _outward(self, low: int, high: int) -> tuple[float, float]:
-        top, bottom = self._grain.as_integer_ratio()
-        return ratio_down(low * top, bottom), ratio_up(high * top, bottom)
+    def _outward(self, low: Integers, high: Integers) -> Ends:
+        line = Line(self._grain)
+        return line.down(low), line.up(high)
 
     # Public facts.
 
@@ -206,14 +207,20 @@ def searched(reading: Reading) -> Quantile | Extreme:
     return measure
 
 
-def _clipped(step: int, first: int, last: int) -> int:
-    """A later comparison may be surer than the turn that was taken."""
-    return min(max(step, first), last)
+class Running:
+    """In each cell, the rows of all bins up to one; bins beyond the last possible value are empty."""
 
+    def __init__(self, counts: Sequence[int], cells: int) -> None:
+        known = counts if isinstance(counts, Cells) else Cells(counts)
+        self._bins, self._places = len(known) // cells, known.places
+        self._sums = np.concatenate([[0], np.cumsum(known.values.astype(np.int64))])
+        self._starts = np.arange(cells) * self._bins
+        self._before = self._upto(self._starts)
 
-def running(counts: list[int], cells: int, number: int) -> Integers:
-    """The counts of all bins up to each; bins beyond the last possible value are empty."""
-    by_cell = np.array(counts, np.int64).reshape(cells, -1)
-    padded = np.pad(by_cell, ((0, 0), (0, number - by_cell.shape[1])))
-    running: Integers = np.cumsum(padded, axis=1)
-    return running
+    def at(self, place: Integers) -> Integers:
+        """Up to and with a bin of each cell; bin -1 is before all."""
+        return self._upto(self._starts + np.minimum(place + 1, self._bins)) - self._before
+
+    def _upto(self, end: Integers) -> Integers:
+        counted = end if self._places is None else np.searchsorted(self._places, end)
+        return self._sums[counted]

@@ -1,6 +1,7 @@
 """How large an answer may be: one text could otherwise ask for more numbers than a machine has memory.
 
 Decided from public facts, before anything is charged: a curator that dies of an answer has charged for it.
+What the largest answers cost that are not refused is measured in ``benchmarks/large_answers.py``.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from adyton.curator.search import rounds_of
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Cdf, Group, Measure, Question, group_size
+from adyton.query.nodes import Cdf, Extreme, Group, Measure, Quantile, Question, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 
 MOST_VALUES = 1_000_000  # of all answers together; each has an interval or two
-MOST_INTEGERS = 2**26  # that are read at once: the counts of all bins, for a quantile
+MOST_NOISES = 4_000_000  # integers that are drawn and stored: two for a mean, a dozen or so for a median
+MOST_INTEGERS = 2**26  # that are read: the counts of all bins, for a quantile
 
 
 def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> None:
@@ -24,6 +27,13 @@ def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> No
         raise InvalidRequest(
             f"this asks for {values:,} values, groups times what is asked in each; at most {MOST_VALUES:,} "
             "are answered at once: ask for fewer, or make the groups wider"
+        )
+    noises = sum(map(_noises, readings))
+    if noises > MOST_NOISES:
+        raise InvalidRequest(
+            f"this needs {noises:,} noisy numbers, groups times a few for each value; at most {MOST_NOISES:,}"
+            " are drawn at once: ask for fewer values at a time (a median needs about a dozen in each group),"
+            " or make the groups wider"
         )
     integers = sum(_cells(reading.by) * len(reading.coordinates) for reading in readings)
     if integers > MOST_INTEGERS:
@@ -36,6 +46,12 @@ def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> No
 def _cells(by: Sequence[Group]) -> int:
     """All groups that are declared; how many are found is not known."""
     return prod(group_size(group) for group in by if not isinstance(group, TextColumn))
+
+
+def _noises(reading: Reading) -> int:
+    if isinstance(reading.measure, Quantile | Extreme):
+        return reading.sensitivity.cells * rounds_of(reading)
+    return _cells(reading.by) * len(reading.coordinates)
 
 
 def _values(measure: Measure) -> int:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from adyton.certify import Absent, Bound, Interval, Value
+import numpy as np
+
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.columns import Cells
 from adyton.curator.additive import mean_ratios, ratio_guess, uncentred
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns, Read
 from adyton.curator.population import NOT_DECLARED, Standing
+from adyton.lines import Line
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
+from adyton.noise.refine import Floats
 
 _EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
 _OUTWARD = 2.0**-40  # far more than the rounding of a square and a difference
@@ -53,7 +56,7 @@ class Spread:
     def keys(self) -> None:
         return None
 
-    def release(self, exact: list[Columns], read: Read, bits: Bits) -> Columns:
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return [
             column
             for part, integers in zip(self.noised, exact, strict=True)
@@ -66,17 +69,13 @@ class Spread:
         square = mean_ratios(self.square, released[2:], standing, _EACH)
         return [ratio for both in zip(mean, square, strict=True) for ratio in both]
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> list[Value]:
+    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
         noise = self._intervals(solved[0], solved[1], LEVEL)
         means, squares = ratio_guess(released[:2], solved[0]), ratio_guess(released[2:], solved[1])
-        guesses = [self._value(m, s) for m, s in zip(means.tolist(), squares.tolist(), strict=True)]
-        population: Sequence[Interval | Absent] = [standing.missing or NOT_DECLARED] * len(guesses)
+        population: Intervals | Absent = standing.missing or NOT_DECLARED
         if len(solved) > 2:
             population = self._intervals(solved[2], solved[3], standing.population.level)
-        return [
-            Value(min(max(guess, interval.low), interval.high), interval, wide)
-            for guess, interval, wide in zip(guesses, noise, population, strict=True)
-        ]
+        return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
@@ -84,29 +83,28 @@ class Spread:
     def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
         return standing.missing or Bound(standing.population.level, None)
 
-    def _intervals(self, mean: Ends, square: Ends, level: float) -> list[Interval]:
-        back, from_middle = uncentred(self.square), self._from_middle
-        return [
-            self._interval((from_middle(a), from_middle(b)), (back(c), back(d)), level)
-            for a, b, c, d in zip(*(side.tolist() for side in (*mean, *square)), strict=True)
-        ]
+    def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:
+        first, last = map(self._from_middle, mean)
+        least, most = map(uncentred(self.square).near, square)
+        return self._range((first, last), (least, most), level)
 
-    def _interval(self, mean: tuple[float, float], square: tuple[float, float], level: float) -> Interval:
+    def _range(self, mean: Ends, square: Ends, level: float) -> Intervals:
         """Theorem: VARIANCE-INTERVAL."""
-        far = max(mean[0] ** 2, mean[1] ** 2)
-        near = 0.0 if mean[0] <= 0 <= mean[1] else min(mean[0] ** 2, mean[1] ** 2)
-        slack = _OUTWARD * (abs(square[1]) + far)
-        low, high = max(0.0, square[0] - far - slack), max(0.0, square[1] - near + slack)
+        (first, last), (least, most) = mean, square
+        far, near = np.maximum(first**2, last**2), np.minimum(first**2, last**2)
+        near = np.where((first <= 0) & (last >= 0), 0.0, near)
+        slack = _OUTWARD * (np.abs(most) + far)
+        low, high = np.maximum(0.0, least - far - slack), np.maximum(0.0, most - near + slack)
         if self.root:
-            low, high = math.sqrt(low) * (1 - _OUTWARD), math.sqrt(high) * (1 + _OUTWARD)
-        return Interval(level, low, high)
+            low, high = np.sqrt(low) * (1 - _OUTWARD), np.sqrt(high) * (1 + _OUTWARD)
+        return Intervals(level, low, high)
 
-    def _value(self, mean: float, square: float) -> float:
-        variance = max(0.0, uncentred(self.square)(square) - self._from_middle(mean) ** 2)
-        return math.sqrt(variance) if self.root else variance
+    def _value(self, mean: Floats, square: Floats) -> Floats:
+        variance = np.maximum(0.0, uncentred(self.square).near(square) - self._from_middle(mean) ** 2)
+        return np.sqrt(variance) if self.root else variance
 
-    def _from_middle(self, ratio: float) -> float:
+    def _from_middle(self, ratio: Floats) -> Floats:
         """The mean's distance from the middle of the bounds."""
         centred, counted = self.mean.reading.coordinates
         assert centred.value is not None
-        return float(Fraction(ratio) * counted.times * centred.value.lattice.grain / 2)
+        return Line(counted.times * centred.value.lattice.grain / 2).near(ratio)

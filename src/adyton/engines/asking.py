@@ -8,32 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
+import numpy as np
+
+from adyton.columns import Cells
 from adyton.engines.asking_persons import needs_choice, persons_scan
 from adyton.engines.asking_rows import rows_scan
 from adyton.engines.base import Exact, Key
 from adyton.engines.cube import cubes_of, read_cube
 from adyton.engines.folding import apart
-from adyton.engines.scan import Run, Scan, Units
+from adyton.engines.scan import Recipe, Run, RunColumns, Scan, Units, columns_of
 from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 
 # Cells times numbers in each that one scan computes: more of them take too much memory at once.
 _MOST_RESULTS = 2**22
+# From so many cells on, what an engine found is taken over as arrays.
+_MANY_CELLS = 2**11
 # An engine plans a statement of many aggregates in more than linear time.
 _MOST_READINGS = 64
 
 
-def exact_from(units: Units, run: Run, readings: Sequence[Reading]) -> Exact:
+def exact_from(
+    units: Units, run: Run, readings: Sequence[Reading], run_columns: RunColumns | None = None
+) -> Exact:
     """For every declared cell, in the declared order, whether it occurs in the data or not."""
-    found: dict[int, list[list[int]]] = {}
+    found: dict[int, Sequence[Sequence[int]]] = {}
     for places, columns in cubes_of(readings):
         found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
     rest = [place for place in range(len(readings)) if place not in found]
     for asked, scan in _scans(units, [readings[i] for i in rest], counted=False):
         sizes = [group_size(group) for group in readings[rest[asked[0]]].by]
-        integers = _declared(scan, sizes, run)
+        integers = _declared(scan, sizes, run, run_columns)
         for place in asked:
             found[rest[place]] = [next(integers) for _ in readings[rest[place]].coordinates]
     return [found[place] for place in range(len(readings))]
@@ -81,12 +89,31 @@ def _in_parts(places: list[int], size: int) -> Iterator[list[int]]:
         yield places[start : start + size]
 
 
-def _declared(scan: Scan, sizes: Sequence[int], run: Run) -> Iterator[list[int]]:
+def _declared(
+    scan: Scan, sizes: Sequence[int], run: Run, run_columns: RunColumns | None
+) -> Iterator[Sequence[int]]:
     """One column for each coordinate of each reading."""
-    recipes = [recipe for own in scan.recipes for recipe in own]
+    cells, recipes = prod(sizes), [recipe for own in scan.recipes for recipe in own]
+    if cells < _MANY_CELLS:
+        return _one_by_one(scan, sizes, recipes, run(scan.sql))
+    if run_columns is not None:
+        sides = run_columns(scan.sql, scan.keys, scan.values)
+    else:
+        sides = columns_of(run(scan.sql), scan.keys, scan.values)
+    place = np.zeros(len(sides[0]), np.int64)
+    for size, codes in zip(sizes, sides, strict=False):
+        place = place * size + codes
+    order = np.argsort(place)
+    place, values = place[order], [side[order] for side in sides[scan.keys :]]
+    return (Cells.at(place, recipe.of_columns(values), cells) for recipe in recipes)
+
+
+def _one_by_one(
+    scan: Scan, sizes: Sequence[int], recipes: Sequence[Recipe], rows: Sequence[Sequence[Any]]
+) -> Iterator[Sequence[int]]:
     columns = [[0] * prod(sizes) for _ in recipes]
     flat = list(zip(columns, recipes, strict=True))
-    for row in run(scan.sql):
+    for row in rows:
         key, values = row[: scan.keys], row[scan.keys :]
         if None in key:
             continue  # no declared group

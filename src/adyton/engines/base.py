@@ -9,8 +9,8 @@ from adyton.sensitivity import Reading
 
 # One part for each group: a text that was found, or the place of a declared value among those of its group.
 Key = tuple[str | int, ...]
-# For each reading, for each coordinate, one integer for each cell.
-Exact = list[list[list[int]]]
+# For each reading, for each coordinate, one integer for each cell: a list, or ``Cells`` where there are many.
+Exact = list[Sequence[Sequence[int]]]
 
 
 class Engine(Protocol):

@@ -13,6 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+import numpy as np
+
+from adyton.columns import Array, weighted
 from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
 from adyton.engines.csv_lines import csv_scan
@@ -35,6 +38,8 @@ _LOCKED = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+
+_HALF = 2**62  # a machine integer holds what is left of a division by it
 
 # DuckDB would write what does not fit into memory, in clear, to a folder ``.tmp`` of whoever started us.
 _MEMORY_ONLY = ""
@@ -88,7 +93,7 @@ class DuckDBEngine:
             self._connection = connection
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
-        return exact_from(self._units, self._run, readings)
+        return exact_from(self._units, self._run, readings, self._run_columns)
 
     def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
         return found_from(self._units, self._run, readings)
@@ -104,6 +109,20 @@ class DuckDBEngine:
         with self._lock, interruptible(), self._time.on(self._connection.interrupt):
             rows: list[tuple[Any, ...]] = self._connection.execute(sql).fetchall()
         return rows
+
+    def _run_columns(self, sql: str, keys: int, values: int) -> list[Array]:
+        """A sum has 128 bits, of which numpy knows nothing: each comes in two parts."""
+        names = [f"k{i}" for i in range(keys)], [f"v{i}" for i in range(values)]
+        parts = [f"CAST({v} {sign} {_HALF} AS BIGINT)" for v in names[1] for sign in ("//", "%")]
+        present = " AND ".join(f"{key} IS NOT NULL" for key in names[0])
+        listed = [*names[0], *(f"coalesce({part}, 0) AS p{i}" for i, part in enumerate(parts))]
+        inner = f"({sql}) AS found({', '.join([*names[0], *names[1]])})"
+        statement = f"SELECT {', '.join(listed)} FROM {inner} WHERE {present or 'true'}"
+        with self._lock, self._time.on(self._connection.interrupt):
+            told = list(self._connection.execute(statement).fetchnumpy().values())
+        sides = [np.asarray(side).astype(np.int64) for side in told]
+        pairs = zip(sides[keys::2], sides[keys + 1 :: 2], strict=True)
+        return sides[:keys] + [weighted((_HALF, high), (1, low)) for high, low in pairs]
 
     def _load(self, connection: Any) -> None:
         for option, value in ({"temp_directory": _MEMORY_ONLY} | self._limits).items():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from adyton.columns import Array, weighted, whole
 from adyton.engines.marking import Mark
 from adyton.engines.row_sql import Places, RowSql, Spelling, integer
 from adyton.query.nodes import Bucket, Group, group_size
@@ -13,6 +14,14 @@ from adyton.schema import TextColumn
 
 # A statement -> its rows.
 Run = Callable[[str], Sequence[Sequence[Any]]]
+
+
+class RunColumns(Protocol):
+    """For very many rows: runs a statement that selects ``keys`` codes and then ``values`` integers, and
+    returns an array for each of these columns.  Rows in which a code is NULL are left out; other NULLs are 0.
+    """
+
+    def __call__(self, sql: str, keys: int, values: int) -> list[Array]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,14 @@ class Recipe(NamedTuple):
     minus: int = 0
 
     def of(self, values: Sequence[Any]) -> int:
-        whole = self.times * int(values[self.total] or 0)  # the sum of nothing is NULL
-        return whole if self.counted is None else whole - self.minus * int(values[self.counted] or 0)
+        total = self.times * int(values[self.total] or 0)  # the sum of nothing is NULL
+        return total if self.counted is None else total - self.minus * int(values[self.counted] or 0)
+
+    def of_columns(self, values: Sequence[Array]) -> Array:
+        """The same for many rows."""
+        terms = [(self.times, values[self.total])]
+        terms += [(-self.minus, values[self.counted])] if self.counted is not None else []
+        return weighted(*terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,19 @@ class Scan:
     keys: int
     recipes: Sequence[Sequence[Recipe]]
     counts: Sequence[int]
+
+    @property
+    def values(self) -> int:
+        """How many values follow the keys."""
+        used = [place for own in self.recipes for r in own for place in (r.total, r.counted or 0)]
+        return 1 + max([*used, *self.counts])
+
+
+def columns_of(rows: Sequence[Sequence[Any]], keys: int, values: int) -> list[Array]:
+    """As ``RunColumns`` returns them, from rows."""
+    known = [row for row in rows if None not in row[:keys]]
+    sides = list(zip(*known, strict=True)) if known else [()] * (keys + values)
+    return [whole([int(v or 0) for v in side]) for side in sides]  # the sum of nothing is NULL
 
 
 class Aggregates:

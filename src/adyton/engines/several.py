@@ -40,7 +40,7 @@ class Engines:
     def exact(self, readings: Sequence[Reading]) -> Exact:
         """Each table is scanned once."""
         tables = {_key(table): table for table in map(self._table_of, readings)}
-        found: dict[int, list[list[int]]] = {}
+        found: dict[int, Sequence[Sequence[int]]] = {}
         for key, table in tables.items():
             places = [i for i, reading in enumerate(readings) if _key(self._table_of(reading)) == key]
             own = self.of(table).exact([readings[i] for i in places])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from adyton.columns import Cells, weighted, whole
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.mechanisms.ratio import Band
@@ -17,7 +18,8 @@ from adyton.noise.refine import Integers
 from adyton.privacy import Cost
 from adyton.sensitivity import Sensitivity
 
-Columns = list[list[int]]  # one list of cells for each coordinate
+Columns = Sequence[Sequence[int]]  # the cells of each coordinate
+_FEW = 16  # fewer are added faster one by one
 Scales = tuple[Fraction, ...]
 
 TOO_FINE = (
@@ -46,7 +48,7 @@ class Mechanism(Protocol):
         """What validity pays: the radius."""
         ...
 
-    def release(self, exact: Columns, bits: Bits) -> Columns: ...
+    def release(self, exact: Columns, bits: Bits) -> list[Cells]: ...
 
     def error(self, confidence: float) -> int:
         """Half-width that the noise of a single coordinate stays within, with this probability."""
@@ -59,15 +61,18 @@ class Mechanism(Protocol):
 
 def with_noise(
     exact: Columns, scales: Scales, draw: Callable[[float, int, Bits], Integers], bits: Bits
-) -> Columns:
+) -> list[Cells]:
     """Plain integer addition: nothing can be lost in it, however large the sum.
 
     A scale that is no float is rounded up: more noise never costs more than was priced.
     """
     noisy = []
     for column, scale in zip(exact, scales, strict=True):
-        noise = draw(float_up(scale), len(column), bits).tolist()
-        noisy.append([value + n for value, n in zip(column, noise, strict=True)])
+        noise = draw(float_up(scale), len(column), bits)
+        if len(column) <= _FEW:
+            noisy.append(Cells([value + n for value, n in zip(column, noise.tolist(), strict=True)]))
+        else:
+            noisy.append(Cells(weighted((1, whole(column)), (1, noise))))
     return noisy
 
 

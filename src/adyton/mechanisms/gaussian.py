@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from adyton.columns import Cells
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.mechanisms.base import (
@@ -55,7 +56,7 @@ class GaussianNoise:
     def radius(self, sensitivity: Sensitivity) -> GaussianCost:
         return GaussianCost(sensitivity.l2_radius_squared(self.scales))
 
-    def release(self, exact: Columns, bits: Bits) -> Columns:
+    def release(self, exact: Columns, bits: Bits) -> list[Cells]:
         return with_noise(exact, self.scales, rounded_gaussian.draw, bits)
 
     def error(self, confidence: float) -> int:

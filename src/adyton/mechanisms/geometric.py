@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from adyton.columns import Cells
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.mechanisms.base import (
@@ -57,7 +58,7 @@ class GeometricNoise:
         """
         return PureCost(sensitivity.l1_radius(self.scales))
 
-    def release(self, exact: Columns, bits: Bits) -> Columns:
+    def release(self, exact: Columns, bits: Bits) -> list[Cells]:
         return with_noise(exact, self.scales, two_sided_geometric.draw, bits)
 
     def error(self, confidence: float) -> int:

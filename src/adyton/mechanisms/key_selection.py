@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
+from adyton.columns import whole
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.gaussian import GaussianNoise
@@ -48,12 +53,11 @@ class KeySelection:
         beyond = -math.log(each) * _OUTWARD - math.log1p(math.exp(-1 / scale))  # P(Z >= m) = q**m / (1 + q)
         return 1 + math.ceil(beyond * _OUTWARD * scale)
 
-    def release(self, counts: list[int], bits: Bits) -> list[bool]:
+    def release(self, counts: Sequence[int], bits: Bits) -> npt.NDArray[np.bool_]:
         """For each key that occurs, whether it is shown."""
-        if not counts:
-            return []
         (noisy,), threshold = self.noise.release([counts], bits), self.threshold
-        return [z >= threshold for z in noisy]
+        shown: npt.NDArray[np.bool_] = whole(noisy) >= threshold
+        return shown
 
     def surely_shown(self, confidence: float) -> int:
         """How many units a key needs to be shown with this probability."""

@@ -6,11 +6,12 @@ What is released are the noisy counts themselves: they say where the search went
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from adyton.columns import Cells, whole
 from adyton.mechanisms.base import Columns, Mechanism
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
@@ -39,9 +40,9 @@ class NoisySearch:
     def rounds(self) -> int:
         return rounds_for(self.candidates) + self.extra
 
-    def release(self, count_at: Callable[[Integers], list[int]], cells: int, bits: Bits) -> Columns:
-        """One list of noisy counts for each round."""
-        released: Columns = []
+    def release(self, count_at: Callable[[Integers], Sequence[int]], cells: int, bits: Bits) -> list[Cells]:
+        """The noisy counts of all cells, for each round."""
+        released: list[Cells] = []
         walk = self._walk(cells)
         place = next(walk, None)
         while place is not None:
@@ -65,48 +66,61 @@ class NoisySearch:
             low, high = _turned(low, high, noisy)
         return low
 
-    def _walk(self, cells: int) -> Generator[Integers, list[int], None]:
+    def _walk(self, cells: int) -> Generator[Integers, Sequence[int], None]:
         """Yields a place for each round, and is sent the noisy counts there."""
         low, high = self._ends(cells)
-        seen: list[tuple[Integers, list[int]]] = []
+        seen: list[tuple[Integers, Sequence[int]]] = []
         for _ in range(rounds_for(self.candidates)):
             place = (low + high) // 2
             noisy = yield place
             seen.append((place, noisy))
             low, high = _turned(low, high, noisy)
-        for _ in range(self.extra):
-            place = self._beside(low, seen)
-            noisy = yield place
-            seen.append((place, noisy))
-
-    def _beside(self, found: Integers, seen: list[tuple[Integers, list[int]]]) -> Integers:
-        """The middle of the wider stretch, left or right of what was found, of which nothing is sure yet."""
-        first, last = self._ends(len(found))
-        left_end, right_start = found, found
-        for place, noisy in seen:
-            below = np.array([z < -self.sure for z in noisy])
-            above = np.array([z >= self.sure for z in noisy])
-            first = np.where(below, np.maximum(first, place + 1), first)
-            last = np.where(above, np.minimum(last, place), last)
-            left_end = np.where(below, left_end, np.minimum(left_end, place))
-            right_start = np.where(above, right_start, np.maximum(right_start, place))
-        left, right = left_end - first, last - 1 - right_start
-        middle = np.where(left >= right, (first + left_end - 1) // 2, (right_start + last) // 2)
-        open_still = np.maximum(left, right) > 0
-        return np.where(open_still, middle, found)
+        if self.extra:
+            beside = _Beside(low, *self._ends(cells), self.sure)
+            for place, noisy in seen:
+                beside.look(place, noisy)
+            for _ in range(self.extra):
+                place = beside.place()
+                beside.look(place, (yield place))
 
     def _ends(self, cells: int) -> tuple[Integers, Integers]:
         return np.zeros(cells, np.int64), np.full(cells, self.candidates - 1, np.int64)
 
 
-def _turned(low: Integers, high: Integers, noisy: list[int]) -> tuple[Integers, Integers]:
+class _Beside:
+    """What is not sure yet on either side of what was ``found``, in each cell."""
+
+    def __init__(self, found: Integers, first: Integers, last: Integers, sure: int) -> None:
+        self._found, self._sure = found, sure
+        self._first, self._last = first, last
+        self._left_end, self._right_start = found, found
+
+    def look(self, place: Integers, noisy: Sequence[int]) -> None:
+        """Takes note of the noisy counts at a place."""
+        counts = whole(noisy)
+        below, above = counts < -self._sure, counts >= self._sure
+        self._first = np.where(below, np.maximum(self._first, place + 1), self._first)
+        self._last = np.where(above, np.minimum(self._last, place), self._last)
+        self._left_end = np.where(below, self._left_end, np.minimum(self._left_end, place))
+        self._right_start = np.where(above, self._right_start, np.maximum(self._right_start, place))
+
+    def place(self) -> Integers:
+        """The middle of the wider stretch, left or right of what was found, of which nothing is sure yet."""
+        left, right = self._left_end - self._first, self._last - 1 - self._right_start
+        in_left, in_right = self._first + self._left_end - 1, self._right_start + self._last
+        middle = np.where(left >= right, in_left // 2, in_right // 2)
+        open_still = np.maximum(left, right) > 0
+        return np.where(open_still, middle, self._found)
+
+
+def _turned(low: Integers, high: Integers, noisy: Sequence[int]) -> tuple[Integers, Integers]:
     """What is left of low..high after looking at its middle."""
     place = (low + high) // 2
-    right = np.array([z < 0 for z in noisy])
+    right = whole(noisy) < 0
     return np.where(right, np.minimum(place + 1, high), low), np.where(right, high, place)
 
 
-def _next_place(walk: Generator[Integers, list[int], None], noisy: list[int]) -> Integers | None:
+def _next_place(walk: Generator[Integers, Sequence[int], None], noisy: Sequence[int]) -> Integers | None:
     try:
         return walk.send(noisy)
     except StopIteration:
@@ -119,7 +133,7 @@ def rounds_for(candidates: int) -> int:
 
 
 def surely_between(
-    looked_at: list[Integers], released: Columns, below: int, above: int, low: int, high: int
+    looked_at: Sequence[Integers], released: Columns, below: int, above: int, low: int, high: int
 ) -> tuple[Integers, Integers]:
     """Between which numbers of ``low..high`` the first lies at which the count is not below 0.
 
@@ -130,6 +144,7 @@ def surely_between(
     cells = len(released[0])
     first, last = np.full(cells, low, np.int64), np.full(cells, high, np.int64)
     for place, noisy in zip(looked_at, released, strict=True):
-        first = np.where([z < below for z in noisy], np.maximum(first, place + 1), first)
-        last = np.where([z >= above for z in noisy], np.minimum(last, place), last)
+        counts = whole(noisy)
+        first = np.where(counts < below, np.maximum(first, place + 1), first)
+        last = np.where(counts >= above, np.minimum(last, place), last)
     return np.minimum(first, high), last

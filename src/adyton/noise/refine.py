@@ -3,7 +3,8 @@
 A draw is a sign and a real number p, uniform on (0, 1/2), of which only as many bits are read as are needed.
 The magnitude is the largest m with p < tail(m), where tail(m) = P(Z >= m).  The first 63 bits of p confine it
 to an interval; if that whole interval, widened by every error of floating point, has one magnitude, the draw
-is done.  Otherwise 64 more bits are read and the question is put again in higher precision.
+is done.  Otherwise 64 more bits are read and the question is put again in higher precision: where many draws
+are in doubt, for all of them at once (``finer``), and for those that still are one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
-from adyton.noise.bits import Bits
+from adyton.noise import finer
+from adyton.noise.bits import Bits, Words
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,6 +28,7 @@ Flags = npt.NDArray[np.bool_]
 
 MARGIN = 2.0**-46  # of a level, and of 1: see "The margin" on the theorem pages
 WIDTH = 2.0**-63  # over p: how far the bits that were not read can move a level
+_SEVERAL = 4  # draws in doubt, from which on they are looked at together
 _BLOCK = 1 << 15  # draws at a time; the arrays of one block stay in the processor's cache
 _GUARD = 64  # bits of working precision beyond the bits of p; half of them are for mpmath's own error
 _FLOATS_END = 2.0**50  # from this scale on a float cannot tell two magnitudes apart
@@ -47,6 +50,10 @@ class Law(Protocol):
 
     def level(self, p: Floats) -> Floats:
         """In floating point, as a new array."""
+        ...
+
+    def finer_level(self, p: finer.Pair, mp: Any) -> tuple[finer.Pair, Floats]:
+        """As the sum of two floats, and where that may be wrong by more than ``finer.ERROR``: the step."""
         ...
 
     def level_in(self, mp: Any, p: Any) -> Any:
@@ -76,12 +83,39 @@ def _fill(law: Law, drawn: Integers, bits: Bits) -> None:
     p *= 2.0**-64
     drawn[:], doubtful = magnitudes(law, p)
     doubtful |= prefixes == 0  # p may be as small as it likes
-    for i in np.flatnonzero(doubtful):
-        drawn[i] = refine(law, int(prefixes[i]), 64, lambda: int(bits.words(1)[0]))
+    places = np.flatnonzero(doubtful)
+    if len(places) >= _SEVERAL:
+        _look_again(law, drawn, prefixes, places, bits)
+    else:
+        for i in places:
+            drawn[i] = refine(law, int(prefixes[i]), 64, lambda: int(bits.words(1)[0]))
     negative = (words & np.uint64(1)).view(np.int64)
     negative *= -2
     negative += 1
     drawn *= negative
+
+
+def _look_again(
+    law: Law, drawn: Integers, prefixes: Integers, places: npt.NDArray[np.int64], bits: Bits
+) -> None:
+    """With 64 more bits each; what they leave in doubt is refined from there."""
+    more, first = bits.words(len(places)), prefixes[places]
+    drawn[places], doubtful = finer_magnitudes(law, first, more)
+    for i in np.flatnonzero(doubtful):
+        start = int(first[i]) << 64 | int(more[i])
+        drawn[places[i]] = refine(law, start, 128, lambda: int(bits.words(1)[0]))
+
+
+def finer_magnitudes(law: Law, prefixes: Integers, more: Words) -> tuple[Integers, Flags]:
+    """The magnitude of each p, of which 128 digits are known, and whether it is in doubt."""
+    p = finer.pair_of(prefixes, more)
+    p = np.maximum(p[0], 2.0**-64), p[1]  # smaller ones are in doubt anyway
+    level, step = law.finer_level(p, _context())
+    magnitude, above = finer.floor_of(law.scale, level, law.shift)
+    margin = law.scale * (finer.ERROR * (level[0] + 1) + finer.UNREAD / p[0]) + 2.0**-35
+    doubtful = (above <= margin) | (above >= 1 - margin) | (magnitude < 0)
+    doubtful |= (np.abs(step) > MARGIN * (level[0] + 1)) | (prefixes < 2)
+    return magnitude, doubtful
 
 
 def magnitudes(law: Law, p: Floats) -> tuple[Floats, Flags]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adyton.noise import refine
+from adyton.noise import finer, refine
 from adyton.noise.bits import Bits
 from adyton.noise.refine import Floats, Integers, check_scale
 from adyton.special import special
@@ -73,6 +73,9 @@ def _log_integral(middle: float, step: float) -> float:
     return math.log(mean) + math.log(step) - middle * middle / 2 - math.log(2 * math.pi) / 2
 
 
+_TAIL = finer.Taylor(finer.normal_tail, 10)
+
+
 @dataclass(frozen=True, slots=True)
 class _RoundedGaussian:
     scale: float
@@ -81,6 +84,12 @@ class _RoundedGaussian:
     def level(self, p: Floats) -> Floats:
         quantile: Floats = special().ndtri(p)
         return np.negative(quantile, out=quantile)
+
+    def finer_level(self, p: finer.Pair, mp: Any) -> tuple[finer.Pair, Floats]:
+        x = self.level(p[0])
+        density = np.exp(x * x / -2) / math.sqrt(2 * math.pi)
+        step = _TAIL.less(x, p, mp) / density
+        return (x, step + x * step * step / 2), step
 
     def level_in(self, mp: Any, p: Any) -> Any:
         """Newton's method on ln tail, which is concave: begun above the root it descends to it."""

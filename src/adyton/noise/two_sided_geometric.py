@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adyton.noise import refine
+from adyton.noise import finer, refine
 from adyton.noise.bits import Bits
 from adyton.noise.refine import Floats, Integers, check_scale
 
@@ -54,6 +54,9 @@ def log_pmf(scale: float, z: int) -> float:
     return math.log(math.tanh(0.5 / scale)) - abs(z) / scale
 
 
+_EXPONENTIAL = finer.Taylor(finer.exponential, 45)
+
+
 @dataclass(frozen=True, slots=True)
 class _TwoSidedGeometric:
     scale: float
@@ -63,6 +66,14 @@ class _TwoSidedGeometric:
         logarithm = np.log(p)
         logarithm += math.log1p(math.exp(-1 / self.scale))
         return np.negative(logarithm, out=logarithm)
+
+    def finer_level(self, p: finer.Pair, mp: Any) -> tuple[finer.Pair, Floats]:
+        x = -np.log(p[0])
+        step = _EXPONENTIAL.less(x, p, mp) / p[0]
+        mp.prec = 200
+        less = mp.log1p(mp.exp(-1 / mp.mpf(self.scale)))
+        high, low = finer.less_number(x, float(less), float(less - float(less)))
+        return (high, low + (step - step * step / 2)), step
 
     def level_in(self, mp: Any, p: Any) -> Any:
         return -mp.log(p) - mp.log1p(mp.exp(-1 / mp.mpf(self.scale)))

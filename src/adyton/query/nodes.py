@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_columns, check_names, check_outside
 from adyton.query.expressions import (
@@ -48,7 +50,7 @@ from adyton.query.expressions import (
 )
 from adyton.query.outside import IsOutside
 from adyton.query.weight import MOST_WEIGHT, weight
-from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextColumn, day_of
+from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextColumn
 
 __all__ = [
     "EVERY_ROW",
@@ -300,7 +302,8 @@ def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
         case CategoryColumn():
             return group.values
         case Bucket(_, DayOf() as value, None):
-            return tuple(day_of(day).isoformat() for day in range(value.lattice.low, value.lattice.high + 1))
+            days = np.arange(value.lattice.low, value.lattice.high + 1).astype("datetime64[D]")
+            return tuple(np.datetime_as_string(days).tolist())
         case Bucket(_, value, None):
             grain, low, high = value.lattice.grain, value.lattice.low, value.lattice.high
             if grain.denominator == 1:

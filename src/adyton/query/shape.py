@@ -12,14 +12,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isnan
 from operator import eq, ge, gt, le, lt, ne
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
+
+import numpy as np
+import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
+from adyton.exact import float_down, float_up
 
 Key = str | int | float | bool
 Row = tuple[Mapping[str, Key], Mapping[str, float]]
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+# A column of an answer: its values, or for a key the labels there are and the number of each row's label.
+Told = Floats | tuple[Sequence[Key], npt.NDArray[Any]]
 Sign = Literal["<", "<=", "=", "<>", ">=", ">"]
 _SIGNS = {"<": lt, "<=": le, "=": eq, "<>": ne, ">=": ge, ">": gt}
+_TURNED: dict[Sign, Sign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">=": "<=", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,7 @@ class Released:
 
 
 Side = Released | Fraction | str | bool
+_Told = Told | Fraction | str | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +101,23 @@ class Shape:
 
     def applied(self, rows: Sequence[Row]) -> tuple[int, ...]:
         """The places of the rows to show, in the order in which they are shown."""
-        shown = [i for i, row in enumerate(rows) if self.having is None or _holds(self.having, row)]
+        keys, values = (rows[0][0], rows[0][1]) if rows else ({}, {})
+        columns: dict[str, Told] = {n: ([k[n] for k, _ in rows], np.arange(len(rows))) for n in keys}
+        columns |= {name: np.array([v[name] for _, v in rows], float) for name in values}
+        return tuple(self.places(columns, len(rows)).tolist()) if rows else ()
+
+    def places(self, columns: Mapping[str, Told], rows: int) -> Places:
+        """The same for the columns of an answer: keys and values; where both have a name, the value."""
+        shown = np.arange(rows)
+        if self.having is not None:
+            shown = shown[_holds(self.having, columns, rows)]
         for term in reversed(self.order):
-            ranks = {i: _rank(_value(term.name, rows[i]), term.descending) for i in shown}
-            shown.sort(key=ranks.__getitem__, reverse=term.descending)
+            told = columns[term.name]
+            ranks = _ranks(told)[shown]
+            ranks = np.where(_missing(told, rows)[shown], rows, -ranks if term.descending else ranks)
+            shown = shown[np.argsort(ranks, kind="stable")]
         end = None if self.limit is None else self.offset + self.limit
-        return tuple(shown[self.offset : end])
+        return shown[self.offset : end]
 
     def named(self, keys: Mapping[str, Key]) -> dict[str, Key]:
         """The keys of a row under the names that they are shown as."""
@@ -106,37 +128,82 @@ class Shape:
 AS_ASKED = Shape()
 
 
-def _holds(having: Having, row: Row, wanted: bool = True) -> bool:
-    """Whether it is surely true, or surely not if that is ``wanted``; neither where a value is missing."""
+def _holds(having: Having, columns: Mapping[str, Told], rows: int, wanted: bool = True) -> Truths:
+    """Where it is surely true, or surely not if that is not ``wanted``; neither where a value is missing."""
     match having:
         case Relation(left, sign, right):
-            one, other = _side(left, row), _side(right, row)
-            known = not (_missing(one) or _missing(other))
-            return known and bool(_SIGNS[sign](one, other)) is wanted
+            one, other = _side(left, columns), _side(right, columns)
+            known = ~(_missing(one, rows) | _missing(other, rows))
+            return np.asarray(known & (_related(one, sign, other, rows) == wanted))
         case Every(parts):
-            return (all if wanted else any)(_holds(part, row, wanted) for part in parts)
+            every = np.logical_and if wanted else np.logical_or
+            return np.asarray(every.reduce([_holds(part, columns, rows, wanted) for part in parts]))
         case Some(parts):
-            return (any if wanted else all)(_holds(part, row, wanted) for part in parts)
+            some = np.logical_or if wanted else np.logical_and
+            return np.asarray(some.reduce([_holds(part, columns, rows, wanted) for part in parts]))
         case Opposite(inner):
-            return _holds(inner, row, not wanted)
+            return _holds(inner, columns, rows, not wanted)
         case _:
             assert_never(having)
 
 
-def _side(side: Side, row: Row) -> Key | Fraction:
-    return _value(side.name, row) if isinstance(side, Released) else side
+def _side(side: Side, columns: Mapping[str, Told]) -> Told | Fraction | str | bool:
+    return columns[side.name] if isinstance(side, Released) else side
 
 
-def _value(name: str, row: Row) -> Key:
-    keys, values = row
-    return values[name] if name in values else keys[name]
+def _related(left: _Told, sign: Sign, right: _Told, rows: int) -> Truths:
+    """Exactly as Python compares each two of them: a float with a fraction without rounding."""
+    if isinstance(right, tuple | np.ndarray) and not isinstance(left, tuple | np.ndarray):
+        return _related(right, _TURNED[sign], left, rows)
+    compare = _SIGNS[sign]
+    match left, right:
+        case np.ndarray(), np.ndarray():
+            return np.asarray(compare(left, right))
+        case (labels, codes), Fraction() | str() | bool():
+            return np.array([bool(compare(label, right)) for label in labels], np.bool_)[codes]
+        case np.ndarray(), Fraction():
+            return _beside_fraction(left, sign, right)
+    pairs = zip(_listed(left, rows), _listed(right, rows), strict=True)
+    return np.array([bool(compare(a, b)) for a, b in pairs], np.bool_)
 
 
-def _missing(value: Key | Fraction) -> bool:
-    return isinstance(value, float) and isnan(value)
+def _beside_fraction(values: Floats, sign: Sign, exact: Fraction) -> Truths:
+    """No float lies between the two floats beside the fraction."""
+    up, down = float_up(exact), float_down(exact)
+    if up != down and sign in ("=", "<>"):
+        return np.full(len(values), sign == "<>")
+    return np.asarray(_SIGNS[sign](values, up if sign in ("<", ">=") else down))
 
 
-def _rank(value: Key, descending: bool) -> tuple[bool, Key]:
-    """What is missing comes last, whichever way the order goes."""
-    missing = _missing(value)
-    return missing is not descending, 0.0 if missing else value
+def _listed(side: _Told, rows: int) -> list[Key | Fraction]:
+    match side:
+        case np.ndarray():
+            return list(side.tolist())
+        case (labels, codes):
+            return [labels[code] for code in codes.tolist()]
+    return [side] * rows
+
+
+def _ranks(told: Told) -> Places:
+    """Equal numbers for what is equal, greater ones for what comes later in a rising order.
+
+    Numbers that are no numbers come last in it, so that every order is one.
+    """
+    if isinstance(told, np.ndarray):
+        places = np.unique(told, return_inverse=True)[1]  # one place for all that are no numbers, the last
+        return places.astype(np.int64)
+    labels, codes = told
+    order = {label: rank for rank, label in enumerate(sorted(set(labels), key=_rank))}
+    return np.array([order[label] for label in labels], np.int64)[codes]
+
+
+def _missing(told: _Told, rows: int) -> Truths:
+    """Where there is no value to compare or to order by."""
+    if isinstance(told, np.ndarray):
+        return np.isnan(told)
+    return np.zeros(rows, np.bool_)
+
+
+def _rank(value: Key) -> tuple[bool, Key]:
+    missing = isinstance(value, float) and isnan(value)
+    return missing, 0.0 if missing else value

@@ -1,0 +1,186 @@
+"""The rows of an answer, kept as columns: a ``Row`` is made when somebody looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.certify.values import Absent, Interval, Key, Row, Value
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64] | slice
+_One = TypeVar("_One")
+
+
+class _Made(Sequence[_One]):
+    """A sequence whose parts are made when they are asked for.  Equal to any sequence of equal parts."""
+
+    __slots__ = ()
+
+    def _one(self, place: int) -> _One:
+        raise NotImplementedError
+
+    def at(self, places: Places) -> Any:
+        """The parts at these places, in this order."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, place: int) -> _One: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[_One]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return self.at(place)
+        return self._one(range(len(self))[place])  # counts from the end, and ends, as a tuple does
+
+    def __iter__(self) -> Iterator[_One]:
+        return map(self._one, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """The ends of an interval for each cell, all at one level."""
+
+    level: float
+    low: Floats
+    high: Floats
+
+    def at(self, places: Places) -> Intervals:
+        return Intervals(self.level, self.low[places], self.high[places])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Values(_Made[Value]):
+    """The values of one measure.  All of them have a population interval, or none for the same reason."""
+
+    value: Floats
+    noise: Intervals
+    population: Intervals | Absent
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def _one(self, place: int) -> Value:
+        wide = self.population
+        return Value(
+            float(self.value[place]),
+            _interval(self.noise, place),
+            wide if isinstance(wide, Absent) else _interval(wide, place),
+        )
+
+    def at(self, places: Places) -> Values:
+        wide = self.population
+        return Values(
+            self.value[places], self.noise.at(places), wide if isinstance(wide, Absent) else wide.at(places)
+        )
+
+    def columns(self, name: str) -> dict[str, Floats]:
+        """As they are exported."""
+        found = {name: self.value, f"{name}_noise_low": self.noise.low, f"{name}_noise_high": self.noise.high}
+        if isinstance(self.population, Intervals):
+            found[f"{name}_population_low"] = self.population.low
+            found[f"{name}_population_high"] = self.population.high
+        return found
+
+    def to_json(self) -> list[dict[str, object]]:
+        wide = self.population
+        population = [wide.to_json()] * len(self) if isinstance(wide, Absent) else _json(wide)
+        told = zip(self.value.tolist(), _json(self.noise), population, strict=True)
+        return [{"value": v, "noise_interval": n, "population_interval": p} for v, n, p in told]
+
+
+def _interval(intervals: Intervals, place: int) -> Interval:
+    return Interval(intervals.level, float(intervals.low[place]), float(intervals.high[place]))
+
+
+def _json(intervals: Intervals) -> list[dict[str, object]]:
+    level = intervals.level
+    ends = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
+    return [{"level": level, "low": low, "high": high} for low, high in ends]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyColumn:
+    """One part of the keys: row number i has the label number ``codes[i]``."""
+
+    labels: Sequence[Key]
+    codes: npt.NDArray[np.int32]
+
+    def at(self, places: Places) -> KeyColumn:
+        return KeyColumn(self.labels, self.codes[places])
+
+    def tolist(self) -> list[Key]:
+        return [self.labels[code] for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Keys(_Made[dict[str, Key]]):
+    """The keys of ``size`` rows."""
+
+    columns: Mapping[str, KeyColumn]
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def _one(self, place: int) -> dict[str, Key]:
+        return {name: column.labels[column.codes[place]] for name, column in self.columns.items()}
+
+    def at(self, places: Places) -> Keys:
+        columns = {name: column.at(places) for name, column in self.columns.items()}
+        return Keys(columns, len(np.arange(self.size)[places]))
+
+    def renamed(self, names: Mapping[str, str]) -> Keys:
+        return Keys({names.get(name, name): column for name, column in self.columns.items()}, self.size)
+
+    def to_json(self) -> list[dict[str, Key]]:
+        names, columns = tuple(self.columns), [column.tolist() for column in self.columns.values()]
+        if not names:
+            return [{} for _ in range(self.size)]
+        return [dict(zip(names, key, strict=True)) for key in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rows(_Made[Row]):
+    """What an answer lists: for each row its keys, and a value of each measure."""
+
+    keys: Keys
+    values: Mapping[str, Values]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def _one(self, place: int) -> Row:
+        return Row(self.keys[place], {name: values[place] for name, values in self.values.items()})
+
+    def at(self, places: Places) -> Rows:
+        return Rows(self.keys.at(places), {name: values.at(places) for name, values in self.values.items()})
+
+    def columns(self) -> dict[str, list[Key] | Floats]:
+        """Keys, values and the ends of their intervals, as they are exported."""
+        found: dict[str, list[Key] | Floats] = {n: c.tolist() for n, c in self.keys.columns.items()}
+        for name, values in self.values.items():
+            found |= values.columns(name)
+        return found
+
+    def to_json(self) -> list[dict[str, object]]:
+        keys, names = self.keys.to_json(), tuple(self.values)
+        told = zip(*(values.to_json() for values in self.values.values()), strict=True)
+        return [
+            {"keys": key, "values": dict(zip(names, own, strict=True))}
+            for key, own in zip(keys, told, strict=True)
+        ]
