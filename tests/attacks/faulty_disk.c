@@ -1,7 +1,8 @@
 /* A disk that can be watched and that can fail, for one process: LD_PRELOAD it.
 
    Every flush of a file is written to the file WATCHED, with the file's name.  While the file FAULT exists and its
-   text is "flush", a flush of a ledger fails with EIO; while it is "full", writing to a ledger fails with ENOSPC. */
+   text is "flush", a flush of a ledger fails with EIO; while it is "full", writing to a ledger fails with ENOSPC, and
+   while it is "full-wal", writing to its log. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,6 +29,12 @@ static int fails(int handle, const char *how) {
     return length > 0 && !strcmp(text, how) && name_of(handle, name, sizeof name) && strstr(name, ".ledger");
 }
 
+static int is_full(int handle) {
+    char name[4096];
+    if (fails(handle, "full")) return 1;
+    return fails(handle, "full-wal") && name_of(handle, name, sizeof name) && strstr(name, "-wal");
+}
+
 static int flushed(int handle, const char *call) {
     char name[4096], line[4200];
     int (*real)(int) = dlsym(RTLD_NEXT, call);
@@ -49,12 +56,12 @@ int fdatasync(int handle) { return flushed(handle, "fdatasync"); }
 
 ssize_t pwrite64(int handle, const void *bytes, size_t size, off64_t offset) {
     ssize_t (*real)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
-    if (fails(handle, "full")) { errno = ENOSPC; return -1; }
+    if (is_full(handle)) { errno = ENOSPC; return -1; }
     return real(handle, bytes, size, offset);
 }
 
 ssize_t pwrite(int handle, const void *bytes, size_t size, off_t offset) {
     ssize_t (*real)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
-    if (fails(handle, "full")) { errno = ENOSPC; return -1; }
+    if (is_full(handle)) { errno = ENOSPC; return -1; }
     return real(handle, bytes, size, offset);
 }

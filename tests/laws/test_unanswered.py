@@ -223,7 +223,7 @@ def interrupt_at_call(number: int, action: Callable[[], object]) -> tuple[BaseEx
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study: Path) -> None:
-    """Every 7th call of an ask, from before the charge until after the answer.
+    """Every 17th call of an ask, from before the charge until after the answer.
 
     Mutants that fail here: ``_answer`` that does not look into the ledger after an interrupt; ``paid_for`` that is
     not set by a charge.
@@ -243,6 +243,6 @@ def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study:
         if not came:
             break
         paid, free = paid + charged, free + 1 - charged
-        call += 7
+        call += 17
     assert paid > 5
     assert free > 5
