@@ -54,8 +54,8 @@ class Receipts(Shown, list[Receipt]):
             for r in self
         )
         amount = ["amount"] if verbose else []
-        headers = ("number", "asked at", "question", "cost, of the limit", *amount, "digest")
-        notes = () if rows else ("Nothing was charged yet.",)
+        headers = ("number", "asked at", "question", "cost", *amount, "digest")
+        notes = ("Costs are shares of the limit." if rows else "Nothing was charged yet.",)
         return Sheet("Receipts", headers, rows, notes, left_aligned=3)
 
 
