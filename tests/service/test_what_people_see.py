@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 from adyton import Answer, Curator, Interval
 from adyton import open as open_study
-from adyton.certify import Row, Value
+from adyton.certify import Rows, Value
 from adyton.certify.answer_table import Measured
 from adyton.noise.bits import Words
 from adyton.show import digits, notebook
@@ -413,26 +413,32 @@ def notebook_swaps_columns(patch: pytest.MonkeyPatch) -> None:
 
 
 def exports_swap_the_intervals(patch: pytest.MonkeyPatch) -> None:
-    record = Answer._record
+    columns = Answer._columns
 
-    def swapped(self: Answer, row: Row, population: set[str]) -> dict[str, Any]:
-        told = record(self, row, population)
+    def swapped(self: Answer) -> dict[str, Any]:
+        told = columns(self)
         turned = {"_noise_low": "_population_low", "_population_low": "_noise_low"}
         names = {
             name: next((name.replace(a, b) for a, b in turned.items() if a in name), name) for name in told
         }
-        return {name: told.get(other) for name, other in names.items()}
+        return {name: told.get(other, told[name]) for name, other in names.items()}
 
-    patch.setattr(Answer, "_record", swapped)
+    patch.setattr(Answer, "_columns", swapped)
 
 
 def json_says_noise_twice(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(
-        Value, "to_json", lambda v: {**TO_JSON(v), "population_interval": v.noise_interval.to_json()}
-    )
+    to_json = Rows.to_json
+
+    def twice(self: Rows) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = to_json(self)
+        for row in told:
+            for value in row["values"].values():
+                value["population_interval"] = value["noise_interval"]
+        return told
+
+    patch.setattr(Rows, "to_json", twice)
 
 
-TO_JSON = Value.to_json
 MUTANTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], ...]] = {
     "a value by group": (population_is_noise, intervals_swapped, counts_not_clipped, notebook_swaps_columns),
     "a mean by group": (population_is_noise, noise_is_population, ends_inwards, nothing_is_a_dash),
