@@ -8,8 +8,8 @@ by day in at most 10 times plus half a second, each within 200 MB; a repeat in a
 
 The largest answers that ``curator/size.py`` does not refuse are measured as well: a million standard
 deviations of four noisy numbers each, and 26 medians in each of 17,000 groups.  Stated bounds for them, for
-one core of 2025: 4 s, and 450 MB above the start.  (Measured when the limits were set: 1.9 s and 351 MB,
-0.9 s and 106 MB; a million counts 0.4 s and 120 MB, a distribution at a million points 0.8 s and 204 MB.)
+one core: 4 seconds, and 450 MB above the start.  (Measured when the limits were set: 1.9 s and 351 MB, 0.9 s
+and 112 MB; a million counts 0.4 s and 120 MB, a distribution at a million points 0.8 s and 204 MB.)
 """
 
 from __future__ import annotations
