@@ -13,7 +13,10 @@ the ledger.  Nothing that was read from the data may reach a message, a cause or
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+_Made = TypeVar("_Made")
 
 
 class CuratorError(Exception):
@@ -90,3 +93,22 @@ class LedgerCorrupt(CuratorError):
     kind = "ledger_corrupt"
     status = 503
     exit_code = 5
+
+
+def sealed(make: Callable[[], _Made], told: Callable[[Exception], str]) -> _Made:
+    """What ``make`` returns.  Its errors end here: another one is raised, after they are gone.
+
+    An error that was raised while a row was in hand keeps that row: in its text, in what it chains, in the
+    variables of its traceback.  ``from None`` only hides it, and whoever collects errors would still see it.
+    So nothing of it is passed on but words made of public facts: its own message if it is an InvalidRequest,
+    else what ``told`` makes of its type.
+    """
+    try:
+        return make()
+    except InvalidRequest as error:
+        message = error.message
+    except TimeoutError as error:
+        message = f"{told(error)}: {error}"
+    except Exception as error:
+        message = told(error)
+    raise InvalidRequest(message)

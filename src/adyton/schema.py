@@ -11,15 +11,20 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 from math import gcd
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from adyton.errors import InvalidRequest
+from adyton.exact import rational
 
 # Whole numbers up to here are exact in every engine, also where a value passes through a double.
 LARGEST_COLUMN_VALUE = 2**53
 # No intermediate result may pass this, so 64-bit arithmetic cannot overflow, not even on twice the value, and
 # neither can the sum of fewer than 2**64 such values in 128 bits.
 LARGEST_VALUE = 2**61
+
+# Bytes in UTF-8.  A longer text is missing, so that no single value decides how much memory loading needs.
+LONGEST_TEXT = 4096
+_LONGEST_DECLARED_TEXT = 1_000_000
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -58,16 +63,43 @@ def times_finer(coarse: Fraction, fine: Fraction) -> int:
     return coarse.numerator * fine.denominator // (coarse.denominator * fine.numerator)
 
 
+Clock = Literal["hour", "minute"]
+CLOCK: dict[Clock, tuple[int, int]] = {"hour": (0, 23), "minute": (0, 59)}
+
+
+@dataclass(frozen=True, slots=True)
+class ClockPart:
+    """A part of the time of day of the timestamps in the data's column ``of``.
+
+    Instants are seen in UTC, and all timestamps in ``zone`` where it is given; those without a zone of their
+    own are then taken to be in UTC.
+    """
+
+    of: str
+    part: Clock
+    zone: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class IntegerColumn:
-    """Whole numbers, clipped to ``low..high``."""
+    """Whole numbers, clipped to ``low..high``; those of the data, or a part of its timestamps (``clock``)."""
 
     name: str
     low: int
     high: int
+    clock: ClockPart | None = None
     kind: ClassVar[str] = "integer"
 
     def __post_init__(self) -> None:
+        for end in (self.low, self.high):
+            if type(end) is not int:
+                raise InvalidRequest(
+                    f"columns.{self.name}: bounds of integers are whole numbers, not {end!r}"
+                )
+        if self.clock is not None and CLOCK.get(self.clock.part) != (self.low, self.high):
+            raise InvalidRequest(
+                f"columns.{self.name}: the bounds must be those of part, one of {', '.join(CLOCK)}"
+            )
         _check_bounds(self.name, self.low, self.high)
 
     @property
@@ -77,7 +109,10 @@ class IntegerColumn:
 
 @dataclass(frozen=True, slots=True)
 class RealColumn:
-    """Numbers, clipped to ``low..high`` and rounded to the nearest multiple of ``grain``."""
+    """Numbers, clipped to ``low..high`` and rounded to the nearest multiple of ``grain``.
+
+    All three may be given as any exact number; a float counts as the decimal it prints as.
+    """
 
     name: str
     low: Fraction
@@ -86,6 +121,8 @@ class RealColumn:
     kind: ClassVar[str] = "real"
 
     def __post_init__(self) -> None:
+        for name in ("low", "high", "grain"):
+            object.__setattr__(self, name, rational(getattr(self, name), f"columns.{self.name}.{name}"))
         if self.grain <= 0:
             raise InvalidRequest(f"columns.{self.name}.grain must be above 0")
         for name in ("low", "high"):
@@ -100,11 +137,15 @@ class RealColumn:
 
 @dataclass(frozen=True, slots=True)
 class DateColumn:
-    """Calendar days, clipped to ``low..high``."""
+    """Calendar days, clipped to ``low..high``; of timestamps, the day in ``zone``.
+
+    Without a zone an instant has its day in UTC, and any other timestamp the day that it says.
+    """
 
     name: str
     low: datetime.date
     high: datetime.date
+    zone: str | None = None
     kind: ClassVar[str] = "date"
 
     def __post_init__(self) -> None:
@@ -143,13 +184,30 @@ class BooleanColumn:
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """Any text.  Nobody declared which values there are: they can only be found, and few of them safely."""
+    """Any text.  Nobody declared which values there are: they can only be found, and few of them safely.
+
+    A text of more than ``longest`` bytes, in UTF-8, counts as missing.
+    """
 
     name: str
+    longest: int = LONGEST_TEXT
     kind: ClassVar[str] = "text"
+
+    def __post_init__(self) -> None:
+        if type(self.longest) is not int or not 1 <= self.longest <= _LONGEST_DECLARED_TEXT:
+            raise InvalidRequest(
+                f"columns.{self.name}.longest must be a whole number of bytes from 1 to "
+                f"{_LONGEST_DECLARED_TEXT}"
+            )
 
 
 Column = IntegerColumn | RealColumn | DateColumn | CategoryColumn | BooleanColumn | TextColumn
+
+
+def source_of(column: Column) -> str:
+    """The name of the data's column that a declared one is read from."""
+    clock = column.clock if isinstance(column, IntegerColumn) else None
+    return column.name if clock is None else clock.of
 
 
 def day_number(day: datetime.date) -> int:
@@ -182,7 +240,8 @@ class Attribute:
 class Dimension:
     """A public table: ``keys`` are values of the private column ``joins``, called ``key`` here.
 
-    Its attributes take every value that they declare, so a group of them has a key.
+    Its attributes take every value that they declare, so a group of them has a key.  ``unusable`` are columns
+    of the file that cannot be one, each with the reason, which whoever asks for it is told.
     """
 
     name: str
@@ -190,6 +249,7 @@ class Dimension:
     joins: str
     keys: tuple[str, ...] | tuple[int, ...]
     attributes: tuple[Attribute, ...]
+    unusable: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         where = f"public.{self.name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections import Counter
 from functools import partial
@@ -11,7 +12,16 @@ import pytest
 
 from adyton.engines.survey import FINE, HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Persons, Survey, Surveyor
 from adyton.privacy import PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, Table, TextColumn
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    ClockPart,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    Table,
+    TextColumn,
+)
 from adyton.testing.engine_cases import AGE, BORN, INCOME, NASTY_DAYS, NASTY_TEXTS, REGION, ROWS, TRUTHS
 from adyton.testing.engine_random import TABLE, random_source
 from adyton.testing.engine_reference import Source, SourceColumn, is_outside, value_of
@@ -60,7 +70,7 @@ class SurveyContract:
     def test_the_owners_check_reads_texts_as_questions_do(self, make_engine: MakeEngine) -> None:
         """Every kind of column, of texts that are values, nearly values, or far from any."""
         texts = [*NASTY_TEXTS, *NASTY_DAYS, *TRUTHS, "north", " north", "NORTH", None]
-        columns = (AGE, INCOME, REGION, BORN, BooleanColumn("smoker"), CategoryColumn("whole", (7, -7)))
+        columns = (REGION, BORN, BooleanColumn("smoker"), CategoryColumn("whole", (7, -7)))
         table = Table("t", columns)
         source = tuple(SourceColumn(column.name, "text", texts) for column in columns)
         surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=partial(Survey, texts=True)))
@@ -69,15 +79,42 @@ class SurveyContract:
             for code in (UNUSABLE, UNDECLARED, LOW, HIGH):
                 seen = Counter(text for text in texts if code_of(column, text) == code)
                 assert dict(surveyor.texts(place, code, 1000)) == seen
-        assert [n for _, n in surveyor.texts(2, UNDECLARED, 3)] == sorted(
+        assert [n for _, n in surveyor.texts(0, UNDECLARED, 3)] == sorted(
             Counter(text for text in texts if code_of(REGION, text) == UNDECLARED).values(), reverse=True
         )[:3]
         surveyor.close()
 
     def test_the_owners_check_says_all_that_does_not_fit(self, make_engine: MakeEngine) -> None:
-        table = Table("t", (AGE, IntegerColumn("height", 0, 9), DateColumn("until", BORN.low, BORN.high)))
-        source = (SourceColumn("AGE", "integer", [1, 200, None]),)
+        table = Table(
+            "t", (AGE, IntegerColumn("height", 0, 9), DateColumn("until", BORN.low, BORN.high), INCOME)
+        )
+        source = (
+            SourceColumn("AGE", "integer", [1, 200, None]),
+            SourceColumn("income", "text", ["1", "x", None]),
+        )
         surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=Survey))
-        assert set(surveyor.problems) == {"height", "until"}
+        assert set(surveyor.problems) == {"height", "until", "income"}
+        assert "says kind = 'real': store numbers" in surveyor.problems["income"]
         assert surveyor.codes()[0] == [1, 1, 0, 0, 0, 1]
+        surveyor.close()
+
+    def test_the_owners_check_reads_zones_and_counts_what_is_too_long(self, make_engine: MakeEngine) -> None:
+        hour = IntegerColumn("hour", 0, 23, ClockPart("at", "hour", "Asia/Kolkata"))
+        day = DateColumn("at", datetime.date(2005, 1, 1), datetime.date(2005, 12, 31), "Asia/Kolkata")
+        moments = [datetime.datetime(2004, 12, 31, 18, m) for m in (29, 31)] + [None]
+        texts = ["Berlin", "x" * 5000, None]
+        table = Table("t", (hour, day, TextColumn("city"), REGION))
+        source = (
+            SourceColumn("at", "timestamp", moments),
+            SourceColumn("city", "text", texts),
+            SourceColumn("region", "text", ["north", "x" * 5000, None]),
+        )
+        surveyor = Surveyor(make_engine(table, ROWS, source, "", loads=Survey))
+        fine_and_missing = [2, 1, 0, 0, 0, 0]
+        assert surveyor.codes() == [
+            fine_and_missing,
+            [1, 1, 0, 0, 1, 0],
+            [1, 1, 1, 0, 0, 0],
+            [1, 1, 0, 1, 0, 0],
+        ]
         surveyor.close()

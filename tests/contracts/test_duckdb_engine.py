@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.engines.duckdb import DuckDBEngine, count_units, describe
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.duckdb_sources import count_units, describe
 from adyton.engines.duckdb_sql import quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -216,12 +217,7 @@ def test_A5_no_sum_overflows() -> None:
     [
         (pa.array([300, 2], pa.uint64()), 102),
         (pa.array([2**64 - 1], pa.uint64()), 100),
-        (
-            pa.array(["12", "abc", "", None, "1e999", "nan", "-1e400", "99999"], pa.string()),
-            12 + 100 - 5 + 100,
-        ),
-        (pa.array([True, False, None], pa.bool_()), 1),
-        (pa.array(["7.5"], pa.large_string()), 8),
+        (pa.array([7.5, None, 1e300], pa.float32()), 108),
     ],
 )
 def test_any_physical_type_is_clipped_to_the_declared_bounds(values: pa.Array, total: int) -> None:
@@ -468,7 +464,7 @@ def test_a_missing_value_of_a_pandas_category_changes_no_other(usual: str) -> No
     values = USUAL[usual][:2]
     listed = pd.CategoricalDtype(values)
     for column in (
-        IntegerColumn("x", -5, 5),
+        *([IntegerColumn("x", -5, 5)] if usual != "texts" else []),
         CategoryColumn("x", ("a", "True", "1", "1.5", "2005-01-01")),
         TextColumn("x"),
     ):

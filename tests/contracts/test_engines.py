@@ -24,12 +24,13 @@ from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
-from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.schema import CategoryColumn, ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 from adyton.testing.engine import EngineContract
 from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
 from adyton.testing.engine_reference import Source, expected, value_of
+from error_tracker import CANARY, tracked
 from postgres_server import NoServer, postgres_server
 from strategies import questions
 
@@ -225,11 +226,29 @@ class TestPostgres(SurveyContract, EngineContract):
         address = given_table(
             "SELECT 7::age AS a, '8'::char(5) AS b, 9::real AS c, ARRAY[1] AS d, '{}'::jsonb AS e"
         )
-        for name, value in (("a", 7), ("b", 8), ("c", 9)):
+        for name, value in (("a", 7), ("c", 9)):
             assert self.total(address, IntegerColumn(name, 0, 120)) == value
         for name, shown in (("d", r"integer\[\]"), ("e", "jsonb")):
             with pytest.raises(InvalidRequest, match=f"has type {shown}, which holds no single value"):
                 self.total(address, IntegerColumn(name, 0, 120))
+
+    def test_infinite_moments_have_no_hour(self, given_table: Callable[[str], str]) -> None:
+        address = given_table(
+            "SELECT * FROM (VALUES ('infinity'::timestamp, '-infinity'::timestamptz), "
+            "('4000-01-01 BC', '294276-12-31 23:59:59'), ('2005-01-01 03:00', '2005-01-01 03:00Z')) v(a, b)"
+        )
+        low, high = datetime.date(2000, 1, 1), datetime.date(2010, 1, 1)
+        for name, ends in (("a", [high, low]), ("b", [low, high])):
+            hour = IntegerColumn("hour", 0, 23, ClockPart(name, "hour", "Asia/Kolkata"))
+            table = Table("t", (hour, DateColumn(name, low, high, "Asia/Kolkata")))
+            engine = PostgresEngine(table, ROWS, address)
+            engine.prepare()
+            kept = engine._connection.execute("SELECT c0, c1 FROM units").fetchall()
+            engine.close()
+            days = [*ends, datetime.date(2005, 1, 1)]
+            assert kept == [
+                (h, (d - datetime.date(1970, 1, 1)).days) for h, d in zip((None, None, 8), days, strict=True)
+            ]
 
     def test_the_role_needs_no_more_than_reading(
         self, postgres: str, given_table: Callable[[str], str]
@@ -294,6 +313,31 @@ class TestPostgres(SurveyContract, EngineContract):
                 PostgresEngine(Table("t", (AGE,)), ROWS, address).prepare()
             assert caught.value.__cause__ is None
             assert "canary" not in str(caught.value)
+
+    def test_A19_nothing_of_a_row_is_in_an_error(
+        self, given_table: Callable[[str], str], owner: Any, postgres: str
+    ) -> None:
+        """A view that fails on one row: the server's words quote it.
+
+        Mutant: ``sealed`` raises inside its handler, ``from None``.
+        """
+        import psycopg
+
+        given_table(f"SELECT '{CANARY}' AS word")
+        owner.execute("CREATE VIEW fails AS SELECT CAST(word AS integer) AS age FROM given")
+        owner.execute("GRANT SELECT ON fails TO curator")
+        with pytest.raises(psycopg.Error, match=CANARY):  # what there is to hide
+            owner.execute("SELECT * FROM fails")
+        study = Study(Table("t", (AGE,)), ROWS, Guarantee(Fraction(50), Fraction(1, 10**9)))
+        with (
+            adyton.open(study, data=_address(postgres, "fails")) as curator,
+            pytest.raises(InvalidRequest) as caught,
+        ):
+            curator.ask("SELECT COUNT(*) FROM t", scale=1)
+        owner.execute("DROP VIEW fails")
+        assert "Postgres says InvalidTextRepresentation" in str(caught.value)
+        assert CANARY not in tracked(caught.value)
+        assert caught.value.__context__ is None
 
     def test_an_endless_question_is_cancelled_and_the_next_one_is_not(self, opened: Any) -> None:
         """By the server: its own limit is the one that ends this."""

@@ -98,10 +98,11 @@ def clean() -> pd.DataFrame:
 SURPRISES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], tuple[str | None, str]]] = {
     "too old": (lambda d: d.assign(age=130), ("age", "clipped_high")),
     "too young": (lambda d: d.assign(age=-1), ("age", "clipped_low")),
-    "texts that are numbers, and one that is none": (
-        lambda d: d.assign(age=["old", *map(str, d.age[1:])]),
+    "objects that are numbers, and one that is none": (
+        lambda d: d.assign(age=pd.Series(["old", *map(str, d.age[1:])], d.index, dtype=object)),
         ("age", "unparseable"),
     ),
+    "texts where numbers are declared": (lambda d: d.assign(age=d.age.astype("string")), ("age", "type")),
     "no ages": (lambda d: d.assign(age=np.nan), ("age", "empty")),
     "another case": (lambda d: d.assign(region=d.region.str.lower()), ("region", "undeclared")),
     "a blank": (lambda d: d.assign(region=d.region + " "), ("region", "undeclared")),

@@ -10,6 +10,7 @@ import pytest
 
 import adyton
 from adyton.errors import InvalidRequest
+from adyton.query.sql import parse
 from adyton.schema import (
     Attribute,
     BooleanColumn,
@@ -225,16 +226,34 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
         ("region,\nn,s\n", "need names, each its own"),
         ('region,zone\n"n,s\n', "cannot be read"),
         ("region\n" + "\n".join(map(str, range(10_001))), "has more than 10000 rows"),
-        (
-            "region,x\nn,1.00000000000000001\ns,123456789",
-            "columns.x: the numbers have too many digits; give a grain",
-        ),
     ],
 )
 def test_a_public_file_that_cannot_be_read_is_named(content: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest) as caught:
         study_in(tmp_path, regions_csv=content)
     assert says in caught.value.message
+
+
+def test_columns_that_nobody_can_use_stop_nobody(tmp_path: Path) -> None:
+    """Whoever asks for one is told why; where the owner declares a kind, all that is wrong is said at once.
+
+    Mutant: ``_attributes`` raises the first error.
+    """
+    content = "region,x,y,zone\nn,1.00000000000000001,0.00000000000000003,cold\ns,123456789,987654321,warm"
+    study = study_in(tmp_path, regions_csv=content)
+    (dimension,) = study.table.dimensions
+    assert [name for name, _ in dimension.unusable] == ["x", "y"]
+    about = f"FROM {study.table.name} JOIN regions USING (region)"
+    parse(f"SELECT regions.zone, COUNT(*) {about} GROUP BY regions.zone", *study.tables)
+    for name in ("x", "regions.x"):
+        with pytest.raises(
+            InvalidRequest, match=r"regions\.x cannot be used: .*too many digits; give a grain"
+        ):
+            parse(f"SELECT AVG({name}) {about}", *study.tables)
+    declared = "".join(f'[public.regions.columns.{name}]\nkind = "real"\n' for name in "xy")
+    with pytest.raises(InvalidRequest) as caught:
+        study_in(tmp_path, GOOD + declared, regions_csv=content)
+    assert caught.value.message.count("too many digits") == 2
 
 
 def test_ten_thousand_keys_are_not_too_many(tmp_path: Path) -> None:

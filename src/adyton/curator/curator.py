@@ -162,7 +162,7 @@ class Curator(Shown):
         position = self._population.position(self._ledger.count() + 1, spent_radius, 1)
         with self._purse.advising(named, planned):
             self._population.check(position, self._stability_spent())
-            self._engine.prepare()
+            self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
         return self._stream(charged.receipt)
 
@@ -171,7 +171,7 @@ class Curator(Shown):
         receipt = self._ledger.receipt(number)
         if receipt is None:
             raise InvalidRequest(f"there is no receipt {number}")
-        self._engine.prepare()
+        self._releasing.prepare()
         return self._stream(receipt)
 
     def statement(self) -> Statement:
@@ -278,7 +278,7 @@ class Curator(Shown):
         with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
             if earlier is None and self._population.validity is not None:
                 self._population.check(self._next(basket).at, self._stability_spent())
-            self._engine.prepare(basket.readings)  # public facts: what is missing is found before the charge
+            self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
         return charged

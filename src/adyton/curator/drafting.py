@@ -19,7 +19,7 @@ from typing import Any
 from adyton.accounting import filter_named
 from adyton.curator.which_filter import choose_filter
 from adyton.engines.csv_lines import SEPARATORS
-from adyton.engines.duckdb import count_units, describe
+from adyton.engines.duckdb_sources import count_units, describe
 from adyton.engines.public_profile import MOST_VALUES, Profile, public_profiles
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
@@ -205,6 +205,12 @@ def _column(name: str, kind_of_file: str, known: _Known) -> str:
         else:
             many = key == "values" and profile is not None and profile.kind == "category"
             lines.append(f"{key} = {_toml(FILL_IN)}  # {_TOO_MANY if many else advice}")
+    if kind == "date" and kind_of_file.startswith("TIMESTAMP"):
+        lines += [
+            '# zone = "Europe/Berlin"  # days as in this zone; without it, of an instant the day in UTC',
+            f"# [columns.{_key(f'{name}_hour')}]  # hours, 0 to 23, as a column of their own",
+            f'# kind = "integer"\n# from = {_toml(name)}\n# part = "hour"\n# zone = "Europe/Berlin"',
+        ]
     if kind == "real":
         lines.append(
             "# grain = 0.01  # the step to which values are rounded; the default has at least 10,000"

@@ -40,7 +40,7 @@ def _check_target(study: Study, path: Path, overwrite: bool) -> None:
 def _write_parquet(columns: Columns, path: Path) -> None:
     import duckdb  # 0.1 s: only who writes such a file pays for it
 
-    days = [name for name, values in columns.items() if values.dtype.kind == "M"]
+    days = [name for name, values in columns.items() if values.dtype.kind == "M" and not _has_times(values)]
     listed = ", ".join(
         f"CAST({_quoted(n)} AS DATE) AS {_quoted(n)}" if n in days else _quoted(n) for n in columns
     )
@@ -52,10 +52,13 @@ def _write_parquet(columns: Columns, path: Path) -> None:
             f"COPY (SELECT {listed} FROM made_up) TO '{target}' "
             f"(FORMAT parquet, KV_METADATA {{dummy: '{MADE_UP}'}})"
         )
+        written = True
     except duckdb.Error:
-        raise InvalidRequest(f"{path} cannot be written") from None
+        written = False
     finally:
         connection.close()
+    if not written:
+        raise InvalidRequest(f"{path} cannot be written")
 
 
 def _write_csv(columns: Columns, path: Path) -> None:
@@ -67,8 +70,14 @@ def _write_csv(columns: Columns, path: Path) -> None:
 
 def _texts(values: Any) -> list[Any]:
     if values.dtype.kind == "M":
-        return ["" if day is None else day.isoformat() for day in values.astype("datetime64[D]").tolist()]
+        shown = values if _has_times(values) else values.astype("datetime64[D]")
+        return ["" if moment is None else moment.isoformat() for moment in shown.tolist()]
     return ["" if value is None else value for value in values.tolist()]
+
+
+def _has_times(values: Any) -> bool:
+    midnights = values.astype("datetime64[D]").astype(values.dtype)
+    return bool((values != midnights)[values == values].any())  # NaT differs from itself
 
 
 def _quoted(name: str) -> str:

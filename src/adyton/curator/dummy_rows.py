@@ -8,19 +8,30 @@ version of a library.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import string
 from typing import Any
 
 import numpy as np
 
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, Table, TextColumn
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    Table,
+    TextColumn,
+    source_of,
+)
 from adyton.study import Study
 
 Columns = dict[str, Any]  # of arrays, masked where a value is missing
 
 _ONE_MISSING_IN = 50
 _MOST_ROWS_OF_A_PERSON = 20  # however many are allowed
+_SOME_DAYS = (datetime.date(2000, 1, 1), datetime.date(2020, 12, 31))  # of timestamps that nobody bounded
 
 
 def dummy_tables(study: Study, units: int) -> dict[str, Columns]:
@@ -70,7 +81,19 @@ def _persons(study: Study, units: int) -> Any:
 
 
 def _values(study: Study, table: Table, rows: int) -> Columns:
-    return {column.name: _column(study, table, column, rows) for column in table.columns}
+    """By the names that the data must have: parts of timestamps are taken from timestamps."""
+    clocks = {
+        column.clock.of for column in table.columns if isinstance(column, IntegerColumn) and column.clock
+    }
+    own = [column for column in table.columns if source_of(column) == column.name]
+    made = {column.name: _column(study, table, column, rows) for column in own}
+    for name in sorted(clocks):
+        known = next((given for given in made if given.casefold() == name.casefold()), name)
+        if known not in made:
+            made[known] = _column(study, table, DateColumn(name, *_SOME_DAYS), rows)
+        seconds = _draws(study, table, f"time of {name}", rows) % np.uint64(86_400)
+        made[known] = made[known] + seconds.astype("timedelta64[s]")
+    return made
 
 
 def _column(study: Study, table: Table, column: Column, rows: int) -> Any:

@@ -14,7 +14,7 @@ from adyton.curator.keys import KeyFinding
 from adyton.curator.part import Columns
 from adyton.curator.plan import Plan
 from adyton.engines.base import Engine
-from adyton.errors import EngineFailed
+from adyton.errors import EngineFailed, sealed
 from adyton.noise import Bits
 from adyton.query.nodes import group_size
 from adyton.sensitivity import Reading
@@ -30,6 +30,13 @@ class Releasing:
 
     def __init__(self, engine: Engine, bits: Bits) -> None:
         self._engine, self._bits = engine, bits
+
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
+        """The engine checks public facts.  Whatever else goes wrong in it, only the kind of error is told."""
+        sealed(
+            lambda: self._engine.prepare(readings),
+            lambda error: f"the data cannot be read: {type(error).__name__}",
+        )
 
     def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
         """All plans from few scans, except for keys that must be found."""

@@ -18,14 +18,24 @@ import numpy as np
 from adyton.columns import Array, weighted
 from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
-from adyton.engines.csv_lines import csv_scan
-from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_literal
+from adyton.engines.csv_lines import SEPARATORS
+from adyton.engines.duckdb_sources import (
+    PARQUET,
+    Unreadable,
+    connect,
+    execute,
+    load_lines,
+    named,
+    opened,
+    opened_with_care,
+)
+from adyton.engines.duckdb_sql import DuckDBDialect, text_literal
 from adyton.engines.interrupts import interruptible
-from adyton.engines.joining import Joined, Loading, Opened
-from adyton.engines.loading import Origin, check_size
+from adyton.engines.joining import Loading, Member, Opened
+from adyton.engines.loading import check_size
 from adyton.engines.scan import Units
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
-from adyton.errors import InvalidRequest
+from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading
@@ -79,18 +89,29 @@ class DuckDBEngine:
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         with self._lock:
-            if self._connection is not None:
-                return
-            connection = _connect()
+            if self._connection is None:
+                self._connection = sealed(
+                    self._loaded, lambda _: f"{named(self._loading.source)} cannot be read"
+                )
+
+    def _loaded(self) -> Any:
+        """A connection that holds the units.  What one value made impossible is tried once more, with care:
+        DuckDB itself refuses all of a Parquet file for a text that is too large, or no valid Unicode.
+        """
+        for careful in (False, True):
+            connection = connect()
             try:
                 with self._time.on(connection.interrupt, SECONDS_TO_LOAD):
-                    self._load(connection)
-            except BaseException as error:
+                    self._load(connection, careful)
+                return connection
+            except Unreadable:
                 connection.close()
-                if isinstance(error, TimeoutError):
-                    raise InvalidRequest(f"{_named(self._loading.source)} cannot be read: {error}") from None
+                if careful or not any(_is_parquet(member) for member in self._loading.members):
+                    raise
+            except BaseException:
+                connection.close()
                 raise
-            self._connection = connection
+        raise AssertionError("the second attempt ends the loop")
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings, self._run_columns)
@@ -118,123 +139,45 @@ class DuckDBEngine:
         listed = [*names[0], *(f"coalesce({part}, 0) AS p{i}" for i, part in enumerate(parts))]
         inner = f"({sql}) AS found({', '.join([*names[0], *names[1]])})"
         statement = f"SELECT {', '.join(listed)} FROM {inner} WHERE {present or 'true'}"
-        with self._lock, self._time.on(self._connection.interrupt):
+        with self._lock, interruptible(), self._time.on(self._connection.interrupt):
             told = list(self._connection.execute(statement).fetchnumpy().values())
         sides = [np.asarray(side).astype(np.int64) for side in told]
         pairs = zip(sides[keys::2], sides[keys + 1 :: 2], strict=True)
         return sides[:keys] + [weighted((_HALF, high), (1, low)) for high, low in pairs]
 
-    def _load(self, connection: Any) -> None:
+    def _load(self, connection: Any, careful: bool) -> None:
         for option, value in ({"temp_directory": _MEMORY_ONLY} | self._limits).items():
             connection.execute(f"SET {option} = {text_literal(str(value))}")
         loading = self._loading
         with contextlib.ExitStack() as sources:
-            opened = [
-                sources.enter_context(_opened(connection, member.source, f"given{i}"))
-                for i, member in enumerate(loading.members)
-            ]
-            self._units = replace(self._units, told=loading.told(opened))
-            _execute(connection, f"CREATE TABLE units AS {loading.sql(opened)}", loading.source)
-            counted = loading.counted(opened)
-            if counted is not None:
-                ((found,),) = _execute(connection, counted, loading.source)
-                check_size(found, loading.table, loading.unit)
+            known = [self._open(sources, connection, place, careful) for place in range(len(loading.members))]
+            self._units = replace(self._units, told=loading.told(known))
+            if known[0].origin.valued != "units":
+                execute(connection, f"CREATE TABLE units AS {loading.sql(known)}", loading.source)
+        for one in known:
+            if one.origin.valued not in (None, "units"):
+                connection.execute(f"DROP TABLE {one.origin.valued}")
+        counted = loading.counted("units")
+        if counted is not None:
+            ((found,),) = execute(connection, counted, loading.source)
+            check_size(found, loading.table, loading.unit)
         for statement in _LOCKED:
             connection.execute(statement)
 
-
-def describe(source: Path | Any) -> dict[str, str]:
-    """Column names and types of a source; no value is read (every CSV column is text)."""
-    with contextlib.closing(_connect()) as connection, _source(connection, source) as (_, types):
-        return dict(types)
-
-
-def count_units(source: Path | Any, person: str | None) -> int:
-    """The number of rows, or of persons: for owners who declare it public."""
-    counted = "*" if person is None else f"DISTINCT {quoted(person)}"
-    with contextlib.closing(_connect()) as connection, _source(connection, source) as (origin, _):
-        ((found,),) = _execute(connection, f"SELECT count({counted}) FROM {origin}", source)
-        return int(found)
-
-
-def _connect() -> Any:
-    import duckdb  # 0.1 s: only who reads data pays for it
-
-    connection = duckdb.connect(":memory:")
-    connection.execute("SET enable_progress_bar = false")  # standard output is not ours
-    connection.execute("SET perfect_ht_threshold = 17")  # 65,536 bins are found by their place in an array
-    connection.execute("SET pandas_analyze_sample = 0")  # no value may decide how others are read
-    connection.execute("SET TimeZone = 'UTC'")  # the day of an instant must not depend on where we are
-    return connection
+    def _open(self, sources: contextlib.ExitStack, connection: Any, place: int, careful: bool) -> Opened:
+        """A member's source; the lines of a CSV file are read here already, part by part."""
+        member, given = self._loading.members[place], f"given{place}"
+        known: Opened = sources.enter_context(opened(connection, member.source, given))
+        if careful and _is_parquet(member):
+            wanted = self._loading.wanted(place, known)
+            other = sources.enter_context(opened_with_care(connection, member.source, wanted, given))
+            return known if other is None or not wanted else other
+        if not isinstance(member.source, Path) or member.source.suffix.lower() not in SEPARATORS:
+            return known
+        target = "units" if self._loading.by_rows else f"valued{place}"
+        load_lines(connection, member.source, given, target, self._loading.valued(place, known))
+        return replace(known, origin=replace(known.origin, valued=target))
 
 
-@contextlib.contextmanager
-def _source(connection: Any, source: Path | Any, given: str = "given") -> Any:
-    """What to write after FROM, and the types of its columns."""
-    origin = _file_scan(source) if isinstance(source, Path) else _registered(connection, source, given)
-    described = _execute(connection, f"DESCRIBE SELECT * FROM {origin}", source)
-    yield origin, {name: kind for name, kind, *_ in described}
-    if not isinstance(source, Path):
-        connection.unregister(given)
-
-
-def _registered(connection: Any, source: Any, given: str) -> str:
-    """A table in memory under a name of ours; what is none may be quoted by DuckDB's own words."""
-    with contextlib.suppress(Exception):
-        connection.register(given, _value_by_value(source))
-        return given
-    raise InvalidRequest(
-        f"{_named(source)} is not a table that can be read: give a pandas, polars or Arrow table whose "
-        "columns hold numbers, texts, truths or dates, a Spark frame, or the path of a file"
-    )
-
-
-def _value_by_value(source: Any) -> Any:
-    """A pandas frame without categories other than texts.
-
-    DuckDB would write all of them anew where one is missing: 1 becomes 1.0, and true becomes True.
-    """
-    dtypes: Any = getattr(source, "dtypes", None)
-    if not hasattr(dtypes, "items"):  # polars has a list of them
-        return source
-    known = {name: getattr(kind, "categories", None) for name, kind in dtypes.items()}
-    listed = [name for name, values in known.items() if values is not None and str(values.dtype) != "str"]
-    return source.astype(dict.fromkeys(listed, object)) if listed else source
-
-
-@contextlib.contextmanager
-def _opened(connection: Any, source: Path | Any, given: str) -> Any:
-    with _source(connection, source, given) as (sql, types):
-        kinds = {name: kind_of(kind) for name, kind in types.items()}
-        yield Opened(Origin(sql, types, kinds), DuckDBDialect())
-
-
-def _file_scan(path: Path) -> str:
-    if not path.is_file():
-        raise InvalidRequest(f"the data file {path.name!r} does not exist")
-    match path.suffix.lower():
-        case ".parquet" | ".pq":
-            return f"read_parquet({text_literal(str(path))})"
-        case ".csv" | ".tsv":
-            return csv_scan(path)  # all text: types guessed from values would depend on the data
-        case other:
-            raise InvalidRequest(f"data files end in .parquet, .csv or .tsv, not {other!r}")
-
-
-def _execute(connection: Any, statement: str, source: Path | Any) -> Any:
-    """Loading errors may quote values, so only the kind of source is named."""
-    import duckdb
-
-    try:
-        with interruptible():
-            return connection.execute(statement).fetchall()
-    except duckdb.OutOfMemoryException:
-        raise InvalidRequest(f"{_named(source)} cannot be read: it needs more memory than allowed") from None
-    except duckdb.Error:
-        raise InvalidRequest(f"{_named(source)} cannot be read: it is damaged, or not a table") from None
-
-
-def _named(source: Path | Joined | Any) -> str:
-    if isinstance(source, Joined):
-        return "one of the joined sources"
-    return repr(source.name) if isinstance(source, Path) else f"the given {type(source).__name__}"
+def _is_parquet(member: Member) -> bool:
+    return isinstance(member.source, Path) and member.source.suffix.lower() in PARQUET

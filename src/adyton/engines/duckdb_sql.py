@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from adyton.engines.loading import Kind
+from adyton.engines.dialect import FAR_SECONDS, Kind
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"U?(TINY|SMALL|BIG|HUGE)INT$|U?INTEGER$", "integer"),
@@ -13,7 +13,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"DECIMAL", "decimal"),
     (r"BOOLEAN$", "boolean"),
     (r"DATE$", "date"),
-    (r"TIMESTAMP WITH TIME ZONE$", "instant"),
+    (r"TIMESTAMP WITH TIME ZONE$|TIMESTAMPTZ", "instant"),
     (r"TIMESTAMP", "timestamp"),
 )
 _NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|BIT|VARIANT|GEOMETRY)")
@@ -35,10 +35,24 @@ def kind_of(type_name: str) -> Kind:
 
 
 class DuckDBDialect:
+    """``coded`` are columns whose texts came as bytes: DuckDB would refuse all of a source where one is no
+    valid Unicode.
+    """
+
     text_type = "VARCHAR"
+    fence = ""
+
+    def __init__(self, coded: frozenset[str] = frozenset()) -> None:
+        self._coded = coded
 
     def name(self, name: str) -> str:
         return quoted(name)
+
+    def text_of(self, name: str, longest: int) -> str:
+        if name in self._coded:
+            return f"CASE WHEN octet_length({quoted(name)}) <= {longest} THEN TRY(decode({quoted(name)})) END"
+        text = f"CAST({quoted(name)} AS VARCHAR)"
+        return f"CASE WHEN strlen({text}) <= {longest} THEN {text} END"
 
     def text(self, value: str) -> str:
         return text_literal(value)
@@ -61,6 +75,16 @@ class DuckDBDialect:
 
     def day(self, source: str, kind: Kind) -> str:
         return f"TRY_CAST({source} AS DATE)"
+
+    def seconds(self, source: str, kind: Kind) -> str:
+        moment = f"TRY_CAST({source} AS {'TIMESTAMPTZ' if kind == 'instant' else 'TIMESTAMP'})"
+        micro = f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
+        up, down = (
+            f"{moment} > TIMESTAMP '1970-01-01'",
+            f"({micro} - (({micro} % 1000000 + 1000000) % 1000000))",
+        )
+        infinite = f"CASE WHEN {up} THEN {FAR_SECONDS} ELSE -{FAR_SECONDS} END"
+        return f"(CASE WHEN {moment} IS NOT NULL THEN coalesce({down} // 1000000, {infinite}) END)"
 
     def days(self, date: str) -> str:
         return f"date_diff('day', DATE '1970-01-01', {date})"

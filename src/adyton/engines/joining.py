@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.engines.loading import Dialect, Origin, bounded_table, matched, told_alike, units_found
+from adyton.engines.dialect import Dialect
+from adyton.engines.loading import Origin, bounded_table, matched, told_alike, units_found, valued_rows
 from adyton.engines.marking import Mark, marks_of, member_marks
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -82,15 +83,30 @@ class Loading:
         _check_persons(self.members, opened)
         return self._joined(opened)
 
+    def valued(self, place: int, opened: Opened) -> str:
+        """A SELECT of the values of a member, row by row."""
+        member = self.members[place]
+        own = {column.name: f"c{j}" for j, column in enumerate(member.table.columns)}
+        marks = member_marks(member.table.columns, place)
+        return valued_rows(opened.origin, member.table, member.unit, own, marks, opened.dialect)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether nothing but the values of each row is kept."""
+        return self.unit.person is None
+
+    def wanted(self, place: int, opened: Opened) -> list[str]:
+        """The columns of a member's source that are read."""
+        member = self.members[place]
+        return sorted(set(matched(opened.origin, member.table, member.unit).values()))
+
     def told(self, opened: Sequence[Opened]) -> bool:
         """Whether all engines write the same text for a person."""
         return told_alike(opened[0].origin, self.members[0].table, self.members[0].unit)
 
-    def counted(self, opened: Sequence[Opened]) -> str | None:
-        """A SELECT of the number of units, where it is public."""
-        if self.unit.neighbours != "replace":
-            return None
-        return units_found(opened[0].origin, self.table, self.unit, opened[0].dialect)
+    def counted(self, units: str) -> str | None:
+        """A SELECT of the number of units in the loaded table, where it is public."""
+        return units_found(units, self.unit) if self.unit.neighbours == "replace" else None
 
     def _joined(self, opened: Sequence[Opened]) -> str:
         assert self.table.join is not None

@@ -8,15 +8,19 @@ meaning is NULL, and none makes a statement fail.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, assert_never
+from typing import assert_never
 
-from adyton.engines.marking import Coding, Mark, packed
+from adyton.engines.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Dialect, Kind
+from adyton.engines.fitting import misfit
+from adyton.engines.given import Given, given
+from adyton.engines.marking import Mark, packed
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.outside import Bounded
 from adyton.schema import (
+    LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -26,85 +30,47 @@ from adyton.schema import (
     RealColumn,
     Table,
     TextColumn,
+    source_of,
 )
-
-Kind = Literal["integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant", "other"]
-NESTED = "holds no single value"
-
-# Only ASCII, and only what every engine's own cast reads alike.
-NUMBER = (
-    "^[ \t\r\n]*[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
-    "|[iI][nN][fF]([iI][nN][iI][tT][yY])?)[ \t\r\n]*$"
-)
-WHOLE = "^[+-]?[0-9]{1,18}([.]0*)?$"
-DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][-0-9:.+Z ]*)?$"
-TRUE_WORDS = ("true", "t", "yes", "y", "1")
-FALSE_WORDS = ("false", "f", "no", "n", "0")
-
-
-class Dialect(Coding, Protocol):
-    """How one engine spells what all of them must mean."""
-
-    text_type: str
-
-    def name(self, name: str) -> str:
-        """The name of a source column, quoted."""
-
-    def text(self, value: str) -> str:
-        """A literal."""
-
-    def double(self, value: float) -> str:
-        """A literal of exactly this value."""
-
-    def matches(self, text: str, pattern: str) -> str:
-        """Whether the pattern matches; a text of any length and content has an answer."""
-
-    def number(self, source: str, kind: Kind) -> str:
-        """A double; a decimal rounded to the nearest, a text that matches NUMBER read as C's strtod does."""
-
-    def not_a_number(self, double: str) -> str:
-        """Whether it is NaN."""
-
-    def whole(self, value: str) -> str:
-        """A bigint, from a whole double below 2**63, an integer, or a text of up to 18 digits."""
-
-    def day(self, source: str, kind: Kind) -> str:
-        """A date, of an instant in UTC, from a kind that has days or a text YYYY-MM-DD; NULL if none."""
-
-    def days(self, date: str) -> str:
-        """The bigint number of days from 1970-01-01."""
-
-    def position(self, text: str, values: tuple[str, ...]) -> str:
-        """The index of a text in a list, or NULL."""
-
-    def byte_order(self, text: str) -> str:
-        """An ASCII text, to be put in the order of its bytes."""
-
-    def key(self, text: str) -> str:
-        """A text that equals another only if their bytes do; NULL where they are no valid Unicode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A source: what to write after FROM, and the name and kind of each of its columns."""
+    """A source: what to write after FROM, and the name and kind of each of its columns.
+
+    Where it knows no types, as CSV does, the columns are ``untyped`` texts.  ``valued`` is the name of a
+    table that already holds what ``valued_rows`` selects.
+    """
 
     sql: str
     types: Mapping[str, str]
     kinds: Mapping[str, Kind]
+    untyped: frozenset[str] = frozenset()
+    valued: str | None = None
 
 
 def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
-    """The source's spelling of each declared name; InvalidRequest where there is none."""
+    """The source's spelling of the name that each declared column, and the person, is read from.
+
+    InvalidRequest says all that does not fit: names and types are public.
+    """
     spelled = {name.casefold(): name for name in origin.types}
-    wanted = [column.name for column in table.columns] + ([unit.person] if unit.person is not None else [])
-    for name in wanted:
-        if name.casefold() not in spelled:
-            known = ", ".join(origin.types)
-            raise InvalidRequest(f"the data has no column {name!r}; it has: {known}")
-    names = {name: name if name in origin.types else spelled[name.casefold()] for name in wanted}
-    for name, found in names.items():
-        if origin.kinds[found] == "other":
-            raise InvalidRequest(f"the data's column {name!r} has type {origin.types[found]}, which {NESTED}")
+    declared: dict[str, Column] = {column.name: column for column in table.columns}
+    wanted = {name: source_of(column) for name, column in declared.items()}
+    if unit.person is not None:
+        wanted[unit.person] = unit.person
+    names, wrong = {}, []
+    for name, source in wanted.items():
+        found = source if source in origin.types else spelled.get(source.casefold())
+        if found is None:
+            wrong.append(f"the data has no column {source!r}; it has: {', '.join(origin.types)}")
+            continue
+        names[name] = found
+        problem = misfit(declared.get(name), origin.kinds[found], untyped=found in origin.untyped)
+        if problem is not None:
+            wrong.append(f"the data's column {found!r} has type {origin.types[found]}, {problem}")
+    if wrong:
+        raise InvalidRequest(wrong[0] if len(wrong) == 1 else "".join(f"\n  - {one}" for one in wrong))
     return names
 
 
@@ -128,21 +94,15 @@ def bounded_table(
     person may keep several, ``who`` stays: later questions may ask for one number of each
     person.  It also stays on demand (``keep_who``), for a join.
     """
-    names = matched(origin, table, unit)
-    values, outside = [], {}
-    for column in table.columns:
-        found = names[column.name]
-        source, kind = dialect.name(found), origin.kinds[found]
-        values.append(f"{loaded_value(column, source, kind, dialect)} AS {places[column.name]}")
-        if isinstance(column, Bounded):
-            outside[column.name] = is_outside(column, source, kind, dialect)
-    words = packed(marks, outside, dialect)
-    values = [*values, *(f"{sql} AS {word}" for word, sql in words.items())] or ["1 AS nothing"]
+    valued = (
+        f"SELECT * FROM {origin.valued}"
+        if origin.valued
+        else valued_rows(origin, table, unit, places, marks, dialect)
+    )
     if unit.person is None:
-        return f"SELECT {', '.join(values)} FROM {origin.sql}"
-    person, present = person_sql(unit.person, origin, names, dialect)
+        return valued
+    words = list(dict.fromkeys(mark.word for mark in marks.values()))
     kept = ", ".join([*places.values(), *words, *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
-    valued = f"SELECT {', '.join(values)}, {person} AS who FROM {origin.sql} WHERE {present}"
     digest = _digest(table, places, salt, dialect, told_alike(origin, table, unit))
     hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
     told = dialect.byte_order("told")
@@ -157,12 +117,58 @@ def bounded_table(
     return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
 
 
-def units_found(origin: Origin, table: Table, unit: PrivacyUnit, dialect: Dialect) -> str:
-    """A SELECT of the number of rows, or of persons."""
+def valued_rows(
+    origin: Origin,
+    table: Table,
+    unit: PrivacyUnit,
+    places: Mapping[str, str],
+    marks: Mapping[str, Mark],
+    dialect: Dialect,
+) -> str:
+    """A SELECT of the clipped integers of each row, and of ``who`` it is; rows without a person are left out.
+
+    Each row is read by itself, so it may be done for one part of the source after the other.
+    """
+    names = matched(origin, table, unit)
+    taken, values, outside = [], [], {}
+    for i, column in enumerate(table.columns):
+        found = names[column.name]
+        one = given(column, found, origin.kinds[found], dialect)
+        taken.append(one)
+        values.append(f"{loaded_value(column, f'g{i}', one.kind, dialect)} AS {places[column.name]}")
+        if isinstance(column, Bounded):
+            outside[column.name] = is_outside(column, f"g{i}", one.kind, dialect)
+    values += [f"{sql} AS {word}" for word, sql in packed(marks, outside, dialect).items()]
     if unit.person is None:
-        return f"SELECT count(*) FROM {origin.sql}"
-    person, present = person_sql(unit.person, origin, matched(origin, table, unit), dialect)
-    return f"SELECT count(DISTINCT {person}) FROM {origin.sql} WHERE {present}"
+        return f"SELECT {', '.join(values) or '1 AS nothing'} FROM {given_rows(origin, taken, dialect)}"
+    person, there = person_sql(unit.person, origin, names, dialect)
+    rows = given_rows(origin, taken, dialect, {"who": person}, f" WHERE {there}")
+    return f"SELECT {', '.join(values) or '1 AS nothing'}, who FROM {rows}"
+
+
+def given_rows(
+    origin: Origin,
+    taken: Sequence[Given],
+    dialect: Dialect,
+    carried: Mapping[str, str] | None = None,
+    where: str = "",
+) -> str:
+    """What to write after FROM: g0, g1, ... of what is taken, and what is ``carried`` along.
+
+    Each step has a SELECT of its own: what it gives has a name, and is written only once.
+    """
+    rows, steps = f"{origin.sql}{where}", max((len(one.steps) for one in taken), default=1)
+    for step in range(steps):
+        listed = [f"{one.at(step, f'g{i}')} AS g{i}" for i, one in enumerate(taken)]
+        listed += [name if step else f"{sql} AS {name}" for name, sql in (carried or {}).items()]
+        fence = dialect.fence if steps > 1 else ""
+        rows = f"(SELECT {', '.join(listed) or '1 AS nothing'} FROM {rows}{fence}) AS given"
+    return rows
+
+
+def units_found(units: str, unit: PrivacyUnit) -> str:
+    """A SELECT of the number of rows, or of persons, in the bounded table: each keeps at least one row."""
+    return f"SELECT count({'*' if unit.rows == 1 else 'DISTINCT who'}) FROM {units}"
 
 
 def check_size(found: int, table: Table, unit: PrivacyUnit) -> None:
@@ -178,11 +184,12 @@ def person_sql(person: str, origin: Origin, names: Mapping[str, str], dialect: D
     """The person, and whether there is one.  NaN is nobody, and -0.0 is 0.0.
 
     Texts are compared byte by byte, whatever the source's collation says: who is one person must not depend
-    on the engine, or on which of two tables is asked.
+    on the engine, or on which of two tables is asked.  A text that is too long is nobody.
     """
     source, kind = dialect.name(names[person]), origin.kinds[names[person]]
     if kind == "text":
-        return dialect.byte_order(_text(source, dialect)), f"{source} IS NOT NULL"
+        text = dialect.text_of(names[person], LONGEST_TEXT)
+        return dialect.byte_order(text), f"{text} IS NOT NULL"
     if kind != "float":
         return source, f"{source} IS NOT NULL"
     return (

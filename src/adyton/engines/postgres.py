@@ -6,6 +6,7 @@ read once, in one transaction that sees one state of it; afterwards the session 
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -18,10 +19,10 @@ from adyton.engines.base import Exact, Key
 from adyton.engines.duckdb_sql import quoted
 from adyton.engines.joining import Joined, Loading, Opened
 from adyton.engines.loading import Origin, check_size
-from adyton.engines.postgres_sql import DAY_FUNCTION, KINDS, NUMBER_FUNCTION, PostgresDialect
+from adyton.engines.postgres_sql import DAY_FUNCTION, KINDS, PostgresDialect
 from adyton.engines.scan import Units
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
-from adyton.errors import InvalidRequest
+from adyton.errors import InvalidRequest, sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading
@@ -70,7 +71,9 @@ class Address:
         try:
             parts = urlsplit(text)
         except ValueError:
-            raise InvalidRequest("the data's address is not of the form postgresql://HOST/DATABASE") from None
+            parts = None  # its own words would repeat the address
+        if parts is None:
+            raise InvalidRequest("the data's address is not of the form postgresql://HOST/DATABASE")
         database, _, named = parts.path.lstrip("/").partition("/")
         schema, _, relation = named.rpartition(".")
         options = f"?{parts.query}" if parts.query else ""
@@ -115,11 +118,16 @@ class PostgresEngine:
                 return
             connection = _connect(self._addresses[0])
             try:
-                self._load(connection)
+                sealed(lambda: self._load(connection), self._unreadable)
             except BaseException:
                 connection.close()
                 raise
             self._connection = connection
+
+    def _unreadable(self, error: Exception) -> str:
+        """The server's own words may quote a value."""
+        tables = " or ".join(repr(f"{one.schema}.{one.table}") for one in self._addresses)
+        return f"the table {tables} cannot be read: Postgres says {type(error).__name__}"
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings)
@@ -140,22 +148,15 @@ class PostgresEngine:
         return rows
 
     def _load(self, connection: Any) -> None:
-        import psycopg
-
-        try:
-            for statement in (*_SESSION, NUMBER_FUNCTION, DAY_FUNCTION):
-                connection.execute(statement)
-            connection.execute("SELECT set_config('work_mem', %s, false)", (self._work_mem,))
-            with connection.transaction():
-                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-                self._make_units(connection)
-            connection.execute("ANALYZE pg_temp.units")
-            connection.execute(f"SET statement_timeout = {math.ceil(self._time.seconds * 1000)}")
-            connection.execute("SET default_transaction_read_only = on")
-        except psycopg.Error as error:  # the server's own words may quote a value
-            named = " or ".join(repr(f"{one.schema}.{one.table}") for one in self._addresses)
-            reason = f"Postgres says {type(error).__name__}"
-            raise InvalidRequest(f"the table {named} cannot be read: {reason}") from None
+        for statement in (*_SESSION, DAY_FUNCTION):
+            connection.execute(statement)
+        connection.execute("SELECT set_config('work_mem', %s, false)", (self._work_mem,))
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            self._make_units(connection)
+        connection.execute("ANALYZE pg_temp.units")
+        connection.execute(f"SET statement_timeout = {math.ceil(self._time.seconds * 1000)}")
+        connection.execute("SET default_transaction_read_only = on")
 
     def _make_units(self, connection: Any) -> None:
         loading = self._loading
@@ -164,7 +165,7 @@ class PostgresEngine:
         opened = [Opened(_origin(connection, address), PostgresDialect()) for address in self._addresses]
         self._units = replace(self._units, told=loading.told(opened))
         connection.execute(f"CREATE TEMPORARY TABLE units AS {loading.sql(opened)}")
-        counted = loading.counted(opened)
+        counted = loading.counted("pg_temp.units")
         if counted is not None:
             ((found,),) = connection.execute(counted).fetchall()
             check_size(found, loading.table, loading.unit)
@@ -190,14 +191,15 @@ def _origin(connection: Any, address: Address) -> Origin:
 
 
 def _connect(address: Address) -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise InvalidRequest("data in Postgres needs: pip install 'adyton[postgres]'") from None
+    if importlib.util.find_spec("psycopg") is None:
+        raise InvalidRequest("data in Postgres needs: pip install 'adyton[postgres]'")
+    import psycopg
+
     try:
         words: dict[str, Any] = _PATIENCE | psycopg.conninfo.conninfo_to_dict(address.server)
         return psycopg.connect(**words, autocommit=True, prepare_threshold=None)
     except psycopg.Error:
-        raise InvalidRequest(
-            "the database cannot be reached, or does not let us in: check the address and the role"
-        ) from None
+        pass  # its own words may repeat the address, and a password in it
+    raise InvalidRequest(
+        "the database cannot be reached, or does not let us in: check the address and the role"
+    )

@@ -1,7 +1,7 @@
 """How Postgres spells the loading of a source; see ``loading``.
 
-Postgres has no cast that gives NULL instead of an error, so two functions that live as long as the session
-catch the error.  Everything else here cannot fail.
+Postgres has no cast that gives NULL instead of an error, so a function that lives as long as the session
+catches the error where a text is no day.  Everything else here cannot fail.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from adyton.engines.dialect import FAR_SECONDS, Kind
 from adyton.engines.duckdb_sql import quoted, text_literal
-from adyton.engines.loading import Kind
 
 KINDS: dict[str, Kind] = {
     "int2": "integer",
@@ -34,29 +34,6 @@ KINDS: dict[str, Kind] = {
 # No grain is finer than 1e-40, so what is nearer to zero than this is zero on every lattice.
 _NEAREST_TO_ZERO = "1e-300"
 
-# The text matches loading.NUMBER.  Where it leaves the range of a double, the place of its first digit that
-# is not 0 says on which side.
-NUMBER_FUNCTION = """
-CREATE FUNCTION pg_temp.adyton_number(given text) RETURNS double precision
-LANGUAGE plpgsql IMMUTABLE STRICT AS $$
-DECLARE parts text[]; digits text; place numeric;
-BEGIN
-  RETURN CAST(given AS double precision);
-EXCEPTION WHEN OTHERS THEN
-  BEGIN
-    parts := regexp_match(btrim(given, E' \\t\\r\\n'), '^([+-]?)([0-9]*)[.]?([0-9]*)(?:[eE]([+-]?[0-9]+))?');
-    digits := ltrim(parts[2], '0');
-    place := CASE WHEN digits <> '' THEN length(digits)
-                  ELSE length(ltrim(parts[3], '0')) - length(parts[3]) END;
-    IF digits = '' AND ltrim(parts[3], '0') = '' THEN RETURN 0; END IF;
-    IF place + coalesce(CAST(parts[4] AS numeric), 0) <= 0 THEN RETURN 0; END IF;
-    RETURN CASE WHEN parts[1] = '-' THEN '-infinity' ELSE 'infinity' END;
-  EXCEPTION WHEN OTHERS THEN
-    RETURN NULL;
-  END;
-END $$
-"""
-
 DAY_FUNCTION = """
 CREATE FUNCTION pg_temp.adyton_day(given text) RETURNS date
 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
@@ -70,9 +47,15 @@ END $$
 
 class PostgresDialect:
     text_type = "TEXT"
+    fence = " OFFSET 0"
 
     def name(self, name: str) -> str:
         return quoted(name)
+
+    def text_of(self, name: str, longest: int) -> str:
+        """The length of a long value is known without reading it."""
+        text = f"CAST({quoted(name)} AS TEXT)"
+        return f"CASE WHEN octet_length({text}) <= {longest} THEN {text} END"
 
     def text(self, value: str) -> str:
         return text_literal(value.replace("\0", "\ufffd"))  # no text in Postgres holds a zero
@@ -84,8 +67,7 @@ class PostgresDialect:
         return f'({text} COLLATE "C" ~ {text_literal(pattern)})'
 
     def number(self, source: str, kind: Kind) -> str:
-        if kind == "text":
-            return f"pg_temp.adyton_number({source})"
+        assert kind != "text", "a text in Postgres is never a number: its type says so"
         if kind == "decimal":
             return _decimal(source)
         return f"CAST({source} AS DOUBLE PRECISION)"
@@ -98,6 +80,11 @@ class PostgresDialect:
 
     def day(self, source: str, kind: Kind) -> str:
         return f"pg_temp.adyton_day({source})" if kind == "text" else f"CAST({source} AS DATE)"
+
+    def seconds(self, source: str, kind: Kind) -> str:
+        infinite = f"CASE WHEN {source} = 'infinity' THEN {FAR_SECONDS} ELSE -{FAR_SECONDS} END"
+        finite = f"CAST(floor(EXTRACT(EPOCH FROM {source})) AS BIGINT)"
+        return f"(CASE WHEN isfinite({source}) THEN {finite} WHEN {source} IS NOT NULL THEN {infinite} END)"
 
     def days(self, date: str) -> str:
         return f"CAST({date} - DATE '1970-01-01' AS BIGINT)"

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adyton.engines.duckdb import _connect, _execute, _source
+from adyton.engines.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Kind
+from adyton.engines.duckdb_sources import connect, describe, execute, in_full
 from adyton.engines.duckdb_sql import kind_of, quoted, text_literal
-from adyton.engines.loading import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Kind
 
 MOST_VALUES = 100
 # A code such as 007 is a text: as a number it would lose its zeros.
@@ -38,7 +38,7 @@ class _Public:
     source: Path
 
     def rows(self, select: str, rest: str = "") -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = _execute(
+        found: list[tuple[Any, ...]] = execute(
             self.connection, f"SELECT {select} FROM {self.origin} {rest}", self.source
         )
         return found
@@ -53,8 +53,9 @@ _KNOWN, _FINITE = "{} IS NOT NULL", "isfinite({})"
 
 def public_profiles(source: Path) -> dict[str, Profile]:
     """All columns of a public file that hold single values, by name."""
-    with contextlib.closing(_connect()) as connection, _source(connection, source) as (origin, types):
-        file = _Public(connection, origin, source)
+    types = describe(source)
+    with contextlib.closing(connect()) as connection, in_full(connection, source) as rows:
+        file = _Public(connection, rows, source)
         found = {name: _profile(file, quoted(name), kind_of(kind)) for name, kind in types.items()}
     return {name: profile for name, profile in found.items() if profile is not None}
 

@@ -19,7 +19,7 @@ from adyton.engines.loading import Origin, check_size
 from adyton.engines.scan import Units
 from adyton.engines.spark_sql import SparkDialect, kind_of
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
-from adyton.errors import InvalidRequest
+from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading
@@ -97,27 +97,30 @@ class SparkEngine:
 
     def _load(self) -> Any:
         try:
-            opened = [_opened(frame, view) for frame, view in zip(self._frames, self._views, strict=True)]
-            with self._within(SECONDS_TO_LOAD):
-                return self._make_units(opened)
-        except InvalidRequest:
+            return sealed(self._read, _unreadable)
+        except BaseException:
             self._drop()
             raise
-        except Exception as error:  # Spark's own words may quote a value
-            self._drop()
-            kind = type(error).__name__
-        raise InvalidRequest(f"the given frame cannot be read: Spark says {kind}")
+
+    def _read(self) -> Any:
+        opened = [_opened(frame, view) for frame, view in zip(self._frames, self._views, strict=True)]
+        with self._within(SECONDS_TO_LOAD):
+            return self._make_units(opened)
 
     def _make_units(self, opened: Sequence[Opened]) -> Any:
         loading = self._loading
         self._units = replace(self._units, told=loading.told(opened))
-        bounded, counted = loading.sql(opened), loading.counted(opened)
-        if counted is not None:
-            ((found,),) = self._sql(counted).collect()
-            check_size(found, loading.table, loading.unit)
-        cached = self._sql(bounded).persist()
-        cached.count()  # fills the cache
-        cached.createOrReplaceTempView(self._kept)
+        cached = self._sql(loading.sql(opened)).persist()
+        try:
+            cached.count()  # fills the cache
+            cached.createOrReplaceTempView(self._kept)
+            counted = loading.counted(self._kept)
+            if counted is not None:
+                ((found,),) = self._sql(counted).collect()
+                check_size(found, loading.table, loading.unit)
+        except BaseException:
+            cached.unpersist()
+            raise
         return cached
 
     def _sql(self, text: str) -> Any:
@@ -132,6 +135,11 @@ class SparkEngine:
         """Not earlier: a Connect frame is a text that is read anew each time, with the names in it."""
         for view in (self._kept, *self._views):
             self._frames[0].sparkSession.catalog.dropTempView(view)
+
+
+def _unreadable(error: Exception) -> str:
+    """Spark's own words may quote a value."""
+    return f"the given frame cannot be read: Spark says {type(error).__name__}"
 
 
 def _opened(frame: Any, view: str) -> Opened:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from adyton.engines.loading import Kind
+from adyton.engines.dialect import Kind
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"(tinyint|smallint|int|bigint)$", "integer"),
@@ -29,12 +29,17 @@ class SparkDialect:
     """The columns of the frame are called s0, s1, ... before anything is emitted: no name needs quoting."""
 
     text_type = "STRING"
+    fence = ""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def name(self, name: str) -> str:
         return self._names[name]
+
+    def text_of(self, name: str, longest: int) -> str:
+        text = f"CAST({self.name(name)} AS STRING)"
+        return f"CASE WHEN octet_length({text}) <= {longest} THEN {text} END"
 
     def text(self, value: str) -> str:
         """As bytes: whether a backslash escapes depends on a setting of the session."""
@@ -62,6 +67,12 @@ class SparkDialect:
             return f"TRY_CAST({source} AS DATE)"
         seconds = f"unix_seconds({source})"  # the day in UTC, whatever the time zone of the session
         return f"date_from_unix_date(CAST(({seconds} - pmod({seconds}, 86400)) DIV 86400 AS INT))"
+
+    def seconds(self, source: str, kind: Kind) -> str:
+        if kind == "instant":
+            return f"unix_seconds({source})"
+        day = f"CAST(unix_date(TRY_CAST({source} AS DATE)) AS BIGINT)"
+        return f"({day} * 86400 + hour({source}) * 3600 + minute({source}) * 60 + second({source}))"
 
     def days(self, date: str) -> str:
         return f"CAST(unix_date({date}) AS BIGINT)"

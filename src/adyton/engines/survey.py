@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from adyton.engines.dialect import Dialect, Kind
+from adyton.engines.fitting import misfit
+from adyton.engines.given import Given, given
 from adyton.engines.joining import Loading, Opened
 from adyton.engines.loading import (
-    NESTED,
-    Dialect,
-    Kind,
     Origin,
     beyond,
+    given_rows,
     loaded_value,
     matched,
     person_sql,
@@ -26,7 +27,16 @@ from adyton.engines.loading import (
     raw_text,
 )
 from adyton.errors import InvalidRequest
-from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.schema import (
+    LONGEST_TEXT,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    source_of,
+)
 
 FINE, MISSING, UNUSABLE, UNDECLARED, LOW, HIGH = range(6)
 _AT_ONCE = 16  # columns that one statement counts
@@ -46,40 +56,60 @@ class Survey(Loading):
 
     def sql(self, opened: Sequence[Opened]) -> str:
         (only,) = opened
-        origin, dialect = only.origin, only.dialect
-        listed, texts = [], []
+        return f"SELECT * FROM {only.origin.valued}" if only.origin.valued else self.valued(0, only)
+
+    @property
+    def by_rows(self) -> bool:
+        return True
+
+    def valued(self, place: int, opened: Opened) -> str:
+        origin, dialect = opened.origin, opened.dialect
+        taken: list[Given] = []
+        carried, listed, texts = {"who": self._person(origin, dialect)}, [], []
         for i, column in enumerate(self.table.columns):
             found = self._found(column, origin)
             if found is None:
                 listed += [f"{FINE} AS s{i}", f"CAST(NULL AS {dialect.text_type}) AS x{i}"]
             else:
-                source, kind = dialect.name(found), origin.kinds[found]
-                code = dialect.code(_code(column, source, kind, dialect), HIGH + 1)
-                listed += [f"{code} AS s{i}", f"{raw_text(source, dialect)} AS x{i}"]
+                one = given(column, found, origin.kinds[found], dialect)
+                carried[f"p{i}"] = present(dialect.name(found), origin.kinds[found], dialect)
+                carried[f"x{i}"] = _shown(found, origin.kinds[found], dialect)
+                code = _code(column, f"g{len(taken)}", one.kind, f"p{i}", dialect)
+                listed += [f"{dialect.code(code, HIGH + 1)} AS s{i}", f"x{i}"]
+                taken.append(one)
             kept = self.texts or isinstance(column, CategoryColumn)
             odd = f"s{i} > {MISSING}" if kept else "FALSE"
             texts.append(f"CASE WHEN {odd} THEN x{i} END AS t{i}")
-        listed.append(f"{self._person(origin, dialect)} AS who")
         codes = [f"s{i}" for i in range(len(self.table.columns))]
-        rows = f"(SELECT {', '.join(listed)} FROM {origin.sql}) AS coded"
+        given_all = given_rows(origin, taken, dialect, carried)
+        rows = f"(SELECT {', '.join([*listed, 'who'])} FROM {given_all}) AS coded"
         return f"SELECT {', '.join([*codes, *texts, 'who'])} FROM {rows}"
+
+    def wanted(self, place: int, opened: Opened) -> list[str]:
+        names = {self._found(column, opened.origin) for column in self.table.columns} - {None}
+        if self.unit.person is not None:
+            names |= set(matched(opened.origin, Table(self.table.name, ()), self.unit).values())
+        return sorted(name for name in names if name is not None)
 
     def told(self, opened: Sequence[Opened]) -> bool:
         return False
 
-    def counted(self, opened: Sequence[Opened]) -> str | None:
+    def counted(self, units: str) -> str | None:
         """A wrong number of units is something to report, not to stop at."""
         return None
 
     def _found(self, column: Column, origin: Origin) -> str | None:
         """The source's name of a column, if it fits; else the problem is kept."""
         spelled = {name.casefold(): name for name in origin.types}
-        found = column.name if column.name in origin.types else spelled.get(column.name.casefold())
+        source = source_of(column)
+        found = source if source in origin.types else spelled.get(source.casefold())
         if found is None:
             self.problems[column.name] = "the data has no such column"
-        elif origin.kinds[found] == "other":
-            self.problems[column.name] = f"the data's type is {origin.types[found]}, which {NESTED}"
-        return None if column.name in self.problems else found
+            return None
+        problem = misfit(column, origin.kinds[found], untyped=found in origin.untyped)
+        if problem is not None:
+            self.problems[column.name] = f"the data's type is {origin.types[found]}, {problem}"
+        return found if problem is None else None
 
     def _person(self, origin: Origin, dialect: Dialect) -> str:
         """NULL where a row is nobody's, and where rows are the units."""
@@ -92,11 +122,16 @@ class Survey(Loading):
         return f"CASE WHEN {there} THEN {person} END"
 
 
-def _code(column: Column, source: str, kind: Kind, dialect: Dialect) -> str:
+def _shown(name: str, kind: Kind, dialect: Dialect) -> str:
+    """A value as a text, if it is not too long."""
+    return dialect.text_of(name, LONGEST_TEXT) if kind == "text" else raw_text(dialect.name(name), dialect)
+
+
+def _code(column: Column, source: str, kind: Kind, there: str, dialect: Dialect) -> str:
     value = loaded_value(column, source, kind, dialect)
     unread = UNDECLARED if isinstance(column, CategoryColumn) else UNUSABLE
     whens = [
-        f"WHEN NOT {present(source, kind, dialect)} THEN {MISSING}",
+        f"WHEN NOT {there} THEN {MISSING}",
         f"WHEN ({value}) IS NULL THEN {unread}",
     ]
     if isinstance(column, IntegerColumn | RealColumn | DateColumn):

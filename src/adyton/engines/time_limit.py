@@ -49,7 +49,7 @@ class TimeLimit:
             with self._changed:
                 self._running.pop(question, None)
         if time.monotonic() >= end:
-            raise TimeoutError(f"it took more than {allowed:g} seconds") from None
+            raise TimeoutError(f"it took more than {allowed:g} seconds")
 
     def close(self) -> None:
         """Nobody has to: an idle watcher ends when it wakes."""

@@ -191,9 +191,11 @@ def _public(path: Path, items: int, digest: str) -> Array | None:
 
 def _array(path: Path) -> Array:
     try:
-        made: Array = np.load(path, allow_pickle=False)
+        made: Array | None = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
-        raise InvalidRequest(f"{path.name} is missing or cannot be read") from None
+        made = None
+    if made is None:
+        raise InvalidRequest(f"{path.name} is missing or cannot be read")
     return made
 
 

@@ -1,10 +1,12 @@
 """Labels and predictions from files: .npy, .csv, .parquet and .jsonl, one value for each item, in order.
 
-Whoever is refused brought the file, so a message may name its lines and columns; values it never shows.
+Whoever is refused brought the file, so a message may name its lines and columns; values it never shows, nor
+does anything that hangs on the error.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import glob
 import json
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.errors import InvalidRequest
+from adyton.errors import InvalidRequest, sealed
 from adyton.holdout.metrics import Array
 
 _OTHER_SEPARATORS = ";\t|"
@@ -37,28 +39,30 @@ def read_values(path: str | Path, column: str | None = None) -> Array:
         raise InvalidRequest(f"{path.name}: values are read from {', '.join(readers)}")
     if not path.is_file():
         raise InvalidRequest(f"there is no file {path.name!r}")
-    try:
-        found = readers[kind](path, column)
-    except UnicodeDecodeError:
-        raise InvalidRequest(f"{path.name} is not text in UTF-8") from None
-    except (OSError, ValueError, EOFError, csv.Error, RecursionError, MemoryError, OverflowError):
-        raise InvalidRequest(f"{path.name} cannot be read as {kind}") from None
+    found = sealed(lambda: readers[kind](path, column), lambda error: _unreadable(path, error))
     if found.size == 0:
         raise InvalidRequest(f"{path.name} has no values")
     return found
 
 
+def _unreadable(path: Path, error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"{path.name} is not text in UTF-8"
+    return f"{path.name} cannot be read as {path.suffix.lower()}"
+
+
 def _npy(path: Path, column: str | None) -> Array:
     if column is not None:
         raise InvalidRequest(f"{path.name} has no columns, as no .npy file has")
+    objects, made = False, None
     try:
-        made: object = np.load(path, allow_pickle=False)
+        made = np.load(path, allow_pickle=False)
     except ValueError as fault:
-        if "Object arrays" in str(fault):
-            raise InvalidRequest(
-                f"{path.name} holds Python objects, which are never loaded: save numbers or texts"
-            ) from None
-        raise
+        objects = "Object arrays" in str(fault)
+    if objects:
+        raise InvalidRequest(
+            f"{path.name} holds Python objects, which are never loaded: save numbers or texts"
+        )
     if not isinstance(made, np.ndarray):  # several arrays, under a wrong name
         raise ValueError
     return made
@@ -109,14 +113,14 @@ def _parsed(path: Path, number: int, line: str) -> object:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
-        raise InvalidRequest(f"{path.name}: line {number} is not JSON") from None
+        pass
+    raise InvalidRequest(f"{path.name}: line {number} is not JSON")
 
 
 def _parquet(path: Path, column: str | None) -> Array:
     import duckdb  # 0.1 s, and only for who brings such a file
 
-    source = duckdb.connect(":memory:")
-    try:
+    with contextlib.closing(duckdb.connect(":memory:")) as source:
         described = source.execute(
             f"DESCRIBE SELECT * FROM {_THIS_FILE}", [glob.escape(str(path))]
         ).fetchall()
@@ -124,10 +128,6 @@ def _parquet(path: Path, column: str | None) -> Array:
         quoted = name.replace('"', '""')
         asked = source.execute(f'SELECT "{quoted}" AS value FROM {_THIS_FILE}', [glob.escape(str(path))])
         found: Any = asked.fetchnumpy()["value"]
-    except duckdb.Error:
-        raise ValueError from None
-    finally:
-        source.close()
     if np.ma.is_masked(found):
         row = int(np.argmax(np.ma.getmaskarray(found))) + 1
         raise InvalidRequest(f"{path.name}: a value is missing in row {row:,}")

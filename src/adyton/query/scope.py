@@ -85,10 +85,19 @@ def entry_of(table: Table, name: str, source: str | None = None) -> Entry:
         listed = " or ".join(f"{entry.source}.{entry.own.name}" for entry in found)
         raise InvalidRequest(f"{name!r} is in more than one table; write {listed}")
     if not found:
+        _refuse_unusable(join, said, source)
         owner = next((one for one in join.tables if one.name == source), None)
         (owner or table).column(name)  # the error with a hint, unless a public table was meant
         raise InvalidRequest(f"table {source or table.name!r} has no column {name!r}")
     return found[0]
+
+
+def _refuse_unusable(join: Join, said: str, source: str | None) -> None:
+    """Says why a column of a public file, which is not in the way of others, cannot be used itself."""
+    for link in join.links:
+        for name, reason in link.dimension.unusable:
+            if name.casefold() == said and source in (None, link.dimension.name):
+                raise InvalidRequest(f"{link.dimension.name}.{name} cannot be used: {reason}")
 
 
 def has_entry(table: Table, name: str, source: str | None = None) -> bool:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.schema import (
+    CLOCK,
+    LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,
+    ClockPart,
     Column,
     DateColumn,
     IntegerColumn,
@@ -31,7 +36,13 @@ _COLUMN_KEYS: dict[str, tuple[str, ...]] = {
     "boolean": (),
     "text": (),
 }
-_OTHER_KEYS = {"category": ("values_from",)}  # in place of values
+# In place of values or bounds, or to be left out.
+_OTHER_KEYS = {
+    "category": ("values_from",),
+    "integer": ("from", "part", "zone"),
+    "date": ("zone",),
+    "text": ("longest",),
+}
 
 
 Keys = Callable[[str, str], tuple[str, ...] | tuple[int, ...]]
@@ -59,12 +70,17 @@ def _column(name: str, raw: Any, notes: Notes, keys: Keys, inside: str) -> Colum
             raise InvalidRequest(f"{where}: give either values or values_from")
         named = text_at(raw, where, "values_from", "the name of a public table")
         return CategoryColumn(name, keys(named, f"{where}.values_from"))
+    if kind == "integer" and "from" in raw:
+        return _clock_column(name, raw, where)
     missing = [k for k in _COLUMN_KEYS[kind] if raw.get(k) == FILL_IN or (k not in raw and k != "grain")]
     if missing:
         listed = " and ".join(f"{where}.{key}" for key in missing)
         raise InvalidRequest(f"{listed}: not filled in; {_WHAT_TO_WRITE[missing[0]]}")
     match kind:
         case "integer":
+            astray = next((key for key in ("part", "zone") if key in raw), None)
+            if astray is not None:
+                raise InvalidRequest(f"{where}.{astray} goes with from, the column of timestamps")
             return IntegerColumn(name, whole(raw["low"], f"{where}.low"), whole(raw["high"], f"{where}.high"))
         case "real":
             low, high = (rational(raw[key], f"{where}.{key}") for key in ("low", "high"))
@@ -75,17 +91,39 @@ def _column(name: str, raw: Any, notes: Notes, keys: Keys, inside: str) -> Colum
             )
             return RealColumn(name, low, high, grain)
         case "date":
-            return DateColumn(
-                name, date_at(raw["low"], f"{where}.low"), date_at(raw["high"], f"{where}.high")
-            )
+            first, last = (date_at(raw[key], f"{where}.{key}") for key in ("low", "high"))
+            return DateColumn(name, first, last, _zone(raw, where))
         case "category":
             if not isinstance(raw["values"], list):
                 raise InvalidRequest(f'{where}.values must be a list, e.g. ["north", "south"]')
             return CategoryColumn(name, tuple(raw["values"]))
         case "text":
-            return TextColumn(name)
+            return TextColumn(name, whole(raw.get("longest", LONGEST_TEXT), f"{where}.longest"))
         case _:
             return BooleanColumn(name)
+
+
+def _clock_column(name: str, raw: dict[str, Any], where: str) -> IntegerColumn:
+    """A part of the time of day: its bounds are known."""
+    if "low" in raw or "high" in raw:
+        raise InvalidRequest(f"{where}: leave out low and high; a part of a timestamp has bounds of its own")
+    of = text_at(raw, where, "from", "the data's column of timestamps")
+    part = choice(raw.get("part"), f"{where}.part", tuple(CLOCK))
+    return IntegerColumn(name, *CLOCK[part], ClockPart(of, part, _zone(raw, where)))
+
+
+def _zone(raw: dict[str, Any], where: str) -> str | None:
+    if "zone" not in raw:
+        return None
+    named = text_at(raw, where, "zone", "a time zone, e.g. America/New_York")
+    try:
+        ZoneInfo(named)
+    except (KeyError, OSError, ValueError):
+        close = get_close_matches(named, available_timezones(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "write one as in America/New_York"
+    else:
+        return named
+    raise InvalidRequest(f"{where}.zone: this machine knows no time zone {named!r:.60}; {hint}")
 
 
 _WHAT_TO_WRITE = {

@@ -13,7 +13,17 @@ from pathlib import Path
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, Table, TextColumn
+from adyton.schema import (
+    LONGEST_TEXT,
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    Dimension,
+    IntegerColumn,
+    Table,
+    TextColumn,
+)
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
 from adyton.study.validity import Validity, check_tolerance
@@ -50,6 +60,7 @@ class Study(Shown):
         sizes = [table.rows for table in self.tables if table.rows is not None]
         check_size(max(sizes, default=None), self.unit, self.limit)
         check_further(self)
+        check_person(self)
         if not 0 <= self.keys_delta <= self.limit.delta:
             raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
         if self.allowed < 1:
@@ -151,6 +162,17 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
         )
 
 
+def check_person(study: Study) -> None:
+    """Refuses a table that does not say, or says differently, whose rows are protected."""
+    said, unit = study.table.person, study.unit
+    if said != unit.person and (said is not None or unit.rows > 1):
+        whose = "None" if unit.person is None else repr(unit.person)
+        raise InvalidRequest(
+            f"the unit's person is {whose}, and the table's is {said!r}: "
+            f"write Table({study.table.name!r}, ..., person={whose})"
+        )
+
+
 def check_further(study: Study) -> None:
     """Refuses what further private tables would make unclear: who is protected, and what is public."""
     names = [table.name for table in study.tables]
@@ -194,11 +216,19 @@ def _dimension_facts(dimension: Dimension) -> list[object]:
 
 
 def column_facts(column: Column) -> list[object]:
+    """Keys that came later are facts only where they are used: ledgers from before stay valid."""
     match column:
         case CategoryColumn(name, values):
             return [column.kind, name, list(values)]
-        case BooleanColumn(name) | TextColumn(name):
+        case TextColumn(name, longest):
+            return [column.kind, name, *([longest] if longest != LONGEST_TEXT else [])]
+        case BooleanColumn(name):
             return [column.kind, name]
-        case _:
-            lattice = column.lattice
-            return [column.kind, column.name, str(lattice.grain), lattice.low, lattice.high]
+    lattice = column.lattice
+    known: list[object] = [column.kind, column.name, str(lattice.grain), lattice.low, lattice.high]
+    match column:
+        case DateColumn(zone=str(zone)):
+            known.append(["zone", zone])
+        case IntegerColumn(clock=clock) if clock is not None:
+            known.append(["clock", clock.of, clock.part, clock.zone])
+    return known

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +70,29 @@ class PublicTable:
         kept = [value for value in column.values if value in places]
         if not kept:
             raise InvalidRequest(f"{where}: no key of the file is a declared value of columns.{column.name}")
-        rows = [places[value] for value in kept]
-        attributes = [
-            self._attribute(name, [values[i] for i in rows])
-            for name, values in self.file.columns.items()
-            if name != self.key
-        ]
-        present = tuple(attribute for attribute in attributes if attribute is not None)
-        return Dimension(self.name, self.key, column.name, tuple(kept), present)  # type: ignore[arg-type]
+        present, unusable = self._attributes([places[value] for value in kept])
+        return Dimension(self.name, self.key, column.name, tuple(kept), present, unusable)  # type: ignore[arg-type]
+
+    def _attributes(self, rows: list[int]) -> tuple[tuple[Attribute, ...], tuple[tuple[str, str], ...]]:
+        """What the file says, and the columns that nobody can use, with the reason.
+
+        Where the owner declared a kind, what does not fit is an error, and all of them are said at once.
+        """
+        present: list[Attribute] = []
+        unusable: list[tuple[str, str]] = []
+        wrong: list[tuple[str, str]] = []
+        for name, values in self.file.columns.items():
+            if name == self.key:
+                continue
+            try:
+                made = self._attribute(name, [values[i] for i in rows])
+            except InvalidRequest as error:
+                (wrong if name in self.kinds else unusable).append((name, error.message))
+            else:
+                present += [made] if made is not None else []
+        if wrong:
+            raise InvalidRequest("\n  - ".join(message for _, message in wrong))
+        return tuple(present), tuple(unusable)
 
     def _attribute(self, name: str, raw: list[Raw]) -> Attribute | None:
         where = f"public.{self.name}.columns.{name}"
@@ -108,8 +123,12 @@ def read_public(name: str, raw: Any, folder: Path, notes: Notes) -> PublicTable:
     sections = raw.get("columns", {})
     if not isinstance(sections, dict):
         raise InvalidRequest(f"{where}.columns holds sections: [{where}.columns.NAME]")
-    kinds = {column: _kind(file, column, section, notes) for column, section in sections.items()}
-    return PublicTable(name, key, joins, file, kinds)
+    kinds = {
+        column: notes.attempt(partial(_kind, file, column, section, notes))
+        for column, section in sections.items()
+    }
+    known = {column: kind for column, kind in kinds.items() if kind is not None}
+    return PublicTable(name, key, joins, file, known)
 
 
 def _check_keys(file: PublicFile, key: str) -> None:
@@ -168,11 +187,9 @@ def _real(name: str, raw: list[Raw], grain: Fraction | None, where: str) -> Attr
     step = grain or reduce(common_grain, (number for number in known if number), Fraction(1))
     steps = [None if number is None else round(number / step) for number in numbers]
     low, high = _ends(steps, where)
-    try:
-        column = RealColumn(name, low * step, high * step, step)
-    except InvalidRequest:
-        raise InvalidRequest(f"{where}: the numbers have too many digits; give a grain") from None
-    return Attribute(column, tuple(steps))
+    if max(abs(low), abs(high)) > LARGEST_COLUMN_VALUE:
+        raise InvalidRequest(f"{where}: the numbers have too many digits; give a grain")
+    return Attribute(RealColumn(name, low * step, high * step, step), tuple(steps))
 
 
 def _category(name: str, raw: list[Raw], _grain: Fraction | None, where: str) -> Attribute:

@@ -57,6 +57,7 @@ def read_public_file(path: Path, where: str) -> PublicFile:
 def _csv_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     rows: list[list[Raw]] = []
+    reason = None
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, delimiter=delimiter, strict=True)
@@ -70,9 +71,12 @@ def _csv_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
                 rows += [[text.strip() or None for text in line]] if line else []
                 if len(rows) > MOST_KEYS:
                     break
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = f"{where}.source: {path.name!r} cannot be read: {error}"
-        raise InvalidRequest(reason) from None
+    except UnicodeDecodeError:
+        reason = "it is not text in UTF-8"
+    except (OSError, csv.Error) as error:
+        reason = str(error)
+    if reason is not None:
+        raise InvalidRequest(f"{where}.source: {path.name!r} cannot be read: {reason}")
     return [name.strip() for name in names], rows
 
 
@@ -86,9 +90,10 @@ def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
         names = [column[0] for column in found.description or ()]
         return names, [_plain(row) for row in found.fetchall()]
     except duckdb.Error:
-        raise InvalidRequest(f"{where}.source: {path.name!r} is no Parquet file that can be read") from None
+        pass
     finally:
         connection.close()
+    raise InvalidRequest(f"{where}.source: {path.name!r} is no Parquet file that can be read")
 
 
 def _plain(row: Sequence[Any]) -> list[Raw]:

@@ -37,9 +37,9 @@ from adyton.testing.engine_cases import (
     ROWS,
     SOME,
 )
+from adyton.testing.engine_fitting import FittingContract
 from adyton.testing.engine_keys import KeysContract
 from adyton.testing.engine_limits import LimitsContract
-from adyton.testing.engine_loading import LoadingContract
 from adyton.testing.engine_persons import PersonsContract
 from adyton.testing.engine_questions import QuestionsContract
 from adyton.testing.engine_random import RandomContract
@@ -48,7 +48,7 @@ from adyton.testing.engine_setup import AnyEngine, MakeEngine, Open
 
 
 class EngineContract(
-    QuestionsContract, LoadingContract, PersonsContract, KeysContract, RandomContract, LimitsContract
+    QuestionsContract, FittingContract, PersonsContract, KeysContract, RandomContract, LimitsContract
 ):
     """Subclass it and supply ``make_engine``."""
 

@@ -29,14 +29,22 @@ from adyton.query.nodes import (
     ValueOf,
 )
 from adyton.query.outside import Bounded
-from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    IntegerColumn,
+    RealColumn,
+    Table,
+    source_of,
+)
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engine_cases import (
     LIST_OF_WHOLES,
     LISTED,
     NASTY_DAYS,
     NASTY_FLOATS,
-    NASTY_TEXTS,
     NEAR_MISSES,
     ROWS,
     TRUTHS,
@@ -51,7 +59,7 @@ class LoadingContract:
         """Each value, one by one, is read as the reference reads it."""
         label, labels = numbered("label of the row", len(values))
         table = Table("t", (column, label))
-        engine = opened(table, (SourceColumn(column.name, kind, values), labels))
+        engine = opened(table, (SourceColumn(source_of(column), kind, values), labels))
         readings = [
             reading for question in _about(table, column, label) for reading in readings_of(question, ROWS)
         ]
@@ -82,10 +90,6 @@ class LoadingContract:
         column = RealColumn("x", -700 * grain, 1400 * grain, grain)
         self.check_rows(opened, column, "float", [*NASTY_FLOATS, *patterns, *ties])
 
-    def test_any_text_is_a_number_or_missing(self, opened: Open) -> None:
-        column = RealColumn("x", Fraction(-5), Fraction(100), Fraction(1, 100))
-        self.check_rows(opened, column, "text", NASTY_TEXTS)
-
     def test_any_whole_number_is_clipped(self, opened: Open) -> None:
         column = IntegerColumn("x", -(2**53), 2**53)
         edges = [0, 1, -1, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), -(2**53) - 1, None]
@@ -110,7 +114,7 @@ class LoadingContract:
             "text": TRUTHS,
         }
         self.check_rows(opened, BooleanColumn("x"), kind, values[kind])
-        if kind != "text":
+        if kind in ("integer", "float"):
             self.check_rows(opened, IntegerColumn("x", 0, 1), kind, values[kind])
 
     def test_any_text_is_a_day_or_missing(self, opened: Open) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Bucket, Group, group_values
-from adyton.schema import Column, Table, TextColumn
+from adyton.schema import Column, Table, TextColumn, source_of
 from adyton.sensitivity import Reading
 from adyton.testing.engine_meaning import OUTSIDE, Row, condition, number
-from adyton.testing.engine_values import Kind, Source, SourceColumn, is_outside, value_of
+from adyton.testing.engine_values import Kind, Source, SourceColumn, is_outside, too_long, value_of
 
 __all__ = [
     "Kind",
@@ -68,7 +68,7 @@ def expected_found(
 def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     """The bounded table of clipped integers."""
     by_name = {column.name.casefold(): column for column in source}
-    found = [by_name[column.name.casefold()] for column in table.columns]
+    found = [by_name[source_of(column).casefold()] for column in table.columns]
     rows = [
         _row({c: s.values[i] for c, s in zip(table.columns, found, strict=True)})
         for i in range(len(source[0].values))
@@ -77,7 +77,7 @@ def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
         return list(enumerate(rows))
     persons: dict[Any, list[Row]] = {}
     for who, row in zip(by_name[unit.person.casefold()].values, rows, strict=True):
-        if who is not None and who == who:
+        if who is not None and who == who and not too_long(who):
             persons.setdefault(who, []).append(row)
     is_told = told(unit, source)
     return [

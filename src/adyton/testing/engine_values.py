@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, assert_never
+from zoneinfo import ZoneInfo
 
 from adyton.schema import (
+    LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,
     Column,
@@ -28,6 +30,11 @@ _NUMBER = re.compile(
 )
 _WHOLE = re.compile(r"([+-]?\d{1,18})(\.0*)?", re.ASCII)
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T][-0-9:.+Z ]*)?", re.ASCII)
+_MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?:(:\d\d)(?:\.\d+)?)?"
+    r" ?(?:Z|([+-])(\d\d)(?::?([0-5]\d))?)?",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,16 @@ Source = tuple[SourceColumn, ...]
 
 def value_of(column: Column, value: Any) -> Any:
     """The clipped integer, position or truth that a value stands for, or None."""
+    longest = column.longest if isinstance(column, TextColumn) else LONGEST_TEXT
+    if too_long(value, longest) and not isinstance(column, CategoryColumn):  # a listed text may be longer
+        return None
     match column:
+        case IntegerColumn(clock=clock) if clock is not None:
+            moment = _moment(value, clock.zone)
+            return None if moment is None else moment.hour if clock.part == "hour" else moment.minute
+        case DateColumn(_, low, high, str(zone)):
+            moment = _moment(value, zone)
+            return None if moment is None else day_number(min(max(moment.date(), low), high))
         case IntegerColumn() | RealColumn():
             return _on_lattice(column.lattice, _double(value))
         case DateColumn(_, low, high):
@@ -65,6 +81,11 @@ def value_of(column: Column, value: Any) -> Any:
 def is_outside(column: Column, value: Any) -> bool:
     """Whether a value, as it came, lies beyond the bounds or is none of the list."""
     match column:
+        case IntegerColumn(clock=clock) if clock is not None:
+            return False
+        case DateColumn(_, first, last, str(zone)):
+            moment = _moment(None if too_long(value) else value, zone)
+            return moment is not None and not first <= moment.date() <= last
         case IntegerColumn() | RealColumn():
             x, ends = _double(value), (column.lattice.low, column.lattice.high)
             low, high = (float(end * column.lattice.grain) for end in ends)
@@ -73,9 +94,39 @@ def is_outside(column: Column, value: Any) -> bool:
             day = _day(value, first, last)
             return value in ("infinity", "-infinity") or (day is not None and not first <= day <= last)
         case CategoryColumn():
-            return value is not None and value == value and value_of(column, value) is None
+            listed = max(len(str(one).encode()) for one in column.values)
+            there = value is not None and value == value and not too_long(value, max(LONGEST_TEXT, listed))
+            return there and value_of(column, value) is None
         case _:
             return False
+
+
+def too_long(value: Any, longest: int = LONGEST_TEXT) -> bool:
+    return isinstance(value, str) and len(value.encode()) > longest
+
+
+def _moment(value: Any, zone: str | None) -> datetime.datetime | None:
+    """What a clock in the zone shows; without a zone, what is written, or UTC of an instant."""
+    if isinstance(value, str):
+        value = _written_moment(value, zoned=zone is not None)
+    if not isinstance(value, datetime.datetime):
+        return None
+    if zone is None:
+        return value.astimezone(datetime.UTC) if value.tzinfo else value
+    return (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).astimezone(ZoneInfo(zone))
+
+
+def _written_moment(text: str, *, zoned: bool) -> datetime.datetime | None:
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    day, time, seconds, sign, hours, minutes = found.groups()
+    try:
+        moment = datetime.datetime.fromisoformat(f"{day}T{time}{seconds or ':00'}")
+    except ValueError:
+        return None
+    ahead = datetime.timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    return moment - (ahead if sign == "+" else -ahead) if zoned else moment
 
 
 def _double(value: Any) -> float | None:

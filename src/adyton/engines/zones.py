@@ -1,0 +1,74 @@
+"""Time zones as integers: from which second on a zone had which offset.
+
+Engines have zone data of their own, in different versions.  Here it is always Python's (the system's, or that
+of the package tzdata), written into the statement, so all engines see the same day and the same hour.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from adyton.errors import InvalidRequest
+
+DAY_SECONDS = 86_400
+# Before and after these days a zone keeps the offset that it has there.
+FIRST_DAY, LAST_DAY = datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)
+
+Change = tuple[int, int]  # a second after 1970-01-01 in UTC, and the offset in seconds from then on
+
+
+@lru_cache(maxsize=64)
+def changes(zone: str) -> tuple[Change, ...]:
+    """All changes of the zone's offset; the first one holds from the beginning of time."""
+    try:
+        known = ZoneInfo(zone)
+    except (KeyError, OSError, ValueError):
+        known = None
+    if known is None:
+        raise InvalidRequest(
+            f"this machine knows no time zone {zone!r:.60}; pip install tzdata, or correct it"
+        )
+    return tuple(_changes(known))
+
+
+def _changes(zone: ZoneInfo) -> Iterator[Change]:
+    """Looks at every day: no zone ever changed its offset twice in a day."""
+    first, last = (_seconds(day) for day in (FIRST_DAY, LAST_DAY))
+    offset = _offset(zone, first)
+    yield first, offset
+    for second in range(first, last, DAY_SECONDS):
+        later = _offset(zone, second + DAY_SECONDS)
+        if later != offset:
+            before, after = second, second + DAY_SECONDS
+            while after - before > 1:
+                middle = (before + after) // 2
+                before, after = (middle, after) if _offset(zone, middle) == offset else (before, middle)
+            yield after, later
+            offset = later
+
+
+def offset_sql(seconds: str, zone: str) -> str:
+    """The offset at a bigint of seconds, found by halving: zones have hundreds of changes."""
+    return _found(seconds, changes(zone))
+
+
+def _found(seconds: str, known: Sequence[Change]) -> str:
+    if len(known) == 1:
+        return str(known[0][1])
+    half = len(known) // 2
+    earlier, later = _found(seconds, known[:half]), _found(seconds, known[half:])
+    return f"(CASE WHEN {seconds} < {known[half][0]} THEN {earlier} ELSE {later} END)"
+
+
+def _seconds(day: datetime.date) -> int:
+    return (day - datetime.date(1970, 1, 1)).days * DAY_SECONDS
+
+
+def _offset(zone: ZoneInfo, second: int) -> int:
+    moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=second)
+    offset = moment.astimezone(zone).utcoffset()
+    assert offset is not None
+    return round(offset.total_seconds())
