@@ -68,6 +68,25 @@ def test_the_same_question_again_is_paid_for_and_gets_one_answer(study: Path, mo
         assert curator.ask(question(1), scale=1001).receipt.number == 3  # another price is another question
 
 
+@pytest.mark.parametrize("request_id", [None, "r"])
+def test_an_interrupt_between_the_commit_and_its_receipt_is_told_as_paid(
+    study: Path, monkeypatch: Any, request_id: str | None
+) -> None:
+    """Mutant: ``_answer`` that does not look into the ledger after an interrupt."""
+    charge = SqliteLedger.charge
+
+    def stopped(self: SqliteLedger, order: Any) -> Any:
+        charge(self, order)
+        raise KeyboardInterrupt
+
+    with adyton.open(study) as curator:
+        monkeypatch.setattr(SqliteLedger, "charge", stopped)
+        with pytest.raises(Interrupted, match="after receipt 1 was paid"):
+            curator.ask(question(1), scale=1000, request=request_id)
+        monkeypatch.undo()
+        assert curator.ask(question(1), scale=1000, request=request_id).receipt.number == 1
+
+
 @pytest.mark.parametrize("price", [{"share": "0.1"}, {"epsilon": "0.1"}, {"within": 2000}])
 def test_every_kind_of_price_finds_its_receipt(study: Path, monkeypatch: Any, price: dict[str, Any]) -> None:
     """A share of what is left is the same price again: what was left before the charge that was not answered."""
@@ -225,8 +244,7 @@ def interrupt_at_call(number: int, action: Callable[[], object]) -> tuple[BaseEx
 def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study: Path) -> None:
     """Every 17th call of an ask, from before the charge until after the answer.
 
-    Mutants that fail here: ``_answer`` that does not look into the ledger after an interrupt; ``paid_for`` that is
-    not set by a charge.
+    Mutant: ``paid_for`` that is not set by a charge.
     """
     call, paid, free = 1, 0, 0
     while True:
