@@ -15,6 +15,9 @@ from adyton.errors import InvalidRequest
 UNITS_PER_ONE = 10**18
 _LONGEST_NUMBER = 60  # characters; keeps "1e999999999" from filling the memory
 _LARGEST_EXPONENT = 40
+_LARGEST = 10 ** (_LONGEST_NUMBER + _LARGEST_EXPONENT)  # what a text can say; floats reach much farther
+_LONGEST_DENOMINATOR = 2**12_000  # Python writes no whole number of more than 4300 digits
+_ORDINARY = "an ordinary number such as 25, 0.5 or 1e-9"
 
 Number = int | float | str | Decimal | Fraction
 
@@ -25,11 +28,17 @@ def rational(value: object, what: str) -> Fraction:
         case bool():
             raise InvalidRequest(f"{what} must be a number, not {value}")
         case int() | Fraction():
-            return Fraction(value)
+            return _not_too_long(Fraction(value), what)
         case Decimal() | float() | str():
             return _from_text(str(value), what)
         case _:
             raise InvalidRequest(f"{what} must be a number, not a {type(value).__name__}")
+
+
+def _not_too_long(number: Fraction, what: str) -> Fraction:
+    if abs(number) > _LARGEST or number.denominator > _LONGEST_DENOMINATOR:
+        raise InvalidRequest(f"{what} must be {_ORDINARY}, not one of hundreds of digits")
+    return number
 
 
 def _from_text(text: str, what: str) -> Fraction:
@@ -41,7 +50,7 @@ def _from_text(text: str, what: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         number = None
     if number is None:
-        raise InvalidRequest(f"{what} must be a finite number of sensible size, not {shown!r}")
+        raise InvalidRequest(f"{what} must be {_ORDINARY}, not {shown!r}")
     return number
 
 

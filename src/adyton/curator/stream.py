@@ -15,10 +15,19 @@ from adyton.certify import Amount, Interval, Proof
 from adyton.curator.known import left_out_of
 from adyton.curator.noised import LEVEL
 from adyton.curator.stream_answer import StreamAnswer, StreamStatement
-from adyton.curator.stream_notes import Fed, chained, fed_from, fed_text, start_from, start_text
-from adyton.curator.stream_plan import certificate_of, machine_of
+from adyton.curator.stream_notes import (
+    Fed,
+    chained,
+    fed_from,
+    fed_text,
+    following,
+    nearest_float,
+    start_from,
+    start_text,
+)
+from adyton.curator.stream_plan import certificate_of, checked_threshold, machine_of
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.exact import Number, rational
+from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt
 from adyton.mechanisms import NumericSparse, Watch
 from adyton.noise import Bits
@@ -45,10 +54,11 @@ class Stream:
         """Whether the count is above a threshold, noisily; if so, a numeric stream adds a noisy value.
 
         The question is one COUNT without groups.  Below costs nothing, above costs one of the positives.
+        The threshold is one that a count of this table could pass or miss, from 0 on.
         """
         asked = question_of(question, self._study.table)
         reading = self._reading(asked)
-        threshold = rational(above, "above")
+        threshold = checked_threshold(self._study, above)
         self._running()  # public facts end here: until now a refusal reads nothing
         exact = self._read(reading)  # the only line that sees private data
         while True:
@@ -142,7 +152,7 @@ class Stream:
         value = None if fed.value is None else float(fed.value)
         return StreamAnswer(
             fed.question,
-            float(fed.threshold),
+            nearest_float(fed.threshold),
             fed.above,
             value,
             interval,
@@ -167,14 +177,13 @@ class Stream:
         for text in notes:
             fed = fed_from(text)
             heads.append(chained(heads[-1], fed))
-            last = Watch(fed.left, fed.offset)
+            last = following(last, fed)
         return heads, last
 
     def _state(self) -> tuple[Watch, int]:
         """What this object knows and what others have added since."""
         watch, feeds = self._seen
         for text in self._ledger.notes(self.number, feeds + 1):
-            fed = fed_from(text)
-            watch, feeds = Watch(fed.left, fed.offset), feeds + 1
+            watch, feeds = following(watch, fed_from(text)), feeds + 1
         self._seen = (watch, feeds)
         return watch, feeds

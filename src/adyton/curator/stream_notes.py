@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -35,7 +36,7 @@ def start_from(text: str) -> Watch:
     try:
         note = json.loads(text)
         return Watch(int(note["left"]), int(note["offset"]))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
         raise _unreadable() from None
 
 
@@ -60,8 +61,21 @@ def fed_from(text: str) -> Fed:
         value = None if note["value"] is None else int(note["value"])
         threshold, above = Fraction(note["threshold"]), note["above"] is True
         return Fed(note["question"], threshold, above, value, int(note["left"]), int(note["offset"]))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
         raise _unreadable() from None
+
+
+def following(watch: Watch, fed: Fed) -> Watch:
+    """What to keep after an answer; a note that gives a positive back, or takes two, is none of ours."""
+    if fed.left != watch.left - fed.above or fed.left < 0:
+        raise _unreadable()
+    return Watch(fed.left, fed.offset)
+
+
+def nearest_float(threshold: Fraction) -> float:
+    """For show.  A ledger of an older version may hold a threshold beyond all floats."""
+    largest = sys.float_info.max
+    return float(max(-Fraction(largest), min(threshold, Fraction(largest))))
 
 
 def chained(head: str, fed: Fed) -> str:

@@ -14,7 +14,7 @@ from adyton.curator.plan import assumptions_of
 from adyton.curator.price import Price
 from adyton.curator.pricing import units_of
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE
+from adyton.exact import UNITS_PER_ONE, Number, rational
 from adyton.ledger import Order, Receipt
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.privacy import PureCost
@@ -25,6 +25,7 @@ from adyton.study import Study
 Machine = Sparse | NumericSparse
 
 _OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
+_MOST_IN_A_COUNT = 2**63 - 1  # where the number of units is private: what every engine can count to
 _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the noise outgrows 64 bits
 
 
@@ -95,6 +96,21 @@ def replace_one_cost(machine: Machine) -> PureCost:
     if isinstance(machine, NumericSparse):
         return replace(machine, sparse=replace(machine.sparse, monotone=False)).cost()
     return replace(machine, monotone=False).cost()
+
+
+def checked_threshold(study: Study, above: Number) -> Fraction:
+    """A threshold that a count could be on either side of, judged by public facts alone."""
+    threshold, most = rational(above, "above"), largest_count(study)
+    if not 0 <= threshold <= most:
+        raise InvalidRequest(f"above must be from 0 to {most}: no count of this table lies beyond")
+    return threshold
+
+
+def largest_count(study: Study) -> int:
+    """Of rows, if the number of units is public; otherwise what a count can hold."""
+    if study.unit.neighbours == "replace" and study.table.rows is not None:
+        return study.table.rows * study.unit.rows
+    return _MOST_IN_A_COUNT
 
 
 def certificate_of(study: Study, machine: Machine) -> Certificate:

@@ -22,7 +22,7 @@ from adyton.holdout.making import Wanted, checked_name, file_named, limit_of, ma
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
 from adyton.holdout.plans import PricedPlan, restore
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
-from adyton.holdout.scorer import Scorer
+from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
@@ -173,14 +173,18 @@ class Holdout(Shown):
         notes = {r.number: self.__ledger.notes(r.number)[:1] for r in self.__ledger.receipts()}
         return {number: names[0] for number, names in notes.items() if names}
 
-    def scorer(self) -> Scorer:
-        """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order."""
+    def scorer(self, *, candidates: int | None = None) -> Scorer:
+        """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
+
+        ``candidates`` is how many models will be tried: BudgetRefused now if fewer scores are left.
+        """
         plan = self.__plan
         if not isinstance(plan, PricedPlan) and plan.needs_guess:
             raise InvalidRequest(
                 f"the method {self.facts.method!r} needs a guess with each score, and a scorer has none: "
                 f"call score(predictions, guess=...)"
             )
+        check_candidates(candidates, self.statement().scores_left)
         return Scorer(self.path)
 
     def statement(self) -> HoldoutStatement:

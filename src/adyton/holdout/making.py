@@ -12,6 +12,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
 from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
+from adyton.holdout.made_of_labels import warn_of_labels
 from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, labels_from, metric_named
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.plans import Plan, PricedPlan, Wishes, plan_of
@@ -73,6 +74,9 @@ def make_files(path: Path, wanted: Wanted) -> None:
     level = probability(wanted.confidence, "confidence")
     units, weights = _units(metric, wanted, labels, items)
     groups = _groups(metric, wanted, items)
+    if kind in ("whole", "text"):
+        warn_of_labels(labels, wanted.weights, "weights")
+        warn_of_labels(labels, wanted.groups, "groups")
     steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
     draft = Facts(
         items, metric, kind, low, high, level, within, wanted.method, {},

@@ -18,7 +18,6 @@ _REASONS = {
         "is not an average over a fixed number of items",
     ),
     **dict.fromkeys(("cross_entropy", "log_loss", "mape", "perplexity"), _UNBOUNDED),
-    "roc_auc": f"{_NO_AVERAGE} (auc is one over pairs of them)",
 }  # fmt: skip
 _ALIASES = {
     "acc": "accuracy",
@@ -26,6 +25,7 @@ _ALIASES = {
     "mean_absolute_error": "absolute_error",
     "mean_squared_error": "squared_error",
     "mse": "squared_error",
+    "roc_auc": "auc",
 }
 _PREFIXES = ("neg_", "macro_", "micro_", "weighted_")
 _SUFFIXES = ("_score", "_macro", "_micro", "_weighted", "_samples")

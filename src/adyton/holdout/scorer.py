@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.errors import InvalidRequest
+from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.validity.outward import whole
 
 
 class Scorer:
@@ -16,6 +17,9 @@ class Scorer:
 
     More is better: of a loss the negative is returned.  ``y`` is ignored, because the labels are the
     holdout's.  NaN is what a ladder says about a model that did not improve it: nothing.
+
+    When scores have run out it raises BudgetRefused.  Searches turn an error into NaN and go on to a winner
+    that nobody compared with the rest, unless they are told ``error_score="raise"``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -25,7 +29,9 @@ class Scorer:
         from adyton.holdout.holdout import Holdout  # which makes scorers
 
         with Holdout.open(self.path) as holdout:
-            score = holdout.score(_predictions(holdout.facts.metric.name, estimator, X))
+            predictions = _predictions(holdout.facts.metric.name, estimator, X)
+            _check_length(predictions, holdout.facts.items)
+            score = holdout.score(predictions)
             if score.said == "no improvement":
                 return math.nan  # what a ladder shows is another model's then
             value = float(score)
@@ -33,6 +39,34 @@ class Scorer:
 
     def __repr__(self) -> str:
         return f"<Scorer of {self.path.name}>"
+
+
+def check_candidates(candidates: int | None, left: int | None) -> None:
+    """BudgetRefused where a search over so many models would run out of scores on the way."""
+    if candidates is None:
+        return
+    wanted = whole(candidates, "candidates")
+    if left is None or wanted <= left:
+        return
+    raise BudgetRefused(
+        f"{candidates:,} candidates need as many scores, and this holdout has {left:,} left; nothing was "
+        "fitted, read or charged: try fewer, or choose some of them on the training data first",
+        requested=str(candidates),
+        spent="0",
+        limit=str(left),
+        largest=str(left),
+        currency="scores",
+    )
+
+
+def _check_length(predictions: Any, items: int) -> None:
+    found = np.shape(predictions)
+    if len(found) == 1 and found[0] != items:
+        raise InvalidRequest(
+            f"{items:,} predictions are needed, one for each item of the holdout, and the model was given "
+            f"{found[0]:,} rows. Folds of cross validation are not the holdout: put its {items:,} rows "
+            f"behind the training rows, and cv=PredefinedSplit([-1] * rows_to_train_on + [0] * {items})"
+        )
 
 
 def _predictions(metric: str, estimator: Any, X: Any) -> Any:  # noqa: N803
