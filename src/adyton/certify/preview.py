@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.values import Absent, Amount, Bound, Certificate, Key, Promise
+from adyton.certify.values import Absent, Amount, Bound, Certificate, Key, KeysSought, Promise
 from adyton.exact import decimal_text
 from adyton.show import Sheet, Shown, number
-
-_ROWS_FOUND = "One row for every key that is found in the data and common enough"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,7 @@ class Preview(Shown):
     repeated: bool
     fits: bool
     together: int = 1
+    keys_sought: KeysSought | None = None
 
     @property
     def affordable(self) -> bool:
@@ -74,6 +73,7 @@ class Preview(Shown):
             "limit": self.limit.to_json(),
             "mechanisms": [step.to_json() for step in self.steps],
             "certificate": self.certificate.to_json(),
+            **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
         }
 
     def sheet(self) -> Sheet:
@@ -100,7 +100,7 @@ class Preview(Shown):
             else "it does NOT fit"
         )
         batch = f" for {self.together} questions together" if self.together > 1 else ""
-        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else _ROWS_FOUND
+        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else str(self.keys_sought)
         notes = (
             f"Cost {self.cost}{batch}; left {self.left}; {verdict}.",
             f"{answered}. Nothing was read and nothing was charged.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Unpack
@@ -20,7 +21,7 @@ from adyton.certify import (
 )
 from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
 from adyton.curator.noised import Noised
-from adyton.curator.plan import Basket, Plan, make_basket
+from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Population, Standing
 from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
@@ -33,7 +34,7 @@ from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, float_up, units_down
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
-from adyton.query.asking import asking_of
+from adyton.query.asking import Asking, asking_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
 from adyton.study import Study
@@ -114,6 +115,7 @@ class Curator:
                 certificate=self._certificate(plan, standing),
                 repeated=repeated,
                 together=len(basket.plans),
+                keys_sought=plan.finding.sought(standing.at.question) if plan.finding else None,
             )
             for plan in basket.plans
         ]
@@ -207,11 +209,25 @@ class Curator:
         asked = [asking_of(q, *self.study.tables) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
-        if self._population.each is not None and not names_a_price(asked, price):
-            matching = agreed_price(asked, {**price, "share": 1}, self.study).matching
-            return planned_basket(self.study, asked, self._population.each, matching)
+        return self._stored_before(asked, price) or self._planned(asked, price)
+
+    def _planned(self, asked: list[Asking], price: PriceWords, *, as_before: bool = False) -> Basket:
+        each, study = self._population.each, self.study
+        if each is not None and not names_a_price(asked, price):
+            matching = agreed_price(asked, {**price, "share": 1}, study).matching
+            return planned_basket(study, asked, each, matching, as_before=as_before)
         left = self._left(self._ledger.spent())
-        return make_basket(self.study, asked, agreed_price(asked, price, self.study), left)
+        return make_basket(study, asked, agreed_price(asked, price, study), left, as_before=as_before)
+
+    def _stored_before(self, asked: list[Asking], price: PriceWords) -> Basket | None:
+        """What is asked as an older version planned it, if an answer of that version is stored."""
+        if not planned_anew(self.study, asked):
+            return None
+        with suppress(InvalidRequest):
+            basket = self._planned(asked, price, as_before=True)
+            if self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None:
+                return basket
+        return None
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         """A request id that was used before is for the ledger to judge, not for this short cut."""

@@ -24,7 +24,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.text import fraction_text
-from adyton.study import FILL_IN, check_size
+from adyton.study import FILL_IN, check_lines, check_size
 
 _NO_WORD = re.compile(r"\W")
 _KINDS = (
@@ -46,6 +46,7 @@ class Wishes:
     person: str | None = None
     rows_per_person: int = 1
     rows: int | None = None
+    lines: int | None = None
     name: str | None = None
     filter: str = "gdp"
     public: bool = False
@@ -132,7 +133,16 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
         lines.append(f"rows = {rows}  # a public guess; used for delta < 1/rows and to preview means")
     else:
         lines.append("# rows = 10000  # a public guess, if you want to give one; needed for delta above 1e-8")
+    if wishes.rows_per_person > 1:
+        guess = wishes.lines if wishes.lines is not None else _toml(FILL_IN)
+        lines.append(f"lines = {guess}  # {_LINES_ADVICE.format(wishes.rows_per_person)}")
     return "\n".join(lines) + "\n"
+
+
+_LINES_ADVICE = (
+    "about how many rows count, at most {} of a person: a guess, not from the data; or remove this line, and "
+    "whoever asks for a mean within a width says how many rows match"
+)
 
 
 def _rows(data: Path, wishes: Wishes) -> int | None:
@@ -150,6 +160,7 @@ def _check_promise(wishes: Wishes, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
     check_size(rows, unit, _guarantee(wishes))
+    check_lines(wishes.lines, rows, unit.rows, "table")
     filter_named(wishes.filter).allowed(_guarantee(wishes))
 
 

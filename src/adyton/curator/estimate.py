@@ -10,6 +10,7 @@ from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
+from adyton.query.cells import number_of_cells, shown_cells
 from adyton.query.shape import Shape
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
@@ -42,9 +43,14 @@ def rows_of_many(
 
 
 def _rows(plan: Plan, columns: dict[str, list[Value]], stored: Stored) -> tuple[Row, ...]:
+    keys, shown = plan.keys(stored.keys), shown_cells(plan.question)
+    places: Sequence[int] = range(len(keys))
+    if shown is not None:
+        points = len(keys) // len(shown)
+        places = [cell * points + point for cell in shown for point in range(points)]
     return tuple(
-        Row(keys, {name: values[place] for name, values in columns.items()})
-        for place, keys in enumerate(plan.keys(stored.keys))
+        Row(own, {name: values[place] for name, values in columns.items()})
+        for place, own in zip(places, keys, strict=True)
     )
 
 
@@ -68,7 +74,7 @@ def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:
 def cells_in(plan: Plan, stored: Stored | None) -> int:
     """How many groups the answer has; at least 1, so that a preview has something to say."""
     if not plan.question.finds_keys:
-        return plan.question.cells
+        return number_of_cells(plan.question)
     return max(1, len(stored.keys or ())) if stored is not None else 1
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.certify import Interval, KeysFound
+from adyton.certify import Interval, KeysFound, KeysSought
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
 from adyton.curator.pricing import Pricing
@@ -72,6 +72,11 @@ class KeyFinding:
         ((number,),) = self.number.mechanism.release([[len(occurring)]], bits)
         return Kept([keys[place] for place in places], places, number)
 
+    def sought(self, receipt: int) -> KeysSought:
+        """What a preview says: how many units a key needs if this is the number of the receipt."""
+        selection = self.selection(receipt)
+        return KeysSought(receipt, selection.threshold, selection.surely_shown(LEVEL), LEVEL)
+
     def found(self, shown: int, noisy_number: int, receipt: int) -> KeysFound:
         """What an answer says about the keys that it does not show."""
         error = self.number.mechanism.error(LEVEL)
@@ -86,7 +91,9 @@ class KeyFinding:
         )
 
 
-def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> KeyFinding | None:
+def plan_keys(
+    question: Question, unit: PrivacyUnit, pricing: Pricing, paid_for_values: int
+) -> KeyFinding | None:
     """None where all keys are declared."""
     if not question.finds_keys:
         return None
@@ -100,7 +107,7 @@ def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> Key
     if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):
         raise InvalidRequest("quantiles and distributions are answered for declared groups only")
     units = int(pricing.units * PART) if pricing.is_total else paid_for_values // 3
-    counted, number = _readings(question, study.unit_of(question.table))
+    counted, number = _readings(question, unit)
     for_counts = int(units * _OF_COUNTS)
     return KeyFinding(
         Noised(counted, pricing.noise_for_units(counted, for_counts)),
@@ -112,6 +119,6 @@ def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> Key
 def _readings(question: Question, unit: PrivacyUnit) -> tuple[Reading, Reading]:
     """The units of each key, and the number of keys, which a unit can change by as many as it has."""
     measure = Count() if unit.rows == 1 else CountPersons()
-    (counted,) = readings_for("units of a key", measure, question, unit)
+    (counted,) = readings_for("units of a key", measure, question, unit, None)
     one = Sensitivity(((0, counted.sensitivity.touched),), 1, unit.neighbours)
     return counted, Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), one)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice
 from typing import NamedTuple
 
 from adyton.certify import Certificate, Key
@@ -26,6 +26,7 @@ from adyton.ledger import Order
 from adyton.ledger.cap import Cap
 from adyton.privacy import PrivacyUnit
 from adyton.query.asking import Asking
+from adyton.query.cells import cell_values, kept_cells
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
 from adyton.query.shape import AS_ASKED, Shape
@@ -72,7 +73,7 @@ class Plan:
         if self.question.finds_keys:
             combined = [tuple(map(_key, by, codes)) for codes in found or ()]
         else:
-            combined = list(product(*(group_values(group) for group in by)))
+            combined = cell_values(self.question)
         return [{**dict(zip(names, values, strict=True)), **point} for values in combined for point in points]
 
 
@@ -106,12 +107,21 @@ def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan
     return make_basket(study, [Asking(question)], price, left).plans[0]
 
 
-def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int) -> Basket:
-    """The plans for all that is asked; the price is for all of them together."""
+def make_basket(
+    study: Study, askings: Sequence[Asking], price: Price, left: int, *, as_before: bool = False
+) -> Basket:
+    """The plans for all that is asked; the price is for all of them together.
+
+    ``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that cannot
+    match, a price for more groups of a person than there can be, and the number of units for that of rows.
+    """
+    if as_before:
+        askings = [replace(one, question=replace(one.question, every_cell=True)) for one in askings]
     questions = [asking.question for asking in askings]
     if len({question.table for question in questions}) > 1:
         raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
     unit, rule = study.unit_of(questions[0].table), study.filter
+    unit = replace(unit, rows_in=()) if as_before else unit
     pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
     measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
     check_size(questions, [reading for one in measured for reading in one.readings])
@@ -124,7 +134,7 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
     paid = due(parts, families, unit, rule)
     in_order = iter(parts)
     own = [tuple(islice(in_order, len(question.measures))) for question in questions]
-    findings = [plan_keys(q, pricing, paid.amount) for q, pricing in zip(questions, pricings, strict=True)]
+    findings = [plan_keys(q, unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
     extra = [noised for finding in findings if finding is not None for noised in finding.noised]
     if extra and len(questions) > 1:
         raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
@@ -148,6 +158,12 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
     )
 
 
+def planned_anew(study: Study, askings: Sequence[Asking]) -> bool:
+    """Whether an older version would have planned a question with other cells, or for other rows."""
+    several = study.unit_of(askings[0].question.table).rows > 1
+    return several or any(kept_cells(asking.question) is not None for asking in askings)
+
+
 class _Measured(NamedTuple):
     place: int  # of its question
     measure: Measure
@@ -155,7 +171,8 @@ class _Measured(NamedTuple):
 
 
 def _measures(question: Question, unit: PrivacyUnit) -> list[tuple[Measure, tuple[Reading, ...]]]:
-    return [(measure, readings_for(name, measure, question, unit)) for name, measure in question.measures]
+    kept = kept_cells(question)
+    return [(m, readings_for(name, m, question, unit, kept)) for name, m in question.measures]
 
 
 def _for_values(question: Question) -> Fraction:

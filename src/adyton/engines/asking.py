@@ -14,7 +14,8 @@ from adyton.engines.asking_rows import rows_scan
 from adyton.engines.base import Exact, Key
 from adyton.engines.cube import cubes_of, read_cube
 from adyton.engines.folding import apart
-from adyton.engines.scan import Run, Scan, Units
+from adyton.engines.scan import Recipe, Run, Scan, Units
+from adyton.query.cells import Places
 from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
@@ -26,16 +27,14 @@ _MOST_READINGS = 64
 
 
 def exact_from(units: Units, run: Run, readings: Sequence[Reading]) -> Exact:
-    """For every declared cell, in the declared order, whether it occurs in the data or not."""
+    """For every cell that is kept, in the declared order, whether it occurs in the data or not."""
     found: dict[int, list[list[int]]] = {}
     for places, columns in cubes_of(readings):
         found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
     rest = [place for place in range(len(readings)) if place not in found]
     for asked, scan in _scans(units, [readings[i] for i in rest], counted=False):
-        sizes = [group_size(group) for group in readings[rest[asked[0]]].by]
-        integers = _declared(scan, sizes, run)
-        for place in asked:
-            found[rest[place]] = [next(integers) for _ in readings[rest[place]].coordinates]
+        own = [rest[place] for place in asked]
+        found.update(zip(own, _declared(scan, [readings[i] for i in own], run), strict=True))
     return [found[place] for place in range(len(readings))]
 
 
@@ -64,16 +63,19 @@ def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Itera
         of_persons = reading.persons is not None and units.rows > 1
         alone = place if of_persons and needs_choice(reading, units) else None
         together.setdefault((reading.by, of_persons, alone), []).append(place)
-    for (by, of_persons, _), asked in together.items():
+    for (_, of_persons, _), asked in together.items():
         scan = persons_scan if of_persons else rows_scan
         for alike in [asked] if of_persons else apart(readings, asked):
-            for some in _in_parts(alike, _most_readings(by)):
+            for some in _in_parts(alike, _most_readings([readings[place] for place in alike])):
                 yield some, scan([readings[place] for place in some], units, counted=counted)
 
 
-def _most_readings(by: Sequence[Group]) -> int:
-    declared = prod(group_size(group) for group in by if not isinstance(group, TextColumn))
-    return max(1, min(_MOST_READINGS, _MOST_RESULTS // declared))
+def _most_readings(alike: Sequence[Reading]) -> int:
+    if any(isinstance(group, TextColumn) for group in alike[0].by):
+        cells = prod(group_size(group) for group in alike[0].by if not isinstance(group, TextColumn))
+    else:
+        cells = max(reading.cells for reading in alike)
+    return max(1, min(_MOST_READINGS, _MOST_RESULTS // cells))
 
 
 def _in_parts(places: list[int], size: int) -> Iterator[list[int]]:
@@ -81,11 +83,14 @@ def _in_parts(places: list[int], size: int) -> Iterator[list[int]]:
         yield places[start : start + size]
 
 
-def _declared(scan: Scan, sizes: Sequence[int], run: Run) -> Iterator[list[int]]:
-    """One column for each coordinate of each reading."""
-    recipes = [recipe for own in scan.recipes for recipe in own]
-    columns = [[0] * prod(sizes) for _ in recipes]
-    flat = list(zip(columns, recipes, strict=True))
+def _declared(scan: Scan, readings: Sequence[Reading], run: Run) -> Exact:
+    """The readings of one scan, which have the same groups; each has cells of its own that are kept."""
+    exact = [[[0] * reading.cells for _ in reading.coordinates] for reading in readings]
+    sizes = [group_size(group) for group in readings[0].by]
+    alike: dict[tuple[Places | None, int], list[tuple[list[int], Recipe]]] = {}
+    for reading, columns, recipes in zip(readings, exact, scan.recipes, strict=True):
+        alike.setdefault((reading.kept, reading.groups), []).extend(zip(columns, recipes, strict=True))
+    known = [(_numbered(kept), prod(sizes[groups:]), filled) for (kept, groups), filled in alike.items()]
     for row in run(scan.sql):
         key, values = row[: scan.keys], row[scan.keys :]
         if None in key:
@@ -93,6 +98,15 @@ def _declared(scan: Scan, sizes: Sequence[int], run: Run) -> Iterator[list[int]]
         cell = 0
         for size, code in zip(sizes, key, strict=True):
             cell = cell * size + code
-        for column, recipe in flat:
-            column[cell] = recipe.of(values)
-    return iter(columns)
+        for numbered, bins, filled in known:
+            group = cell // bins if numbered is None else numbered.get(cell // bins)
+            if group is None:
+                continue  # nothing counts there: rows of it meet other readings' conditions, or none
+            place = group * bins + cell % bins
+            for column, recipe in filled:
+                column[place] = recipe.of(values)
+    return exact
+
+
+def _numbered(kept: Places | None) -> dict[int, int] | None:
+    return None if kept is None else {place: number for number, place in enumerate(kept)}
