@@ -217,6 +217,8 @@ def _certificate(
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
+    left_out = any(noised.reading.kept is not None for part in parts for noised in part.noised)
+    theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
 

@@ -22,7 +22,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.query.check import columns_in
 from adyton.query.dimensions import without_dimensions
-from adyton.query.disjoint import MISSING, Allowed, facts_of
+from adyton.query.disjoint import Allowed, facts_of
 from adyton.query.nodes import (
     EVERY_ROW,
     MOST_CELLS,
@@ -267,4 +267,5 @@ def _domain(column: Column, allowed: Allowed | None) -> _Domain:
     low, high = column.lattice.low, column.lattice.high
     if not isinstance(allowed, tuple):
         return _Domain(range(low, high + 1), True)
-    return _Domain(range(max(low, allowed[0]), min(high, allowed[1]) + 1), allowed == MISSING)
+    first, last = allowed
+    return _Domain(range(max(low, first), min(high, last) + 1), first > last)  # an empty span: it is missing

@@ -32,7 +32,7 @@ Span = tuple[int, int]  # of steps, both ends included; the value is present
 Allowed = frozenset[object] | Span
 Facts = dict[object, Allowed]
 
-MISSING: Span = (1, 0)  # a number that is not there lies in no span
+_MISSING: Span = (1, 0)  # a number that is not there lies in no span
 
 
 def facts_of(condition: Condition) -> Facts:
@@ -81,7 +81,7 @@ class _Places:
     def free(self, allowed: Allowed) -> bool:
         if isinstance(allowed, frozenset):
             return not self.values & allowed
-        if allowed == MISSING:
+        if allowed == _MISSING:
             return not self.missing
         spans, at = self.spans, bisect_left(self.spans, allowed)
         if at < len(spans) and spans[at][0] <= allowed[1]:
@@ -91,7 +91,7 @@ class _Places:
     def take(self, allowed: Allowed) -> None:
         if isinstance(allowed, frozenset):
             self.values |= allowed
-        elif allowed == MISSING:
+        elif allowed == _MISSING:
             self.missing = True
         else:
             self.spans.insert(bisect_left(self.spans, allowed), allowed)
@@ -116,7 +116,7 @@ def _fact(condition: Condition) -> tuple[object, Allowed] | None:
         case IsMissing(column) if column.kind in ("category", "boolean"):
             return column.name, frozenset([None])
         case IsMissing(column) if column.kind != "text":
-            return column.name, MISSING
+            return column.name, _MISSING
         case Compare(left, operator, right):
             return _range(left, operator, right)
         case _:
@@ -149,7 +149,7 @@ def _both(first: Allowed, second: Allowed) -> Allowed:
         both = first & second if isinstance(first, frozenset) and isinstance(second, frozenset) else None
         return both or first
     low, high = max(first[0], second[0]), min(first[1], second[1])
-    return (low, high) if low <= high and MISSING not in (first, second) else first
+    return (low, high) if low <= high and _MISSING not in (first, second) else first
 
 
 def _constant(number: Comparable) -> Fraction | None:

@@ -193,7 +193,7 @@ def _of_persons(
 def _most_groups(question: Question, unit: PrivacyUnit) -> int:
     """In how many groups a person can be: for each table that they are made of, one for each own row in it.
 
-    Theorem: GROUPS-OF-A-PERSON.
+    Theorem: JOINED-ROWS.
     """
     join = question.table.join
     if join is None or len(unit.rows_in) != len(join.tables):
