@@ -130,6 +130,7 @@ def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
     assumed = {b.if_rows for b in bounds.values() if b.if_rows is not None}
     if any(b.half_width is None for b in bounds.values()):
         return (
-            "Where no width is given it depends on the rows; for a mean, say how many you expect to match.",
+            "Where no width is given it depends on the rows; for a mean, say how many you expect to match "
+            "(--matching, in Python matching).",
         )
     return tuple(f"The width of a mean holds if {n:,} rows match; with fewer it is wider." for n in assumed)
