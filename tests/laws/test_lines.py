@@ -202,7 +202,7 @@ def test_a_draft_asks_for_it_where_a_person_may_have_several_rows(tmp_path: Path
     def drafted(**wishes: Any) -> str:
         return draft_study(data, Wishes("1", "1e-6", person="plane", **wishes), tmp_path / "flights.toml")
 
-    assert 'lines = "FILL IN"  # about how many rows count, at most 100 of a person' in drafted(
+    assert 'lines = "FILL IN"  # a public guess of how many rows count, at most 100 of a person' in drafted(
         rows_per_person=100
     )
     assert "lines = 20000  #" in drafted(rows_per_person=100, lines=20_000)

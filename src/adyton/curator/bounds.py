@@ -104,8 +104,8 @@ class SuggestedBounds(Shown):
     def _notes(self) -> tuple[str, ...]:
         below, above = 100 * float(self.low_fraction), 100 * float(1 - self.high_fraction)
         vague = (
-            "Noise may have moved an end far out, up to the declared bound: a higher price, or fractions "
-            "further inside, say more."
+            "Noise may have moved an end far out, up to the declared bound: a higher price, fractions "
+            "further inside, or the number of rows that you expect (--matching) say more."
         )
         more = f", and because of noise up to {self.more_rows:,} rows more at each end (95 %)"
         return (

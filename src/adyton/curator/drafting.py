@@ -130,7 +130,9 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
     if wishes.neighbours == "replace":
         lines.append(f"rows = {rows}  # exact, and public under neighbours = 'replace'")
     elif rows is not None:
-        lines.append(f"rows = {rows}  # a public guess; used for delta < 1/rows and to preview means")
+        units = "a public guess of the persons" if wishes.rows_per_person > 1 else "a public guess"
+        also = "" if wishes.rows_per_person > 1 else " and to preview means"
+        lines.append(f"rows = {rows}  # {units}; used for delta < 1/rows{also}")
     else:
         lines.append("# rows = 10000  # a public guess, if you want to give one; needed for delta above 1e-8")
     if wishes.rows_per_person > 1:
@@ -139,10 +141,7 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
     return "\n".join(lines) + "\n"
 
 
-_LINES_ADVICE = (
-    "about how many rows count, at most {} of a person: a guess, not from the data; or remove this line, and "
-    "whoever asks for a mean within a width says how many rows match"
-)
+_LINES_ADVICE = "a public guess of how many rows count, at most {} of a person; or remove this line"
 
 
 def _rows(data: Path, wishes: Wishes) -> int | None:
