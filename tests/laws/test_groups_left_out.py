@@ -201,6 +201,26 @@ def test_found_keys_stand_beside_the_declared_ones_that_can_match() -> None:
             )
 
 
+def test_a_preview_says_from_how_many_units_on_a_key_is_shown() -> None:
+    """For the next receipt: what an answer says then is what the preview said before it was paid for.
+
+    Mutant that fails here: the threshold of the first receipt for all of them.
+    """
+    asked = "SELECT city, COUNT(*) FROM flights GROUP BY city"
+    with opened(keys_delta="1e-7") as curator:
+        for epsilon in ("1", "2", "0.5"):
+            preview = curator.preview(asked, epsilon=epsilon)
+            answer = curator.ask(asked, epsilon=epsilon)
+            assert preview.keys_sought is not None
+            assert answer.keys_found is not None
+            assert preview.keys_sought.receipt == answer.receipt.number
+            assert preview.keys_sought.threshold == answer.keys_found.threshold
+            said = preview.to_json()["keys"]
+            assert said["surely_shown_from"] == answer.keys_found.surely_shown
+            assert f"a noisy count of {said['threshold']:,} units" in " ".join(str(preview).split())
+        assert "keys" not in curator.preview("SELECT COUNT(*) FROM flights", epsilon="1").to_json()
+
+
 def test_a_dummy_leaves_out_the_same_groups() -> None:
     with opened() as curator, curator.dummy() as dummy:
         asked = "SELECT region, COUNT(*) FROM flights WHERE region IN ('a', 'b') GROUP BY region"

@@ -191,7 +191,8 @@ def _tried(
         codes, there = _codes(by[place], rows)
         possible = possible & there
         cells += codes * _step(by, place)
-    return np.unique(cells[possible])
+    ordered = np.sort(cells[possible])
+    return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
 def _between(group: Group, domains: Mapping[str, _Domain]) -> Integers:

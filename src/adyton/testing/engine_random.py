@@ -115,7 +115,7 @@ class RandomContract:
                 TABLE, (("f", Cdf(ValueOf(AGE), (Fraction(20), Fraction(60)))),), some, (REGION, SMOKER)
             ),
         ]
-        apart = tuple((value, Count(OneOf(REGION, (value,)))) for value in REGION.values[1:3])
+        apart = tuple((f"in {value}", Count(OneOf(REGION, (value,)))) for value in REGION.values[1:3])
         questions.append(Question(TABLE, apart, by=(REGION,)))  # other regions are scanned as well
         readings = [reading for question in questions for reading in readings_of(question, unit)]
         assert opened(TABLE, source, unit).exact(readings) == expected(TABLE, unit, source, "salt", readings)
