@@ -382,6 +382,23 @@ def test_answers_that_were_stored_before_groups_were_left_out_still_repeat(case:
     assert [key[-1] for key in found] == pytest.approx([key[-1] for key in shown])
 
 
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("measure", ["COUNT(*)", "AVG(delay)", "MEDIAN(delay)", "CDF(delay, 0, 9)"])
+def test_answers_without_groups_that_cannot_match_repeat_as_themselves(measure: str, neighbours: str) -> None:
+    """Also where they cost the same, and have the same noise, as with all groups.
+
+    Mutant that fails here: no word about cells in what a receipt says of the mechanisms.
+    """
+    asked = f"SELECT region, {measure} AS v FROM flights WHERE region IN ('b', 'd') GROUP BY region"
+    with opened(neighbours) as curator:
+        first, again = curator.ask(asked, epsilon="1"), curator.ask(asked, epsilon="1")
+        assert again.repeated
+        assert again.rows == first.rows
+        assert {row.keys["region"] for row in first.rows} == {"b", "d"}
+        (many,) = curator.ask_many([asked], epsilon="1")
+        assert many.rows == first.rows
+
+
 def test_the_same_question_is_planned_anew_where_nothing_was_stored() -> None:
     """Fewer cells, one group of a person where only one can be: less is paid than by the version before."""
     ledger = MemoryLedger(Header.fresh(OLD_STUDY.fingerprint, "pure", OLD_STUDY.allowed))

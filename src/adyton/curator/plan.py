@@ -202,7 +202,9 @@ def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, sha
 def _detail(noised: Noised) -> list[object]:
     scales = [repr(float(scale)) for scale in noised.mechanism.scales]
     times = [noised.times] if noised.times > 1 else []
-    return [noised.reading.name, noised.mechanism.name, *scales, *times]
+    kept = noised.reading.kept  # said, so that an answer with all cells is never taken for one without some
+    cells = [f"{len(kept)} cells"] if kept is not None else []
+    return [noised.reading.name, noised.mechanism.name, *scales, *times, *cells]
 
 
 def _key(group: object, code: str | int) -> Key:
