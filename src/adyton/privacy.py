@@ -21,11 +21,13 @@ class PrivacyUnit:
 
     ``replace``: two tables are neighbours if one unit was exchanged for another; their size is public.
     ``add-or-remove``: if one unit is missing from one of them; their size is private.
+    ``rows_in``: of a table that is joined from several, the most rows in each of them.
     """
 
     neighbours: Neighbours
     person: str | None = None
     rows: int = 1
+    rows_in: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:
@@ -34,6 +36,8 @@ class PrivacyUnit:
             raise InvalidRequest(f"a unit has at least 1 row, not {self.rows}")
         if self.rows > 1 and self.person is None:
             raise InvalidRequest("a unit of several rows is a person: say which column identifies one")
+        if self.rows_in and math.prod(self.rows_in) != self.rows:
+            raise InvalidRequest("the rows of a person in a joined table are the product of those in each")
 
 
 @dataclass(frozen=True, slots=True)

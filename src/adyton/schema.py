@@ -295,8 +295,10 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that may be questioned.  ``rows`` is public: exact under ``replace``, else a round guess.
+    """A table that may be questioned.  ``rows``, the units, is public: exact under ``replace``, else a guess.
 
+    ``lines`` is a public guess of how many rows count, where a unit may have several.  It chooses noise and
+    sizes; no promise rests on it.
     ``person`` is the name of the column that says whose row it is; it can be counted, never looked at.
     ``dimensions`` are the public tables that may be joined; ``join`` says what a joined table is made of.
     """
@@ -307,6 +309,7 @@ class Table:
     person: str | None = None
     dimensions: tuple[Dimension, ...] = ()
     join: Join | None = None
+    lines: int | None = None
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

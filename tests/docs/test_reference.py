@@ -131,7 +131,7 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     (tmp_path / "products.csv").write_text(PRODUCTS, encoding="utf-8")
     adyton.read_study(tmp_path / "people.toml")
     raw, keys = tomllib.loads(example), every_key()
-    assert set(raw["table"]) == set(keys["table"])
+    assert set(raw["table"]) == set(keys["table"]) - {"lines"}  # for persons of several rows: a later example
     assert set(raw["privacy"]) == set(keys["privacy"])
     either = {"tolerance"}  # in place of stability; the page shows it in an example of its own
     assert set(raw["validity"]) == set(keys["validity"]) - either

@@ -34,7 +34,8 @@ ASKED_AT = "2026-01-01T00:00:00+00:00"
 
 
 def study_of(unit: PrivacyUnit, validity: Validity | None = None) -> Study:
-    return Study(Table("people", COLUMNS, ROWS, unit.person), unit, LIMIT, validity=validity)
+    lines = ROWS if unit.rows > 1 else None
+    return Study(Table("people", COLUMNS, ROWS, unit.person, lines=lines), unit, LIMIT, validity=validity)
 
 
 def header_of(study: Study) -> Header:

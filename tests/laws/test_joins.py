@@ -17,13 +17,14 @@ import adyton
 from adyton.curator.opening import _engine_of, _sources
 from adyton.engines.several import Engines
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Count, Question, group_values
+from adyton.query.nodes import Count, Question
 from adyton.query.scope import joined
 from adyton.query.sql import parse
 from adyton.query.text import question_text
 from adyton.schema import IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, read_study
+from cells_shown import cell_values
 
 STUDY = """
 [table]
@@ -228,10 +229,7 @@ def test_law_groups_of_public_values_mean_what_they_mean_in_sql(
 
 
 def _keys(question: Question) -> list[tuple[Any, ...]]:
-    keys: list[tuple[Any, ...]] = [()]
-    for group in question.by:
-        keys = [(*key, _shown(value)) for key in keys for value in group_values(group)]
-    return keys
+    return [tuple(map(_shown, key)) for key in cell_values(question)]
 
 
 def _shown(value: Any) -> Any:

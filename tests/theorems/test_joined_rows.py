@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+from adyton.audit import replay
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.joining import Joined, Member
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Count, Question
+from adyton.query.nodes import Bucket, Count, CountPersons, Plus, Question, SumOfPersons, ValueOf
 from adyton.query.scope import joined
-from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Table
+from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
 
@@ -34,8 +39,7 @@ def study(r: int, s: int) -> Study:
     return Study(PEOPLE, unit, LIMIT, further=(PrivateTable(VISITS, s),))
 
 
-def kept(people: Rows, visits: Rows, r: int, s: int) -> Counter[tuple[Any, ...]]:
-    """The rows of the joined table, as the engine keeps them."""
+def opened(people: Rows, visits: Rows, r: int, s: int) -> DuckDBEngine:
     schemas = [pa.schema([("ward", pa.string()), ("x", pa.int64()), ("pid", pa.int64())])]
     schemas.append(pa.schema([("y", pa.int64()), ("pid", pa.int64())]))
     sources = [
@@ -46,6 +50,12 @@ def kept(people: Rows, visits: Rows, r: int, s: int) -> Counter[tuple[Any, ...]]
     members = (Member(t, asked.unit_of(t), own) for t, own in zip((PEOPLE, VISITS), sources, strict=True))
     engine = DuckDBEngine(BOTH, asked.unit_of(BOTH), Joined(tuple(members)), "salt", threads=1)
     engine.prepare()
+    return engine
+
+
+def kept(people: Rows, visits: Rows, r: int, s: int) -> Counter[tuple[Any, ...]]:
+    """The rows of the joined table, as the engine keeps them."""
+    engine = opened(people, visits, r, s)
     found = engine._connection.execute("SELECT c0, c1, c2 FROM units").fetchall()
     engine.close()
     return Counter(found)
@@ -115,3 +125,81 @@ def test_theorem_JOINED_ROWS_a_public_table_never_makes_two_rows_of_one() -> Non
 def test_units_of_all_tables() -> None:
     asked = study(2, 3)
     assert [asked.unit_of(table).rows for table in (PEOPLE, VISITS, BOTH)] == [2, 3, 6]
+    assert [asked.unit_of(table).rows_in for table in (PEOPLE, VISITS, BOTH)] == [(), (), (2, 3)]
+    with pytest.raises(InvalidRequest, match="product of those in each"):
+        PrivacyUnit("add-or-remove", "pid", 6, (2, 2))
+
+
+# Groups of a person ----------------------------------------------------------------------------------------
+
+X, Y = (Bucket(name, ValueOf(IntegerColumn(name, 0, 3))) for name in ("x", "y"))
+PUBLIC = Dimension("wards", "ward", "ward", ("a", "b"), (Attribute(BooleanColumn("big"), (True, False)),))
+LINKED = joined(BOTH.join.tables, (Link("people", PUBLIC, left=False),)) if BOTH.join else BOTH
+GROUPED: list[tuple[tuple[Any, ...], Callable[[int, int], int]]] = [
+    ((), lambda r, s: 1),
+    ((X,), lambda r, s: r),
+    ((Y,), lambda r, s: s),
+    ((WARD, X), lambda r, s: r),
+    ((X, Y), lambda r, s: r * s),
+    ((Bucket("both", Plus(X.value, Y.value)),), lambda r, s: r * s),
+]
+
+
+@pytest.mark.parametrize(("r", "s"), [(1, 3), (2, 1), (1, 1), (2, 2)])
+def test_theorem_JOINED_ROWS_a_person_is_in_as_many_groups_as_the_grouped_tables_have_own_rows(
+    r: int, s: int
+) -> None:
+    """Counts of persons and sums of persons of all databases, with and without each person: never farther than
+    is paid, and as far on one of them.
+
+    Mutants that fail here: 1, or the greatest, in place of the product in ``_most_groups``.
+    """
+    own_sum = SumOfPersons(ValueOf(IntegerColumn("y", 0, 3)), Fraction(0), Fraction(5))
+    unit = study(r, s).unit_of(BOTH)
+    readings = []
+    for by, most in GROUPED:
+        own = readings_of(Question(BOTH, (("n", CountPersons()), ("s", own_sum)), by=by), unit)
+        assert [reading.sensitivity.touched for reading in own] == [most(r, s)] * 2
+        readings += own
+    different: tuple[Rows, Rows] = ([("a", 0, 0), ("b", 3, 0)][:r], [(1, 0), (2, 0), (0, 0)][:s])
+    farthest = [Fraction(0)] * len(readings)
+    for people, visits in [different, *databases(5)]:
+        with closing(opened(people, visits, r, s)) as engine:
+            whole = engine.exact(readings)
+        for person in range(3):
+            with closing(opened(without(people, person), without(visits, person), r, s)) as engine:
+                rest = engine.exact(readings)
+            for i, reading in enumerate(readings):
+                moved = sum(abs(a - b) for a, b in zip(whole[i][0], rest[i][0], strict=True))
+                assert moved <= reading.sensitivity.l1_diameter(ONE)
+                farthest[i] = max(farthest[i], Fraction(moved))
+    assert farthest[::2] == [most(r, s) for _, most in GROUPED]
+
+
+def test_theorem_JOINED_ROWS_a_column_of_a_public_table_is_one_of_the_table_that_it_belongs_to() -> None:
+    big = BooleanColumn("big")
+    asked = Study(
+        replace(PEOPLE, dimensions=(PUBLIC,)),
+        PrivacyUnit("add-or-remove", "pid", 1),
+        LIMIT,
+        further=(PrivateTable(VISITS, 5),),
+    )
+    (reading,) = readings_of(Question(LINKED, (("n", CountPersons()),), by=(big,)), asked.unit_of(LINKED))
+    assert reading.sensitivity.touched == 1
+
+
+@pytest.mark.parametrize("person", [0, 1, 2])
+def test_theorem_REPLAY_of_groups_of_a_table_with_one_row_of_a_person(person: int) -> None:
+    """Through the whole curator: the charge is for one group, and nobody moves more."""
+    sql = "SELECT ward, COUNT(DISTINCT people.pid) AS n FROM people JOIN visits USING (pid) GROUP BY ward"
+    for people, visits in databases(3):
+        pair = tuple(
+            {
+                "people": pd.DataFrame(own, columns=["ward", "x", "pid"]).astype({"pid": "Int64"}),
+                "visits": pd.DataFrame(theirs, columns=["y", "pid"]).astype({"pid": "Int64"}),
+            }
+            for own, theirs in ((people, visits), (without(people, person), without(visits, person)))
+        )
+        found = replay(study(1, 3), pair, sql, epsilon="0.1")  # type: ignore[arg-type]
+        assert found.faults == ()
+        assert all(movement.l1_allowed == 1 for movement in found.movements)

@@ -248,7 +248,8 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     )
     measure = CountPersons() if most_groups else Count()
     question = Question(TABLE, (("n", measure),), by=(CITY,), most_groups=most_groups)
-    made = plan_keys(question, Pricing(study, price_of(epsilon=1), study.allowed, None), 10)
+    pricing = Pricing(study, price_of(epsilon=1), study.allowed, None)
+    made = plan_keys(question, study.unit, pricing, 10)
     assert made is not None
     counted, number = (one.reading.sensitivity for one in made.noised)
     one = (Fraction(1),)

@@ -8,10 +8,8 @@ from typing import Any
 
 from adyton.certify.amounts import Amount, Promise, verbose_notes
 from adyton.certify.rows import Keys
-from adyton.certify.values import Absent, Bound, Certificate
+from adyton.certify.values import Absent, Bound, Certificate, KeysSought
 from adyton.show import Sheet, Shown, number
-
-_ROWS_FOUND = "One row for every key that is found in the data and common enough"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,7 @@ class Preview(Shown):
     would_fit: Mapping[str, object] | None = None
     together: int = 1
     left_out_rows: str | None = None  # which rows the study never counts
+    keys_sought: KeysSought | None = None
 
     @property
     def fits(self) -> bool:
@@ -91,6 +90,7 @@ class Preview(Shown):
             "mechanisms": [step.to_json() for step in self.steps],
             "certificate": self.certificate.to_json(),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
+            **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -101,7 +101,7 @@ class Preview(Shown):
             for name, bound in self.bounds.items()
         )
         batch = f" for {self.together} questions together" if self.together > 1 else ""
-        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else _ROWS_FOUND
+        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else str(self.keys_sought)
         notes = (
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
             f"The promise: {self.limit}, whatever is asked.",
@@ -158,6 +158,7 @@ def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
     assumed = {b.if_rows for b in bounds.values() if b.if_rows is not None}
     if any(b.half_width is None for b in bounds.values()):
         return (
-            "Where no width is given it depends on the rows; for a mean, say how many you expect to match.",
+            "Where no width is given it depends on the rows; for a mean, say how many you expect to match "
+            "(--matching, in Python matching).",
         )
     return tuple(f"The width of a mean holds if {n:,} rows match; with fewer it is wider." for n in assumed)

@@ -110,6 +110,32 @@ class KeysFound:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class KeysSought:
+    """For groups that nobody declared: how many units a key needs to be shown, by the number of a receipt."""
+
+    receipt: int
+    threshold: int
+    surely_shown: int
+    level: float
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "receipt": self.receipt,
+            "threshold": self.threshold,
+            "surely_shown_from": self.surely_shown,
+            "level": self.level,
+        }
+
+    def __str__(self) -> str:
+        return (
+            "One row for every key that is found in the data and common enough: as receipt "
+            f"{self.receipt}, a key is shown from a noisy count of {self.threshold:,} units on, and one of "
+            f"{self.surely_shown:,} units with {100 * self.level:.12g} %. Where no key has as many, no row "
+            "is shown and the price is paid all the same"
+        )
+
+
 def json_text(value: object) -> str:
     """JSON as every program reads it: no NaN, no infinity."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

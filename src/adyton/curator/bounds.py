@@ -18,6 +18,7 @@ from adyton.curator.curator import Curator
 from adyton.curator.noised import LEVEL
 from adyton.curator.plan import Basket, make_basket
 from adyton.curator.price import PriceWords, price_of
+from adyton.curator.pricing import MATCHING, rows_key
 from adyton.curator.search import searched
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
@@ -103,8 +104,8 @@ class SuggestedBounds(Shown):
     def _notes(self) -> tuple[str, ...]:
         below, above = 100 * float(self.low_fraction), 100 * float(1 - self.high_fraction)
         vague = (
-            "Noise may have moved an end far out, up to the declared bound: a higher price, or fractions "
-            "further inside, say more."
+            "Noise may have moved an end far out, up to the declared bound: a higher price, fractions "
+            "further inside, or the number of rows that you expect (--matching) say more."
         )
         more = f", and because of noise up to {self.more_rows:,} rows more at each end (95 %)"
         return (
@@ -140,11 +141,12 @@ def suggest_bounds(
         left = curator.statement().left.units
         return question, make_basket(curator.study, [Asking(question)], price_of(**price), left)
 
-    rows = price.get("matching", table.rows)
+    rows = price.get("matching") or curator.study.rows_expected(table)
     given = low_fraction is not None and high_fraction is not None
     inside = FRACTION
     if rows is not None and not given:
-        inside = _far_enough(_more_rows(planned(FRACTION, 1 - FRACTION)[1]), rows)
+        needed = _more_rows(planned(FRACTION, 1 - FRACTION)[1])
+        inside = _far_enough(needed, rows, rows_key(curator.study, table))
     low = inside if low_fraction is None else rational(low_fraction, "low_fraction")
     high = 1 - inside if high_fraction is None else rational(high_fraction, "high_fraction")
     if not low < high:
@@ -220,13 +222,14 @@ def _question(
     return Question(table, measures, condition)
 
 
-def _far_enough(more_rows: int, rows: int) -> Fraction:
+def _far_enough(more_rows: int, rows: int, said_by: str | None) -> Fraction:
     """Nearer to the end than noise reaches, every bound would do that lies beyond the last value."""
     needed = Fraction(ceil(Fraction(1000 * more_rows, rows)), 1000)
     if needed > _MOST_LEFT_OUT:
         raise InvalidRequest(
             f"at this price noise reaches {more_rows:,} of {rows:,} rows from each end, so nothing would be "
-            "learned: pay more, or name the fractions yourself; nothing was charged"
+            "learned: pay more, name the fractions yourself, or say how many rows you expect, if more "
+            f"({MATCHING}, or {said_by} in the study file); nothing was charged"
         )
     return max(FRACTION, needed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -20,7 +21,7 @@ from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of,
 from adyton.curator.known import left_out_rows
 from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
-from adyton.curator.plan import Basket, Plan, make_basket
+from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Population, Standing
 from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
@@ -35,7 +36,7 @@ from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number, units_down
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
-from adyton.query.asking import asking_of
+from adyton.query.asking import Asking, asking_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
 from adyton.show import Sheet, Shown
@@ -123,6 +124,7 @@ class Curator(Shown):
                 would_fit=would_fit,
                 together=len(basket.plans),
                 left_out_rows=left_out_rows(self.study, plan.question),
+                keys_sought=plan.finding.sought(standing.at.question) if plan.finding else None,
             )
             for plan in basket.plans
         ]
@@ -231,17 +233,31 @@ class Curator(Shown):
         asked = [asking_of(q, *self.study.tables) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
-        if self._population.each is not None and not names_a_price(asked, price):
-            matching = agreed_price(asked, {**price, "share": 1}, self.study).matching
-            return planned_basket(self.study, asked, self._population.each, matching)
-        agreed, left = agreed_price(asked, price, self.study), self._purse.left_now
+        return self._stored_before(asked, price) or self._planned(asked, price)
+
+    def _planned(self, asked: list[Asking], price: PriceWords, *, as_before: bool = False) -> Basket:
+        each, study = self._population.each, self.study
+        if each is not None and not names_a_price(asked, price):
+            matching = agreed_price(asked, {**price, "share": 1}, study).matching
+            return planned_basket(study, asked, each, matching, as_before=as_before)
+        agreed, left = agreed_price(asked, price, study), self._purse.left_now
         newest = self._ledger.count() if agreed.by == "share" else 0
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
         if receipt is not None:  # what was left when it was charged, if it was for this very question
-            before = make_basket(self.study, asked, agreed, left + receipt.order.amount)
+            before = make_basket(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
             if self._ledger.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
-        return make_basket(self.study, asked, agreed, left)
+        return make_basket(study, asked, agreed, left, as_before=as_before)
+
+    def _stored_before(self, asked: list[Asking], price: PriceWords) -> Basket | None:
+        """What is asked as an older version planned it, if an answer of that version is stored."""
+        if not planned_anew(self.study, asked):
+            return None
+        with suppress(InvalidRequest):
+            basket = self._planned(asked, price, as_before=True)
+            if self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None:
+                return basket
+        return None
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         """A request id that was used before is for the ledger to judge, not for this short cut."""

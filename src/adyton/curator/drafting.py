@@ -25,7 +25,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.text import fraction_text
-from adyton.study import FILL_IN, check_size
+from adyton.study import FILL_IN, check_lines, check_size
 
 _NO_WORD = re.compile(r"\W")
 _KINDS = (
@@ -47,6 +47,7 @@ class Wishes:
     person: str | None = None
     rows_per_person: int = 1
     rows: int | None = None
+    lines: int | None = None
     name: str | None = None
     filter: str | None = None
     public: bool = False
@@ -143,10 +144,18 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
     if wishes.neighbours == "replace":
         lines.append(f"rows = {rows}  # exact, and public under neighbours = 'replace'")
     elif rows is not None:
-        lines.append(f"rows = {rows}  # a public guess; used for delta < 1/rows and to preview means")
+        units = "a public guess of the persons" if wishes.rows_per_person > 1 else "a public guess"
+        also = "" if wishes.rows_per_person > 1 else " and to preview means"
+        lines.append(f"rows = {rows}  # {units}; used for delta < 1/rows{also}")
     else:
         lines.append("# rows = 10000  # a public guess, if you want to give one; needed for delta above 1e-8")
+    if wishes.rows_per_person > 1:
+        guess = wishes.lines if wishes.lines is not None else _toml(FILL_IN)
+        lines.append(f"lines = {guess}  # {_LINES_ADVICE.format(wishes.rows_per_person)}")
     return "\n".join(lines) + "\n"
+
+
+_LINES_ADVICE = "a public guess of how many rows count, at most {} of a person; or remove this line"
 
 
 def _rows(data: Path, wishes: Wishes) -> int | None:
@@ -164,6 +173,7 @@ def _check_promise(wishes: Wishes, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
     check_size(rows, unit, _guarantee(wishes))
+    check_lines(wishes.lines, rows, unit.rows, "table")
     filter_named(wishes.filter or "gdp").allowed(_guarantee(wishes))
 
 

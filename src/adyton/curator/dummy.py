@@ -95,8 +95,10 @@ def units_of(study: Study, rows: int | None) -> int:
 
 def _of_size(study: Study, units: int) -> Study:
     """The same promises about a table of another size.  A plan for so many rows is left out."""
-    declared = study.table.rows
-    table = replace(study.table, rows=None if declared is None else units)
+    declared, lines = study.table.rows, study.table.lines
+    if declared is not None and lines is not None:
+        lines = max(units, lines * units // declared)
+    table = replace(study.table, rows=None if declared is None else units, lines=lines)
     planned = study.validity is not None and study.validity.tolerance is not None
     validity = None if planned and declared != units else study.validity
     return replace(study, table=table, validity=validity, source=None, ledger=None)

@@ -30,7 +30,8 @@ from adyton.study import Study
 Columns = dict[str, Any]  # of arrays, masked where a value is missing
 
 _ONE_MISSING_IN = 50
-_MOST_ROWS_OF_A_PERSON = 20  # however many are allowed
+_MOST_ROWS_OF_A_PERSON = 20  # however many are allowed, where nobody says how many are usual
+_MOST_ROWS = 20_000_000
 _SOME_DAYS = (datetime.date(2000, 1, 1), datetime.date(2020, 12, 31))  # of timestamps that nobody bounded
 
 
@@ -47,9 +48,15 @@ def dummy_tables(study: Study, units: int) -> dict[str, Columns]:
 
 
 def _whose(study: Study, table: Table, persons: int, most: int) -> Any:
-    """For each row, which person's it is.  In a further table every fourth person or so has no rows."""
+    """For each row, which person's it is.  In a further table every fourth person or so has no rows.
+
+    Where the study says how many rows and how many persons there are, a person has as many on average.
+    """
     drawn = _draws(study, table, "rows of a person", persons)
-    rows = 1 + drawn % np.uint64(min(most, _MOST_ROWS_OF_A_PERSON))
+    usual = min(most, _MOST_ROWS_OF_A_PERSON)
+    if table.lines is not None and table.rows is not None:
+        usual = min(most, max(1, 2 * table.lines // table.rows - 1), _MOST_ROWS // persons)
+    rows = 1 + drawn % np.uint64(usual)
     if table.name != study.table.name:
         rows = np.where((drawn >> np.uint64(32)) % np.uint64(4) == 0, np.uint64(0), rows)
     return np.repeat(np.arange(persons), rows.astype(np.int64))

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.certify import KeysFound, Known, Rows
+from adyton.certify import KeysFound, Known, Rows, Values
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
+from adyton.query.cells import number_of_cells, shown_cells
 from adyton.query.shape import Shape, Told
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
@@ -36,9 +37,19 @@ def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Stan
         for (part, released), own in zip(parts, ratios, strict=True)
     )
     return [
-        Rows(plan.keys(own.keys), {part.name: next(values) for part in plan.parts})
+        _rows(plan, {part.name: next(values) for part in plan.parts}, own)
         for plan, own in zip(plans, stored, strict=True)
     ]
+
+
+def _rows(plan: Plan, values: dict[str, Values], stored: Stored) -> Rows:
+    """Of an older answer, only the cells that are shown."""
+    keys, shown = plan.keys(stored.keys), shown_cells(plan.question)
+    if shown is not None:
+        points = len(keys) // len(shown)
+        places = np.add.outer(np.array(shown, np.int64) * points, np.arange(points)).ravel()
+        values = {name: own.at(places) for name, own in values.items()}
+    return Rows(keys, values)
 
 
 def shaped(rows: Rows, shape: Shape, known: Mapping[str, Known]) -> Rows:
@@ -66,7 +77,7 @@ def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:
 def cells_in(plan: Plan, stored: Stored | None) -> int:
     """How many groups the answer has; at least 1, so that a preview has something to say."""
     if not plan.question.finds_keys:
-        return plan.question.cells
+        return number_of_cells(plan.question)
     return max(1, len(stored.keys or ())) if stored is not None else 1
 
 

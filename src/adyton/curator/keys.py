@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.certify import Interval, KeysFound
+from adyton.certify import Interval, KeysFound, KeysSought
 from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
@@ -77,6 +77,11 @@ class KeyFinding:
         ((number,),) = self.number.mechanism.release([[len(occurring)]], bits)
         return Kept([list(keys[place]) for place in places.tolist()], places, number)
 
+    def sought(self, receipt: int) -> KeysSought:
+        """What a preview says: how many units a key needs if this is the number of the receipt."""
+        selection = self.selection(receipt)
+        return KeysSought(receipt, selection.threshold, selection.surely_shown(LEVEL), LEVEL)
+
     def found(self, shown: int, noisy_number: int, receipt: int) -> KeysFound:
         """What an answer says about the keys that it does not show."""
         error = self.number.mechanism.error(LEVEL)
@@ -91,7 +96,9 @@ class KeyFinding:
         )
 
 
-def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> KeyFinding | None:
+def plan_keys(
+    question: Question, unit: PrivacyUnit, pricing: Pricing, paid_for_values: int
+) -> KeyFinding | None:
     """None where all keys are declared."""
     if not question.finds_keys:
         return None
@@ -105,7 +112,7 @@ def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> Key
     if any(isinstance(measure, Quantile | Extreme | Cdf) for _, measure in question.measures):
         raise InvalidRequest("quantiles and distributions are answered for declared groups only")
     units = int(pricing.units * PART) if pricing.is_total else paid_for_values // 3
-    counted, number = _readings(question, study.unit_of(question.table))
+    counted, number = _readings(question, unit)
     for_counts = int(units * _OF_COUNTS)
     return KeyFinding(
         Noised(counted, pricing.noise_for_units(counted, for_counts)),
@@ -117,6 +124,6 @@ def plan_keys(question: Question, pricing: Pricing, paid_for_values: int) -> Key
 def _readings(question: Question, unit: PrivacyUnit) -> tuple[Reading, Reading]:
     """The units of each key, and the number of keys, which a unit can change by as many as it has."""
     measure = Count() if unit.rows == 1 else CountPersons()
-    (counted,) = readings_for("units of a key", measure, question, unit)
+    (counted,) = readings_for("units of a key", measure, question, unit, None)
     one = Sensitivity(((0, counted.sensitivity.touched),), 1, unit.neighbours)
     return counted, Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), one)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.certify import Certificate, Key, KeyColumn, Keys, Known
 from adyton.curator.additive import Additive
@@ -32,6 +30,7 @@ from adyton.ledger import Order
 from adyton.ledger.cap import Cap
 from adyton.privacy import PrivacyUnit
 from adyton.query.asking import Asking
+from adyton.query.cells import cell_codes, kept_cells
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
 from adyton.query.shape import AS_ASKED, Shape
@@ -81,9 +80,8 @@ class Plan:
             codes = [np.arange(len(found or ()), dtype=np.int32)] * len(by)
             cells = len(found or ())
         else:
-            labels, cells = [group_values(group) for group in by], self.question.cells
-            sizes = [len(values) for values in labels]
-            codes = [_codes(sizes, place) for place in range(len(by))]
+            labels = [group_values(group) for group in by]
+            codes, cells = cell_codes(self.question)
         if own is not None:
             names += distinct_names([None], [own[0]], taken=names)
             labels, codes = [*labels, own[1]], [np.repeat(column, len(own[1])) for column in codes]
@@ -128,13 +126,22 @@ def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan
     return make_basket(study, [Asking(question)], price, left).plans[0]
 
 
-def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int) -> Basket:
-    """The plans for all that is asked; the price is for all of them together."""
+def make_basket(
+    study: Study, askings: Sequence[Asking], price: Price, left: int, *, as_before: bool = False
+) -> Basket:
+    """The plans for all that is asked; the price is for all of them together.
+
+    ``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that cannot
+    match, a price for more groups of a person than there can be, and the number of units for that of rows.
+    """
+    if as_before:
+        askings = [replace(one, question=replace(one.question, every_cell=True)) for one in askings]
     questions = [asking.question for asking in askings]
     check_widths(price, questions)
     if len({question.table for question in questions}) > 1:
         raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
     unit, rule = study.unit_of(questions[0].table), study.filter
+    unit = replace(unit, rows_in=()) if as_before else unit
     pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
     measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
     check_size(questions, [reading for one in measured for reading in one.readings])
@@ -147,7 +154,7 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
     paid = due(parts, families, unit, rule)
     in_order = iter(parts)
     own = [tuple(islice(in_order, len(question.measures))) for question in questions]
-    findings = [plan_keys(q, pricing, paid.amount) for q, pricing in zip(questions, pricings, strict=True)]
+    findings = [plan_keys(q, unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
     extra = [noised for finding in findings if finding is not None for noised in finding.noised]
     if extra and len(questions) > 1:
         raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
@@ -172,6 +179,12 @@ def make_basket(study: Study, askings: Sequence[Asking], price: Price, left: int
     )
 
 
+def planned_anew(study: Study, askings: Sequence[Asking]) -> bool:
+    """Whether an older version would have planned a question with other cells, or for other rows."""
+    several = study.unit_of(askings[0].question.table).rows > 1
+    return several or any(kept_cells(asking.question) is not None for asking in askings)
+
+
 class _Measured(NamedTuple):
     place: int  # of its question
     measure: Measure
@@ -179,7 +192,8 @@ class _Measured(NamedTuple):
 
 
 def _measures(question: Question, unit: PrivacyUnit) -> list[tuple[Measure, tuple[Reading, ...]]]:
-    return [(measure, readings_for(name, measure, question, unit)) for name, measure in question.measures]
+    kept = kept_cells(question)
+    return [(m, readings_for(name, m, question, unit, kept)) for name, m in question.measures]
 
 
 def _for_values(question: Question) -> Fraction:
@@ -209,13 +223,9 @@ def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, sha
 def _detail(noised: Noised) -> list[object]:
     scales = [repr(float(scale)) for scale in noised.mechanism.scales]
     times = [noised.times] if noised.times > 1 else []
-    return [noised.reading.name, noised.mechanism.name, *scales, *times]
-
-
-def _codes(sizes: Sequence[int], place: int) -> npt.NDArray[np.int32]:
-    """Of all combinations, the last varying fastest: which value of one group each of them has."""
-    own = np.arange(sizes[place], dtype=np.int32)
-    return np.tile(np.repeat(own, prod(sizes[place + 1 :])), prod(sizes[:place]))
+    kept = noised.reading.kept  # said, so that an answer with all cells is never taken for one without some
+    cells = [f"{len(kept)} cells"] if kept is not None else []
+    return [noised.reading.name, noised.mechanism.name, *scales, *times, *cells]
 
 
 def _key(group: object, code: str | int) -> Key:
@@ -230,6 +240,8 @@ def _certificate(
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
+    left_out = any(noised.reading.kept is not None for part in parts for noised in part.noised)
+    theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
 

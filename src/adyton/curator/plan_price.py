@@ -14,7 +14,9 @@ _ROUNDS = 8
 _NEARLY = 1 - Fraction(1, 10**6)
 
 
-def planned_basket(study: Study, askings: Sequence[Asking], most: int, matching: int | None) -> Basket:
+def planned_basket(
+    study: Study, askings: Sequence[Asking], most: int, matching: int | None, *, as_before: bool = False
+) -> Basket:
     """The plans with the least noise whose radius is at most ``most``, up to a millionth.
 
     What is spent of stability grows with the price, or with its square, so a few proportional steps find it.
@@ -24,7 +26,8 @@ def planned_basket(study: Study, askings: Sequence[Asking], most: int, matching:
     """
     units, best = study.allowed, None
     for _ in range(_ROUNDS):
-        basket = make_basket(study, askings, Price("units", Fraction(units), matching), study.allowed)
+        price = Price("units", Fraction(units), matching)
+        basket = make_basket(study, askings, price, study.allowed, as_before=as_before)
         if basket.radius <= most and (best is None or basket.radius > best.radius):
             best = basket
         if most * _NEARLY <= basket.radius <= most:

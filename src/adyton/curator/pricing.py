@@ -11,10 +11,13 @@ from adyton.curator.price import Price
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.query.cells import number_of_cells
 from adyton.query.nodes import Question
+from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
 
+MATCHING = "--matching, in Python matching"  # how an asker says how many rows match
 TOO_SMALL = "this price is below the smallest unit that can be charged"
 
 
@@ -60,6 +63,12 @@ class Pricing:
     def _kind(self) -> type[GaussianNoise] | type[GeometricNoise]:
         return GeometricNoise if self.study.filter_name == "pure" else GaussianNoise
 
+    def _or_declare(self, reading: Reading) -> str:
+        """What the owner could do; nothing where keys are found, or where tables are joined."""
+        finds = any(isinstance(group, TextColumn) for group in reading.by)
+        key = rows_key(self.study, reading.table or self.study.table)
+        return f", declare {key}" if key is not None and not finds else ""
+
     def _in_steps(self, reading: Reading) -> Fraction:
         """The price, given in the units of the answer, in steps of the integers that are read."""
         step, named = step_of(reading), self.price.of(reading.name)
@@ -70,18 +79,30 @@ class Pricing:
         if self.matching is None:
             raise InvalidRequest(
                 f"how wide the interval of {reading.name!r} is depends on how many rows match, which is "
-                "private: say how many you expect (matching), declare table.rows, or name the price as "
-                "epsilon or share"
+                f"private: say how many you expect ({MATCHING}){self._or_declare(reading)}, or name the "
+                "price as epsilon or share"
             )
         return named * self.matching / step
 
 
+def rows_key(study: Study, table: Table) -> str | None:
+    """The key of the study file that would say about how many rows of ``table`` count; None for a join."""
+    if table.join is not None and len(table.join.tables) > 1:
+        return None
+    name = table.join.tables[0].name if table.join is not None else table.name
+    section = "table" if name == study.table.name else f"private.{name}"
+    return f"{section}.{'rows' if study.unit_of(table).rows == 1 else 'lines'}"
+
+
 def matching_rows(price: Price, question: Question, study: Study) -> int | None:
-    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all."""
-    rows = question.table.rows
+    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all.
+
+    Older versions, whose answers have all cells, took the number of persons for that of their rows.
+    """
+    rows = question.table.rows if question.every_cell else study.rows_expected(question.table)
     if price.matching is not None or rows is None or question.finds_keys:
         return price.matching
-    return max(1, rows // question.cells)
+    return max(1, rows // number_of_cells(question))
 
 
 def units_of(study: Study, price: Price, left: int) -> int:

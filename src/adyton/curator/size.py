@@ -11,7 +11,8 @@ from math import prod
 
 from adyton.curator.search import rounds_of
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Cdf, Extreme, Group, Measure, Quantile, Question, group_size
+from adyton.query.cells import number_of_cells
+from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 
@@ -22,7 +23,9 @@ MOST_INTEGERS = 2**26  # that are read: the counts of all bins, for a quantile
 
 def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> None:
     """InvalidRequest where the answers to ``questions``, asked together, would be too large."""
-    values = sum(_cells(question.by) * _values(m) for question in questions for _, m in question.measures)
+    values = sum(
+        number_of_cells(question) * sum(_values(m) for _, m in question.measures) for question in questions
+    )
     if values > MOST_VALUES:
         raise InvalidRequest(
             f"this asks for {values:,} values, groups times what is asked in each; at most {MOST_VALUES:,} "
@@ -35,7 +38,7 @@ def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> No
             " are drawn at once: ask for fewer values at a time (a median needs about a dozen in each group),"
             " or make the groups wider"
         )
-    integers = sum(_cells(reading.by) * len(reading.coordinates) for reading in readings)
+    integers = sum(_cells(reading) * len(reading.coordinates) for reading in readings)
     if integers > MOST_INTEGERS:
         raise InvalidRequest(
             f"to answer this, {integers:,} numbers must be read at once; at most {MOST_INTEGERS:,} are: "
@@ -43,15 +46,16 @@ def check_size(questions: Sequence[Question], readings: Sequence[Reading]) -> No
         )
 
 
-def _cells(by: Sequence[Group]) -> int:
+def _cells(reading: Reading) -> int:
     """All groups that are declared; how many are found is not known."""
-    return prod(group_size(group) for group in by if not isinstance(group, TextColumn))
+    declared = tuple(group for group in reading.by if not isinstance(group, TextColumn))
+    return reading.cells if declared == reading.by else prod(map(group_size, declared))
 
 
 def _noises(reading: Reading) -> int:
     if isinstance(reading.measure, Quantile | Extreme):
         return reading.sensitivity.cells * rounds_of(reading)
-    return _cells(reading.by) * len(reading.coordinates)
+    return _cells(reading) * len(reading.coordinates)
 
 
 def _values(measure: Measure) -> int:

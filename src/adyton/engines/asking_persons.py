@@ -7,6 +7,7 @@ rows, the cells are put in order by a salted hash, in which nothing of other per
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from adyton.engines.asking_rows import always_the_same, shared_filter
 from adyton.engines.row_sql import clipped, fits_bigint
@@ -19,9 +20,10 @@ from adyton.sensitivity import Reading
 def needs_choice(reading: Reading, units: Units) -> bool:
     """Whether a person may have rows in more cells than count."""
     assert reading.persons is not None
-    cells = 1
-    for group in reading.by:
-        cells *= units.rows if isinstance(group, TextColumn) else group_size(group)
+    if any(isinstance(group, TextColumn) for group in reading.by):
+        cells = prod(units.rows if isinstance(g, TextColumn) else group_size(g) for g in reading.by)
+    else:
+        cells = reading.cells
     return reading.persons.groups < min(units.rows, cells)
 
 

@@ -18,36 +18,12 @@ from adyton.engines.base import Exact
 from adyton.engines.folding import fold_columns
 from adyton.engines.scan import Aggregates, Recipe, Run, Units
 from adyton.query.check import columns_in
-from adyton.query.nodes import (
-    Always,
-    And,
-    Comparable,
-    Compare,
-    Condition,
-    Constant,
-    Day,
-    DayOf,
-    Indicator,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Negative,
-    Not,
-    Number,
-    OneOf,
-    Or,
-    Plus,
-    Times,
-    ValueOf,
-    aligned,
-)
-from adyton.schema import BooleanColumn, Column, times_finer
+from adyton.query.nodes import Condition
+from adyton.query.possible import Rows, Truths, is_understood
+from adyton.schema import BooleanColumn, Column
 from adyton.sensitivity import Reading
 
-_Integers = npt.NDArray[np.int64]
-_Truths = npt.NDArray[np.bool_]
 _LARGEST_SUM = 2**62
-_UNDERSTOOD = (ValueOf, DayOf, Constant, Day, Plus, Times, Negative, Indicator)
 
 
 def cubes_of(readings: Sequence[Reading]) -> list[tuple[list[int], list[Column]]]:
@@ -55,7 +31,7 @@ def cubes_of(readings: Sequence[Reading]) -> list[tuple[list[int], list[Column]]
     plain = [
         place
         for place, reading in enumerate(readings)
-        if not reading.by and reading.persons is None and _understood(reading.where)
+        if not reading.by and reading.persons is None and is_understood(reading.where)
     ]
     alike: dict[frozenset[str], list[int]] = {}
     for place in plain:
@@ -72,11 +48,11 @@ def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Uni
     listed = [*(f"CAST({place} AS {_type(c)})" for place, c in zip(places, columns, strict=True)), *wanted]
     rows = run(f"SELECT {', '.join(listed)} FROM {units.table} GROUP BY {', '.join(places)}")
     cube = _Cube.of(columns, rows, len(listed))
-    masks: dict[Condition, _Truths] = {}
+    masks: dict[Condition, Truths] = {}
     exact: Exact = []
     for reading, own in zip(readings, recipes, strict=True):
         if reading.where not in masks:
-            masks[reading.where] = cube.condition(reading.where)[0]
+            masks[reading.where] = cube.rows.condition(reading.where)[0]
         totals = [int(values[masks[reading.where]].sum()) for values in cube.values]
         exact.append([[recipe.of(totals)] for recipe in own])
     return exact
@@ -104,9 +80,8 @@ def _recipes(reading: Reading, units: Units, wanted: Aggregates) -> list[Recipe]
 class _Cube:
     """Cells: the integers of each column in them, whether they are there, and what was added up."""
 
-    columns: dict[str, tuple[_Integers, _Truths]]
+    rows: Rows
     values: list[npt.NDArray[Any]]
-    cells: int
 
     @classmethod
     def of(cls, columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int) -> _Cube:
@@ -119,97 +94,10 @@ class _Cube:
             for column, side in zip(columns, sides, strict=False)
         }
         values = [_added_up([int(v or 0) for v in side]) for side in sides[len(columns) :]]
-        return cls(known, values, len(rows))
-
-    def condition(self, node: Condition) -> tuple[_Truths, _Truths]:
-        """Where it is true, and where it is false; elsewhere it is neither."""
-        match node:
-            case Compare(left, operator, right):
-                return self._compared(left, operator, right)
-            case OneOf(column, values):
-                codes, known = self.columns[column.name]
-                chosen = np.isin(codes, [i for i, v in enumerate(column.values) if v in values])
-                return known & chosen, known & ~chosen
-            case IsTrue(column):
-                truth, known = self.columns[column.name]
-                return known & (truth != 0), known & (truth == 0)
-            case IsMissing(column):
-                known = self.columns[column.name][1]
-                return ~known, known
-            case IsOutside():
-                raise AssertionError("not for a cube")
-            case Always(truth):
-                return np.full(self.cells, truth), np.full(self.cells, not truth)
-            case Not(inner):
-                true, false = self.condition(inner)
-                return false, true
-            case And(parts):
-                sides = [self.condition(part) for part in parts]
-                return np.all([t for t, _ in sides], axis=0), np.any([f for _, f in sides], axis=0)
-            case Or(parts):
-                sides = [self.condition(part) for part in parts]
-                return np.any([t for t, _ in sides], axis=0), np.all([f for _, f in sides], axis=0)
-
-    def _compared(self, left: Comparable, operator: str, right: Comparable) -> tuple[_Truths, _Truths]:
-        (a, known_a), (b, known_b) = self.number(left), self.number(right)
-        if not isinstance(left, DayOf | Day) and not isinstance(right, DayOf | Day):
-            a, b = _aligned(a, left, b, right)
-        met = _COMPARE[operator](a, b)
-        known = known_a & known_b
-        return known & met, known & ~met
-
-    def number(self, node: Comparable) -> tuple[_Integers, _Truths]:
-        """Its integers on its own lattice, whose checks make them fit, and where they are there."""
-        match node:
-            case ValueOf(column) | DayOf(column):
-                return self.columns[column.name]
-            case Constant() | Day():
-                return np.full(self.cells, node.lattice.low, np.int64), np.full(self.cells, True)
-            case Negative(inner):
-                a, known = self.number(inner)
-                return -a, known
-            case Indicator(condition):
-                return self.condition(condition)[0].astype(np.int64), np.full(self.cells, True)
-            case Plus(left, right) | Times(left, right):
-                return self._joined(node, left, right)
-            case _:
-                raise AssertionError("not for a cube")
-
-    def _joined(self, node: Plus | Times, left: Number, right: Number) -> tuple[_Integers, _Truths]:
-        (a, known_a), (b, known_b) = self.number(left), self.number(right)
-        known = known_a & known_b
-        if isinstance(node, Times):
-            return a * b, known
-        a, b = _aligned(a, left, b, right)
-        return a + b, known
-
-
-_COMPARE = {
-    "<": np.less,
-    "<=": np.less_equal,
-    "=": np.equal,
-    "<>": np.not_equal,
-    ">=": np.greater_equal,
-    ">": np.greater,
-}
-
-
-def _aligned(a: _Integers, left: Number, b: _Integers, right: Number) -> tuple[_Integers, _Integers]:
-    """Both on the grain that they have in common."""
-    first, second = aligned(left, right)
-    return a * times_finer(left.lattice.grain, first.grain), b * times_finer(
-        right.lattice.grain, second.grain
-    )
+        return cls(Rows(known, len(rows)), values)
 
 
 def _added_up(values: list[int]) -> npt.NDArray[Any]:
     """As machine integers where no sum of them can be too large, else as Python's."""
     fits = sum(map(abs, values)) < _LARGEST_SUM
     return np.array(values, np.int64 if fits else object)
-
-
-def _understood(node: object) -> bool:
-    if isinstance(node, Number | DayOf | Day) and not isinstance(node, _UNDERSTOOD):
-        return False
-    parts = [getattr(node, name) for name in ("left", "right", "inner", "condition") if hasattr(node, name)]
-    return all(map(_understood, [*parts, *getattr(node, "parts", ())]))

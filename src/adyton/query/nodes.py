@@ -334,6 +334,7 @@ class Question:
     """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``.
 
     Of the groups in which a person has rows at most ``most_groups`` count, for measures of persons.
+    ``every_cell`` keeps groups that no row can be in: answers that were stored in older versions have them.
     """
 
     table: Table
@@ -341,6 +342,7 @@ class Question:
     where: Condition = EVERY_ROW
     by: tuple[Group, ...] = ()
     most_groups: int | None = None
+    every_cell: bool = False
 
     def __post_init__(self) -> None:
         condition(self.where)
@@ -367,13 +369,19 @@ class Question:
             )
         if self.most_groups is not None and (type(self.most_groups) is not int or self.most_groups < 1):
             raise InvalidRequest("the groups of a person are limited to a whole number, at least 1")
-        if not self.finds_keys and self.cells > MOST_CELLS:
+        if not self.finds_keys and not self._filters and self.cells > MOST_CELLS:
             raise InvalidRequest(f"the groups have {self.cells} cells; at most {MOST_CELLS} are answered")
 
     @property
     def finds_keys(self) -> bool:
         """Whether a group has values that nobody declared, so that they must be found in the data."""
         return any(isinstance(group, TextColumn) for group in self.by)
+
+    @property
+    def _filters(self) -> bool:
+        """Whether a condition may leave some groups out, so that there are fewer than are declared."""
+        said = {self.where, *(measure.where for _, measure in self.measures)}
+        return said != {EVERY_ROW} or self.table.join is not None
 
     @property
     def _weight(self) -> int:
@@ -385,7 +393,7 @@ class Question:
 
     @property
     def cells(self) -> int:
-        """The number of groups: all combinations of declared values, whether they occur or not."""
+        """All combinations of declared values, whether a row can have them or not."""
         product = 1
         for group in self.by:
             product *= group_size(group)

@@ -38,6 +38,7 @@ def joined(tables: tuple[Table, ...], links: tuple[Link, ...] = ()) -> Table:
         first.rows if len(tables) == 1 else None,
         first.person,
         join=join,
+        lines=first.lines if len(tables) == 1 else None,
     )
 
 

@@ -7,10 +7,13 @@ number of rows is public (replace) and nothing is filtered, a proportion needs n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.cells import Places, kept_cells
+from adyton.query.check import columns_in
 from adyton.query.dimensions import without_dimensions
 from adyton.query.nodes import (
     EVERY_ROW,
@@ -32,8 +35,10 @@ from adyton.query.nodes import (
     SumOfPersons,
     Variance,
     all_of,
+    group_size,
     middle_of_square,
 )
+from adyton.query.scope import entries
 from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto
 from adyton.sensitivity.bounds import Sensitivity
@@ -87,39 +92,60 @@ class Reading:
     public_rows: int | None = None
     persons: Persons | None = None
     table: Table | None = None  # the private table that is read, joined or not
+    kept: Places | None = None  # of all cells of the question's groups, those that are read; None: all
+    groups: int = 0  # the first of ``by``, which are the question's own; further ones are bins
+
+    @property
+    def cells(self) -> int:
+        """How many integers each coordinate has."""
+        bins = prod(map(group_size, self.by[self.groups :]))
+        own = prod(map(group_size, self.by[: self.groups])) if self.kept is None else len(self.kept)
+        return own * bins
 
 
 def readings_of(question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
     """The readings of all measures, in order."""
+    kept = kept_cells(question)
     return tuple(
         reading
         for name, measure in question.measures
-        for reading in readings_for(name, measure, question, unit)
+        for reading in readings_for(name, measure, question, unit, kept)
     )
 
 
-def readings_for(name: str, measure: Measure, question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
-    """What must be read for one measure.  What public tables say is part of it: no engine reads it."""
-    measure, question = without_dimensions(name, measure, question)
+def readings_for(
+    name: str, measure: Measure, question: Question, unit: PrivacyUnit, kept: Places | None
+) -> tuple[Reading, ...]:
+    """What must be read for one measure.  What public tables say is part of it: no engine reads it.
+
+    ``kept`` are the cells of the question that some row can be in, for one measure or another.
+    """
+    measure, asked = without_dimensions(name, measure, question)
+    cells, places = MOST_CELLS, None  # where keys are found, more than any answer has
+    if not question.finds_keys:
+        cells, places = question.cells if kept is None else len(kept), kept
     return tuple(
-        replace(reading, table=question.table) for reading in _readings(name, measure, question, unit)
+        replace(reading, table=asked.table, kept=places, groups=len(question.by))
+        for reading in _readings(name, measure, asked, unit, cells)
     )
 
 
-def _readings(name: str, measure: Measure, question: Question, unit: PrivacyUnit) -> tuple[Reading, ...]:
+def _readings(
+    name: str, measure: Measure, question: Question, unit: PrivacyUnit, cells: int
+) -> tuple[Reading, ...]:
     """A variance is read as two means; a quantile as a histogram."""
     where = all_of(question.where, measure.where)
 
     def rows(where: Condition, *coordinates: Coordinate, public_rows: int | None = None) -> Reading:
         boxes = tuple(coordinate.box for coordinate in coordinates)
-        sensitivity = Sensitivity(boxes, cells_of(question), unit.neighbours, unit.rows)
+        sensitivity = Sensitivity(boxes, cells, unit.neighbours, unit.rows)
         return Reading(name, measure, where, coordinates, question.by, sensitivity, public_rows)
 
     match measure:
         case Count():
             return (rows(where, Coordinate()),)
         case CountPersons() | SumOfPersons():
-            return (_of_persons(name, measure, where, question, unit),)
+            return (_of_persons(name, measure, where, question, unit, cells),)
         case Sum(value):
             return (rows(where, Coordinate(value)),)
         case Mean(value):
@@ -133,29 +159,28 @@ def _readings(name: str, measure: Measure, question: Question, unit: PrivacyUnit
             both = (value, middle_of_square(value))
             return tuple(rows(where, *_centred_and_counted(one)) for one in both)
         case Quantile() | Extreme():
-            return (_searched(name, measure, where, question, unit),)
+            return (_searched(name, measure, where, question, unit, cells),)
         case Cdf(value, points):
             whole = rows(where, Coordinate())
             bins = upto(value, points)
-            cells = whole.sensitivity.cells * (len(points) + 1)  # a unit may leave one bin and enter another
-            between = replace(whole.sensitivity, cells=cells)
+            all_bins = cells * (len(points) + 1)  # a unit may leave one bin and enter another
+            between = replace(whole.sensitivity, cells=all_bins)
             return (replace(whole, by=(*question.by, bins), sensitivity=between),)
         case _:
             assert_never(measure)
 
 
-def cells_of(question: Question) -> int:
-    """How many groups there can be, where that is public; else more than any answer has."""
-    return MOST_CELLS if question.finds_keys else question.cells
-
-
 def _of_persons(
-    name: str, measure: CountPersons | SumOfPersons, where: Condition, question: Question, unit: PrivacyUnit
+    name: str,
+    measure: CountPersons | SumOfPersons,
+    where: Condition,
+    question: Question,
+    unit: PrivacyUnit,
+    cells: int,
 ) -> Reading:
     if unit.person is None:
         raise InvalidRequest("persons are counted only where the privacy unit is a person; here it is a row")
-    cells = cells_of(question)
-    groups = min(unit.rows, cells, question.most_groups or cells)
+    groups = min(_most_groups(question, unit), cells, question.most_groups or cells)
     if isinstance(measure, CountPersons):
         coordinate, low, high = Coordinate(), 1, 1
     else:
@@ -165,13 +190,32 @@ def _of_persons(
     return Reading(name, measure, where, (coordinate,), question.by, sensitivity, None, persons)
 
 
+def _most_groups(question: Question, unit: PrivacyUnit) -> int:
+    """In how many groups a person can be: for each table that they are made of, one for each own row in it.
+
+    Theorem: JOINED-ROWS.
+    """
+    join = question.table.join
+    if join is None or len(unit.rows_in) != len(join.tables):
+        return unit.rows
+    grouped = {column.name for column in columns_in(question.by)}
+    sources = {entry.source for entry in entries(join) if entry.shown.name in grouped}
+    named = zip(join.tables, unit.rows_in, strict=True)
+    return prod(rows for table, rows in named if table.name in sources)
+
+
 def _searched(
-    name: str, measure: Quantile | Extreme, where: Condition, question: Question, unit: PrivacyUnit
+    name: str,
+    measure: Quantile | Extreme,
+    where: Condition,
+    question: Question,
+    unit: PrivacyUnit,
+    cells: int,
 ) -> Reading:
     """The rows of each bin.  What gets noise is not they but, again and again, whether a value is too small:
     a row adds ``times - minus`` where its own value is not above it, and ``-minus`` where it is.
     """
-    cells, lattice = cells_of(question), measure.value.lattice
+    lattice = measure.value.lattice
     times, minus = search_weights(measure)
     inside, bins = binned(measure.value, bins_of(lattice.low, lattice.high, cells))
     sensitivity = Sensitivity(((-minus, times - minus),), cells, unit.neighbours, unit.rows)

@@ -3,10 +3,10 @@
 Every error names the key and the fix, and all that is wrong is said at once.
 """
 
-from adyton.study.columns import FILL_IN
-from adyton.study.facts import PrivateTable, Study, check_size
+from adyton.study.facts import PrivateTable, Study, check_lines, check_size
 from adyton.study.keys_failure import keys_failure
 from adyton.study.named_facts import named_facts
+from adyton.study.notes import FILL_IN
 from adyton.study.reading import parse_study, read_study
 from adyton.study.validity import Validity, planned
 
@@ -15,6 +15,7 @@ __all__ = [
     "PrivateTable",
     "Study",
     "Validity",
+    "check_lines",
     "check_size",
     "keys_failure",
     "named_facts",

@@ -23,9 +23,8 @@ from adyton.schema import (
     RealColumn,
     TextColumn,
 )
-from adyton.study.notes import Notes, choice, date_at, text_at, whole
+from adyton.study.notes import FILL_IN, Notes, choice, date_at, text_at, whole
 
-FILL_IN = "FILL IN"
 _STEPS_OF_DEFAULT_GRAIN = 10_000
 
 _COLUMN_KEYS: dict[str, tuple[str, ...]] = {

@@ -61,6 +61,9 @@ class Study(Shown):
         check_size(max(sizes, default=None), self.unit, self.limit)
         check_further(self)
         check_person(self)
+        for place, table in enumerate(self.tables):
+            where = f"private.{table.name}" if place else "table"
+            check_lines(table.lines, table.rows, self.unit_of(table).rows, where)
         if not 0 <= self.keys_delta <= self.limit.delta:
             raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
         if self.allowed < 1:
@@ -79,8 +82,13 @@ class Study(Shown):
         """
         most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
         members = table.join.tables if table.join is not None else (table,)
-        rows = prod(most[member.name] for member in members)
-        return replace(self.unit, person=table.person or self.unit.person, rows=rows)
+        rows_in = tuple(most[member.name] for member in members)
+        joined = rows_in if len(members) > 1 else ()
+        return replace(self.unit, person=table.person or self.unit.person, rows=prod(rows_in), rows_in=joined)
+
+    def rows_expected(self, table: Table) -> int | None:
+        """About how many rows of ``table`` count, as far as that is public: a guess that chooses noise."""
+        return table.rows if self.unit_of(table).rows == 1 else table.lines
 
     @property
     def noise_delta(self) -> Fraction:
@@ -145,7 +153,8 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
     """Refuses a delta that would allow whole rows to be published."""
     if unit.neighbours == "replace" and rows is None:
         raise InvalidRequest(
-            "table.rows is missing: under neighbours = 'replace' the number of rows is public"
+            "table.rows is missing: under neighbours = 'replace' the number of units, rows or persons, is "
+            "public"
         )
     if rows is not None and rows < 1:
         raise InvalidRequest(f"table.rows must be at least 1, not {rows}")
@@ -154,7 +163,7 @@ def check_size(rows: int | None, unit: PrivacyUnit, limit: Guarantee) -> None:
         how = (
             f"1/rows = 1/{rows}"
             if rows is not None
-            else "1e-8 unless table.rows says how many rows there are"
+            else "1e-8 unless table.rows says how many units, rows or persons, there are"
         )
         raise InvalidRequest(
             f"privacy.delta = {float(limit.delta):g} must be below {how}: a larger delta would allow "
@@ -170,6 +179,24 @@ def check_person(study: Study) -> None:
         raise InvalidRequest(
             f"the unit's person is {whose}, and the table's is {said!r}: "
             f"write Table({study.table.name!r}, ..., person={whose})"
+        )
+
+
+def check_lines(lines: int | None, units: int | None, rows_of_one: int, where: str) -> None:
+    """Refuses a guess of the number of rows that cannot be right, or that says the same as ``rows``."""
+    if lines is None:
+        return
+    if rows_of_one == 1:
+        raise InvalidRequest(
+            f"{where}.lines goes with rows_per_person above 1; where everyone has one row, {where}.rows says "
+            "how many there are: remove lines"
+        )
+    least, most = (1, None) if units is None else (units, units * rows_of_one)
+    if lines < least or (most is not None and lines > most):
+        between = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise InvalidRequest(
+            f"{where}.lines = {lines} cannot be: of each person 1 to {rows_of_one} rows count, so it is a "
+            f"number {between}"
         )
 
 

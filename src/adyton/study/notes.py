@@ -11,6 +11,8 @@ from adyton.errors import InvalidRequest
 
 _T = TypeVar("_T")
 
+FILL_IN = "FILL IN"  # what a draft says where the owner must decide
+
 
 class Notes:
     """Collects what is wrong, so that an owner sees all of it at once."""
@@ -84,6 +86,13 @@ def whole(value: Any, where: str) -> int:
     if type(value) is not int:
         raise InvalidRequest(f"{where} must be a whole number, not {value!r}")
     return value
+
+
+def whole_at(section: dict[str, Any], where: str, key: str) -> int | None:
+    """None where it is not given."""
+    if section.get(key) == FILL_IN:
+        raise InvalidRequest(f"{where}.{key} says {FILL_IN!r}: write a whole number, or remove it")
+    return whole(section[key], f"{where}.{key}") if key in section else None
 
 
 def date_at(value: Any, where: str) -> datetime.date:

@@ -16,7 +16,7 @@ from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
 from adyton.study.ledger_section import ledger_files
-from adyton.study.notes import Notes, choice, known, text_at, whole
+from adyton.study.notes import Notes, choice, known, text_at, whole, whole_at
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.study.validity import Validity
 
@@ -40,7 +40,7 @@ def read_study(path: str | Path) -> Study:
 def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes = Notes(path.name)
     notes.check_keys(raw, "", ("table", "privacy", "columns", "validity", "public", "private", "ledger"))
-    table = notes.section(raw, "table", ("name", "source", "rows"))
+    table = notes.section(raw, "table", ("name", "source", "rows", "lines"))
     privacy = notes.section(
         raw,
         "privacy",
@@ -50,7 +50,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     limit = notes.attempt(lambda: _guarantee(privacy))
     public = public_tables(raw.get("public", {}), path.parent, notes)
     columns = columns_of(notes.section(raw, "columns", None), notes, partial(keys_of, public))
-    rows = notes.attempt(lambda: whole(table["rows"], "table.rows") if "rows" in table else None)
+    rows, lines = (notes.attempt(partial(whole_at, table, "table", key)) for key in ("rows", "lines"))
     name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
@@ -58,7 +58,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     person = unit.person if unit is not None else None
     further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
-    own = notes.final(lambda: Table(known(name), columns, rows, known(unit).person))
+    own = notes.final(lambda: Table(known(name), columns, rows, known(unit).person, lines=lines))
     own, *others = with_dimensions([own, *(one.table for one in further)], public, notes)
     return notes.final(
         lambda: Study(

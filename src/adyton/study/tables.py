@@ -12,7 +12,7 @@ from adyton.errors import InvalidRequest
 from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import PrivateTable
-from adyton.study.notes import Notes, text_at, whole
+from adyton.study.notes import Notes, text_at, whole, whole_at
 from adyton.study.public import PublicTable, read_public
 
 
@@ -72,16 +72,16 @@ def _private(
     where = f"private.{name}"
     if not isinstance(raw, dict):
         raise InvalidRequest(f"{where} must be a section: [{where}]")
-    notes.check_keys(raw, f"{where}.", ("source", "person", "rows_per_person", "rows", "columns"))
+    notes.check_keys(raw, f"{where}.", ("source", "person", "rows_per_person", "rows", "lines", "columns"))
     sections = _listed(raw.get("columns", {}), f"{where}.columns", notes)
     columns = columns_of(sections, notes, partial(keys_of, public), f"{where}.")
     source = source_of(raw, where, folder)
     most = whole(raw.get("rows_per_person", 1), f"{where}.rows_per_person")
-    rows = whole(raw["rows"], f"{where}.rows") if "rows" in raw else None
+    rows, lines = whole_at(raw, where, "rows"), whole_at(raw, where, "lines")
     whose = (
         text_at(raw, where, "person", "the column that identifies a person") if "person" in raw else person
     )
-    return PrivateTable(Table(name, columns, rows, whose), most, source)
+    return PrivateTable(Table(name, columns, rows, whose, lines=lines), most, source)
 
 
 def _listed(sections: Any, where: str, notes: Notes) -> dict[str, Any]:

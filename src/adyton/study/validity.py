@@ -63,9 +63,10 @@ def check_tolerance(study: Study) -> None:
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
         noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
         found = " where keys may be found (privacy.keys_delta)" if study.keys_delta else ""
+        units = "rows" if study.unit.person is None else "persons"
         raise InvalidRequest(
-            f"{rows} rows certify {validity.questions} adaptive questions within {shown}{noise}{found}, not "
-            f"within {float(validity.tolerance):g}: ask fewer questions or allow a wider tolerance "
+            f"{rows} {units} certify {validity.questions} adaptive questions within {shown}{noise}{found}, "
+            f"not within {float(validity.tolerance):g}: ask fewer questions or allow a wider tolerance "
             "(see adyton plan)"
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar, get_args
 
@@ -15,11 +16,13 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.cells import kept_cells
 from adyton.query.nodes import (
     Always,
     And,
     Bucket,
     Case,
+    Cdf,
     Clip,
     Compare,
     Condition,
@@ -29,6 +32,7 @@ from adyton.query.nodes import (
     DatePart,
     Day,
     DayOf,
+    Extreme,
     Floor,
     Group,
     Indicator,
@@ -46,6 +50,7 @@ from adyton.query.nodes import (
     Or,
     Part,
     Plus,
+    Quantile,
     Question,
     Square,
     Sum,
@@ -78,6 +83,44 @@ class RandomContract:
             readings = random_readings(rng, unit, finds_keys=True)
             assert engine.found(readings) == expected_found(TABLE, unit, source, "salt", readings)
 
+    @pytest.mark.parametrize("seed", range(2))
+    def test_groups_that_are_left_out_hold_nothing(self, opened: Open, seed: int) -> None:
+        """In the engine's own meaning of every condition: asked about all groups, it finds 0 in these."""
+        rng = random.Random(100 + seed)
+        source = random_source(rng, 60)
+        unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 3]))
+        engine = opened(TABLE, source, unit)
+        questions = [random_question(rng, finds_keys=False) for _ in range(40)]
+        few = [reading for q in questions for reading in readings_of(q, unit)]
+        every = [r for q in questions for r in readings_of(replace(q, every_cell=True), unit)]
+        every = [replace(all_of, persons=one.persons) for all_of, one in zip(every, few, strict=True)]
+        assert any(reading.kept is not None for reading in few)
+        for reading, own, whole in zip(few, engine.exact(few), engine.exact(every), strict=True):
+            for some, column in zip(own, whole, strict=True):
+                kept = range(len(column)) if reading.kept is None else reading.kept
+                assert some == [column[place] for place in kept]
+                assert sum(map(bool, some)) == sum(map(bool, column))
+
+    def test_bins_within_groups_of_which_some_are_left_out(self, opened: Open) -> None:
+        rng, unit = random.Random(9), PrivacyUnit("add-or-remove", "who", 2)
+        source = random_source(rng, 60)
+        some = OneOf(REGION, REGION.values[1:3])
+        measures = (
+            ("q", Quantile(ValueOf(AGE), Fraction(1, 2))),
+            ("most", Extreme(ValueOf(INCOME), "greatest")),
+        )
+        questions = [
+            Question(TABLE, measures, some, (REGION,)),
+            Question(TABLE, measures, And((some, IsTrue(SMOKER))), (SMOKER, REGION)),
+            Question(
+                TABLE, (("f", Cdf(ValueOf(AGE), (Fraction(20), Fraction(60)))),), some, (REGION, SMOKER)
+            ),
+        ]
+        apart = tuple((f"in {value}", Count(OneOf(REGION, (value,)))) for value in REGION.values[1:3])
+        questions.append(Question(TABLE, apart, by=(REGION,)))  # other regions are scanned as well
+        readings = [reading for question in questions for reading in readings_of(question, unit)]
+        assert opened(TABLE, source, unit).exact(readings) == expected(TABLE, unit, source, "salt", readings)
+
 
 def random_source(rng: random.Random, size: int) -> Source:
     def column(name: str, kind: Any, make: Callable[[], Any]) -> SourceColumn:
@@ -99,12 +142,20 @@ def random_source(rng: random.Random, size: int) -> Source:
 def random_readings(rng: random.Random, unit: PrivacyUnit, *, finds_keys: bool) -> tuple[Reading, ...]:
     """Of one question."""
 
-    def attempt() -> tuple[Reading, ...]:
+    return _possible(lambda: readings_of(random_question(rng, finds_keys=finds_keys), unit))
+
+
+def random_question(rng: random.Random, *, finds_keys: bool) -> Question:
+    """One whose groups can match."""
+
+    def attempt() -> Question:
         groups = rng.sample(_groups(rng), rng.choice([0, 1, 1, 2]))
         by = (CITY, *groups[:1]) if finds_keys else tuple(groups)
         measures = tuple((f"m{i}", random_measure(rng)) for i in range(rng.randint(1, 4)))
         most = rng.choice([None, None, 1, 2])
-        return readings_of(Question(TABLE, measures, random_condition(rng, 1), by, most), unit)
+        question = Question(TABLE, measures, random_condition(rng, 1), by, most)
+        kept_cells(question)
+        return question
 
     return _possible(attempt)
 

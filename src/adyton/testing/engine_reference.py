@@ -45,10 +45,18 @@ def exact_of(rows: Own, is_told: bool, salt: str, readings: Sequence[Reading]) -
     exact = []
     for reading in readings:
         sums = _sums(reading, rows, salt, is_told)
-        keys = list(itertools.product(*(range(len(group_values(group))) for group in reading.by)))
+        keys = _cells(reading)
         nothing = [0] * len(reading.coordinates)
         exact.append([[sums.get(key, nothing)[i] for key in keys] for i in range(len(nothing))])
     return exact
+
+
+def _cells(reading: Reading) -> list[Key]:
+    """In the declared order: of the question's groups those that are kept, with all bins of each."""
+    codes = [range(len(group_values(group))) for group in reading.by]
+    groups = list(itertools.product(*codes[: reading.groups]))
+    kept = groups if reading.kept is None else [groups[place] for place in reading.kept]
+    return [group + own for group in kept for own in itertools.product(*codes[reading.groups :])]
 
 
 def expected_found(

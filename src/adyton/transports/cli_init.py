@@ -30,7 +30,13 @@ def init(
     person: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
     rows_per_person: Annotated[str, typer.Option(help="Most rows of one person.")] = "1",
     neighbours: Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")] = "replace",
-    rows: Annotated[str | None, typer.Option(help="Number of rows, if you want to say it.")] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Number of rows, or persons, if you want to say it.")
+    ] = None,
+    lines: Annotated[
+        str | None,
+        typer.Option(help="With several rows per person: about how many rows count, all persons together."),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the table in questions.")] = None,
     filter_name: Annotated[
         str | None, typer.Option("--filter", help="gdp, zcdp or pure; gdp unless --questions says better.")
@@ -65,6 +71,7 @@ def init(
             person,
             whole(rows_per_person, "--rows-per-person"),
             None if rows is None else whole(rows, "--rows"),
+            None if lines is None else whole(lines, "--lines"),
             name,
             filter_name,
             public,

@@ -1,0 +1,14 @@
+"""The groups of a question as an answer shows them: the values of each cell, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.query.cells import cell_codes
+from adyton.query.nodes import Question, group_values
+
+
+def cell_values(question: Question) -> list[tuple[Any, ...]]:
+    codes, cells = cell_codes(question)
+    listed = [[group_values(g)[i] for i in own.tolist()] for g, own in zip(question.by, codes, strict=True)]
+    return list(zip(*listed, strict=True)) if listed else [()] * cells
