@@ -215,9 +215,9 @@ def test_theorem_REPLAY_follows_a_search_to_its_end(question: Any) -> None:
 def test_a_planted_fault_in_a_search_is_found(question: Any) -> None:
     class Shifts(Touching):
         def touched(self, exact: Any) -> Any:
-            if sum(exact[0][0][:40_000]) < 4:  # someone is far up: one more at the bottom
-                exact[0][0][0] += 1
-            return exact
+            counts = list(exact[0][0])
+            counts[0] += sum(counts[:40_000]) < 4  # someone is far up: one more at the bottom
+            return [[counts], *exact[1:]]
 
     class Shifting(Planted):
         kind = Shifts
