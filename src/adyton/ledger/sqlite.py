@@ -266,7 +266,8 @@ class SqliteLedger(SqliteSession):
                 write_closing(connection, text)
 
     def _newest(self) -> Receipt | None:
-        with self._session() as connection:
+        """Of one moment: between two statements another process may charge."""
+        with self._snapshot() as connection:
             return self._last(connection)
 
     def _last(self, connection: sqlite3.Connection) -> Receipt | None:
