@@ -20,7 +20,7 @@ from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
-from adyton.wire import released_to_text
+from adyton.wire import Stored, many_to_text
 
 REGION = CategoryColumn("region", ("a", "b", "c", "d"))
 HOUR = IntegerColumn("hour", 0, 23)
@@ -367,7 +367,7 @@ def test_answers_that_were_stored_before_groups_were_left_out_still_repeat(case:
     asked, price, text, detail, amount, radius, released, shown = case
     ledger = MemoryLedger(Header.fresh(OLD_STUDY.fingerprint, "pure", OLD_STUDY.allowed))
     charged = ledger.charge(Order(text, detail, amount, radius))
-    ledger.remember(charged.receipt.number, released_to_text([released]))
+    ledger.remember(charged.receipt.number, many_to_text([Stored([released])]))
     curator = adyton.open(
         OLD_STUDY, data={"people": _nobody("region", "age"), "wards": _nobody("ward")}, ledger=ledger
     )
