@@ -15,6 +15,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
+from adyton.query.cells import kept_cells
 from adyton.query.nodes import (
     EVERY_ROW,
     Always,
@@ -164,6 +165,19 @@ def questions() -> st.SearchStrategy[Question]:
     named = st.lists(st.tuples(names, measures()), min_size=1, max_size=3).map(tuple)
     by = st.lists(st.sampled_from([REGION, YEAR, SMOKER]), unique=True, max_size=2).map(tuple)
     return _where_possible(Question, st.just(PEOPLE), named, st.one_of(st.just(EVERY_ROW), conditions()), by)
+
+
+def answered_questions() -> st.SearchStrategy[Question]:
+    """Those with a group that can match."""
+
+    def can_match(question: Question) -> bool:
+        try:
+            kept_cells(question)
+        except InvalidRequest:
+            return False
+        return True
+
+    return questions().filter(can_match)
 
 
 def rows() -> st.SearchStrategy[dict[str, Value]]:

@@ -32,7 +32,7 @@ from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
 from adyton.testing.engine_reference import Source, expected, value_of
 from error_tracker import CANARY, tracked
 from postgres_server import NoServer, postgres_server
-from strategies import questions
+from strategies import answered_questions
 
 ARROW = {
     "integer": pa.int64(),
@@ -392,7 +392,7 @@ class TestPostgres(SurveyContract, EngineContract):
         """The random questions of the other laws, whose table is that of the contract."""
         engine = opened(PEOPLE, SOME)
 
-        @given(question=questions())
+        @given(question=answered_questions())
         @settings(max_examples=100, deadline=None, database=None)
         def law(question: Question) -> None:
             readings = readings_of(question, ROWS)

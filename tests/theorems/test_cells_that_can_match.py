@@ -314,6 +314,11 @@ def test_how_many_groups_there_may_be_is_counted_after_some_are_left_out() -> No
         kept_cells(Question(table, (("n", Count()),), Compare(DayOf(day), ">", first), by))
     week = And((Compare(DayOf(day), ">=", first), Compare(DayOf(day), "<", Day(first.number + 7))))
     assert number_of_cells(Question(table, (("n", Count()),), week, by)) == 7 * 24 * 4
+    longest = [IntegerColumn(f"x{i}", 0, 999_999) for i in range(4)]
+    beyond = [Compare(ValueOf(column), "=", Constant(Fraction(7))) for column in longest]
+    numbered = tuple(Bucket(column.name, ValueOf(column)) for column in longest)
+    with pytest.raises(InvalidRequest, match="more than can be numbered"):
+        kept_cells(Question(Table("t", tuple(longest)), (("n", Count()),), And(tuple(beyond)), numbered))
 
 
 # What is paid for what is kept -----------------------------------------------------------------------------

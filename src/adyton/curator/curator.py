@@ -250,12 +250,13 @@ class Curator(Shown):
         return make_basket(study, asked, agreed, left, as_before=as_before)
 
     def _stored_before(self, asked: list[Asking], price: PriceWords) -> Basket | None:
-        """What is asked as an older version planned it, if an answer of that version is stored."""
+        """What is asked as an older version planned it, if that version was paid for it."""
         if not planned_anew(self.study, asked):
             return None
         with suppress(InvalidRequest):
             basket = self._planned(asked, price, as_before=True)
-            if self._ledger.repeated(basket.text, basket.detail, basket.amount) is not None:
+            known = (basket.text, basket.detail, basket.amount)
+            if self._ledger.repeated(*known) is not None or self._ledger.unanswered(*known) is not None:
                 return basket
         return None
 

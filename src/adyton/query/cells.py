@@ -51,6 +51,7 @@ Places = tuple[int, ...]  # of cells among all combinations of declared values, 
 
 _MOST_ROWS = 2**20  # combinations of values of the columns of groups that are tried, one by one
 _MOST_WORK = 2**26  # of them, times what the conditions read
+_MOST_DECLARED = 2**44  # whose places, and those of the bins in each, are machine integers
 _NONE = (
     "no declared group can match: the conditions leave out every value that is grouped by; change WHERE or "
     "the groups; nothing was charged"
@@ -110,6 +111,8 @@ def _declared_size(by: Iterable[Group]) -> int:
 @lru_cache(maxsize=64)
 def _kept(by: tuple[Group, ...], condition: Condition) -> Places | None:
     whole = _declared_size(by)
+    if whole > _MOST_DECLARED:
+        raise InvalidRequest(f"the groups have {whole} declared cells: more than can be numbered")
     if _is_plain(by, condition):
         _check(whole)
         return None
