@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import adyton
-from adyton.ledger import Header, Order, SqliteLedger
+from adyton.ledger import Header, Order, SqliteLedger, sqlite_newest
 from adyton.ledger.base import next_receipt
 from adyton.ledger.sqlite_newest import CHECKPOINT
 from adyton.ledger.sqlite_rows import append
@@ -134,3 +135,25 @@ def test_A24_a_tail_that_is_cut_off_cleanly_is_a_valid_chain(study: Path) -> Non
     tamper(path, *map(tables, ("answers", "unanswered", "notes", "receipts")))
     with adyton.open(study) as curator:
         assert curator.verify().receipts == 4
+
+
+def test_a_charge_of_another_process_is_not_taken_for_an_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes between two statements of a look at the newest receipt.  Mutant: ``_newest`` without a snapshot."""
+    header = Header.fresh("study", "pure", 1000)
+    with (
+        closing(SqliteLedger.create(tmp_path / "a.ledger", header)) as ours,
+        closing(SqliteLedger(tmp_path / "a.ledger")) as theirs,
+    ):
+        theirs.charge(Order("q1", "[]", 1, 0))
+        pages = sqlite_newest.page_after
+
+        def overtaken(*words: Any) -> Any:
+            monkeypatch.undo()
+            theirs.charge(Order("q2", "[]", 1, 0))
+            return pages(*words)
+
+        monkeypatch.setattr(sqlite_newest, "page_after", overtaken)
+        assert ours.spent() == 1
+        assert ours.spent() == 2
