@@ -6,7 +6,6 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import prod
 from typing import TypeVar
 
 from adyton.columns import Cells, whole
@@ -16,7 +15,6 @@ from adyton.curator.plan import Plan
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, sealed
 from adyton.noise import Bits
-from adyton.query.nodes import group_size
 from adyton.sensitivity import Reading
 from adyton.wire import Stored
 
@@ -85,7 +83,7 @@ def _together(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
     some: list[Reading] = []
     integers = 0
     for reading in readings:
-        own = prod(map(group_size, reading.by)) * len(reading.coordinates)
+        own = reading.cells * len(reading.coordinates)
         if some and integers + own > _AT_ONCE:
             yield some
             some, integers = [], 0
