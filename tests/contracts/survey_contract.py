@@ -13,6 +13,7 @@ import pytest
 from adyton.engines.survey import FINE, HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Persons, Survey, Surveyor
 from adyton.privacy import PrivacyUnit
 from adyton.schema import (
+    LONGEST_TEXT,
     BooleanColumn,
     CategoryColumn,
     ClockPart,
@@ -26,11 +27,14 @@ from adyton.testing.engine_cases import AGE, BORN, INCOME, NASTY_DAYS, NASTY_TEX
 from adyton.testing.engine_random import TABLE, random_source
 from adyton.testing.engine_reference import Source, SourceColumn, is_outside, value_of
 from adyton.testing.engine_setup import MakeEngine
+from adyton.testing.engine_values import too_long
 
 
 def code_of(column: Column, value: Any) -> int:
     if value is None or value != value:
         return MISSING
+    if too_long(value):
+        return UNUSABLE
     read = value_of(column, value)
     if read is None:
         return UNDECLARED if isinstance(column, CategoryColumn) else UNUSABLE
@@ -69,7 +73,8 @@ class SurveyContract:
 
     def test_the_owners_check_reads_texts_as_questions_do(self, make_engine: MakeEngine) -> None:
         """Every kind of column, of texts that are values, nearly values, or far from any."""
-        texts = [*NASTY_TEXTS, *NASTY_DAYS, *TRUTHS, "north", " north", "NORTH", None]
+        long = "x" * (LONGEST_TEXT + 1)
+        texts = [*NASTY_TEXTS, *NASTY_DAYS, *TRUTHS, "north", " north", "NORTH", long, None]
         columns = (REGION, BORN, BooleanColumn("smoker"), CategoryColumn("whole", (7, -7)))
         table = Table("t", columns)
         source = tuple(SourceColumn(column.name, "text", texts) for column in columns)
@@ -77,7 +82,8 @@ class SurveyContract:
         assert surveyor.codes() == codes_of(table, source)
         for place, column in enumerate(columns):
             for code in (UNUSABLE, UNDECLARED, LOW, HIGH):
-                seen = Counter(text for text in texts if code_of(column, text) == code)
+                odd = (text for text in texts if code_of(column, text) == code)
+                seen = Counter(None if too_long(text) else text for text in odd)
                 assert dict(surveyor.texts(place, code, 1000)) == seen
         assert [n for _, n in surveyor.texts(0, UNDECLARED, 3)] == sorted(
             Counter(text for text in texts if code_of(REGION, text) == UNDECLARED).values(), reverse=True
@@ -115,6 +121,6 @@ class SurveyContract:
             fine_and_missing,
             [1, 1, 0, 0, 1, 0],
             [1, 1, 1, 0, 0, 0],
-            [1, 1, 0, 1, 0, 0],
+            [1, 1, 1, 0, 0, 0],  # UNDECLARED(region) is missing there too
         ]
         surveyor.close()

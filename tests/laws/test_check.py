@@ -131,6 +131,19 @@ def test_a_guess_that_is_ten_times_off_is_a_finding(rows: int, far_off: bool) ->
     assert kinds(found) == ({(None, "guess")} if far_off else set())
 
 
+@pytest.mark.parametrize(("lines", "far_off"), [(19, True), (20, False), (200, False), (1999, True)])
+def test_a_guess_of_the_rows_of_persons_that_is_ten_times_off_is_a_finding(lines: int, far_off: bool) -> None:
+    """Of 19 persons, who have 10 rows each; 200 rows of one person are cut to 11."""
+    whose = [who for who in range(18) for _ in range(10)] + [18] * 200
+    data = pd.DataFrame({"pid": whose, "age": 30})
+    table = Table("people", (AGE,), person="pid", lines=lines)
+    study = Study(table, PrivacyUnit("add-or-remove", "pid", 11), LIMIT)
+    found = check_study(study, data=data, allow="0.9")
+    assert found.tables[0].rows_that_count == 191
+    assert kinds(found) == ({(None, "guess")} if far_off else set())
+    assert all("table.lines" in finding.text for finding in found.findings)
+
+
 def test_under_replace_the_number_of_units_is_exact() -> None:
     for person, data, rows in (("pid", clean(), 40), (None, clean(), 40)):
         study = study_of(AGE, rows=rows, neighbours="replace", person=person)
@@ -250,6 +263,19 @@ def test_nothing_of_the_data_is_said_unless_asked_for(
     loud = check_study(study, show_values=True)
     shown = str(loud) + json.dumps(loud.to_json(), ensure_ascii=False)
     assert {canary for canary in CANARIES if canary not in shown} == {"zoë-canary"}  # never a person
+
+
+def test_the_lines_of_a_csv_file_are_counted_as_they_are_read(tmp_path: Path) -> None:
+    """Also a line that cannot be read: it is a row with everything missing, so nobody's."""
+    study = _canary_study(tmp_path)
+    with (tmp_path / "people.csv").open("a", encoding="utf-8") as file:
+        file.write('\n"open,1\np1,1,2\n')
+    (table,) = check_study(study).tables
+    age, income, region, _ = table.columns
+    assert (table.rows, table.rows_of_nobody) == (3006, 2)
+    assert (age.unparseable, age.clipped_low, age.clipped_high, age.missing) == (3, 1, 3000, 2)
+    assert (income.clipped_high, income.missing) == (4, 2)
+    assert (region.undeclared, region.almost_declared, region.missing) == (4, 0, 2)
 
 
 def test_it_writes_nothing_and_charges_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

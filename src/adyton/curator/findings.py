@@ -34,6 +34,7 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
         yield finding("size", one.units, f"{said}: every question is refused")
     elif unit.neighbours != "replace":
         yield from _guess(table, f"{where}.rows", table.rows, one.units, units)
+    yield from _guess(table, f"{where}.lines", table.lines, one.rows_that_count, "rows that count")
     if one.rows_of_nobody > allow * one.rows:
         yield finding(
             "nobody", one.rows_of_nobody, f"no person in {_of(one.rows_of_nobody, one)}: they are left out"

@@ -132,6 +132,7 @@ def _code(column: Column, source: str, kind: Kind, there: str, dialect: Dialect)
     unread = UNDECLARED if isinstance(column, CategoryColumn) else UNUSABLE
     whens = [
         f"WHEN NOT {there} THEN {MISSING}",
+        f"WHEN {source} IS NULL THEN {UNUSABLE}",  # too long, or no moment: nobody can say more about it
         f"WHEN ({value}) IS NULL THEN {unread}",
     ]
     if isinstance(column, IntegerColumn | RealColumn | DateColumn):

@@ -87,7 +87,7 @@ def is_outside(column: Column, value: Any) -> bool:
             moment = _moment(None if too_long(value) else value, zone)
             return moment is not None and not first <= moment.date() <= last
         case IntegerColumn() | RealColumn():
-            x, ends = _double(value), (column.lattice.low, column.lattice.high)
+            x, ends = _double(None if too_long(value) else value), (column.lattice.low, column.lattice.high)
             low, high = (float(end * column.lattice.grain) for end in ends)
             return x is not None and not low <= x <= high
         case DateColumn(_, first, last):
