@@ -1,0 +1,121 @@
+"""Case A25: no two processes ever release the same noise, however they came to be.
+
+Each process opens a study of its own and asks for sixteen counts of nobody, so what it releases is noise and nothing
+else.  Processes are spawned, forked by one that has already asked, and started again.  Noise of scale a million: by
+chance three neighbouring values agree somewhere once in 10**13 runs.
+
+The first test fails on two mutants of ``SystemBits``, which the second test plants: a generator that is made once
+and copied by a fork, and one with a seed of its own in each process.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.noise import SystemBits
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import CategoryColumn, Table
+from adyton.study import Study
+
+Vector = list[float]
+FORKED = 4
+SIXTEEN = CategoryColumn("cell", tuple(f"c{i}" for i in range(16)))
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+class Kept:
+    """The mistake: a generator that lives in the process, for all that ask."""
+
+    generator: Any = None
+
+    @classmethod
+    def plant(cls, seed: int | None) -> None:
+        cls.generator = np.random.Philox(seed)
+        SystemBits.words = lambda self, count: cls.generator.random_raw(count)  # type: ignore[method-assign]
+
+
+def vector(filter_name: str) -> Vector:
+    """Sixteen counts of nobody, as a curator releases them."""
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    known = Study(
+        Table("people", (SIXTEEN,)), PrivacyUnit("add-or-remove"), Guarantee(Fraction(1), delta), filter_name
+    )
+    frame = pd.DataFrame({"cell": pd.Series([], dtype="object")})
+    with adyton.open(known, data=frame) as curator:
+        answer = curator.ask("SELECT cell, COUNT(*) AS n FROM people GROUP BY cell", scale=2**20)
+        return [row.values["n"].value for row in answer.rows]
+
+
+def forked(filter_name: str) -> list[Vector]:
+    """This process asks, and then so do its children, which are copies of it, and it asks again."""
+    found = [vector(filter_name)]
+    for _ in range(FORKED):
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            os.write(writing, json.dumps(vector(filter_name)).encode())
+            os._exit(0)
+        os.wait()
+        found.append(json.loads(os.read(reading, 2**16)))
+        os.close(reading)
+        os.close(writing)
+    return [*found, vector(filter_name)]
+
+
+def in_a_process(filter_name: str, mutant: str, fork: bool) -> list[Vector]:
+    if mutant:
+        Kept.plant(1 if mutant == "seeded" else None)
+    return forked(filter_name) if fork else [vector(filter_name)]
+
+
+def spawned(filter_name: str, mutant: str, *, fork: bool, times: int) -> list[Vector]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(times, mp_context=context, max_tasks_per_child=1) as pool:
+        tasks = [pool.submit(in_a_process, filter_name, mutant, fork) for _ in range(times)]
+        return [one for task in tasks for one in task.result(timeout=300)]
+
+
+def restarted(filter_name: str) -> Vector:
+    """A program that starts, asks and ends."""
+    code = f"import json, test_A25_repeated_noise as t; print(json.dumps(t.vector({filter_name!r})))"
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def repeats(vectors: list[Vector]) -> int:
+    """How often three neighbouring values occur that have occurred before, in any process."""
+    triples = [tuple(v[i : i + 3]) for v in vectors for i in range(len(v) - 2)]
+    return len(triples) - len(set(triples))
+
+
+@needs_fork
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_A25_no_process_repeats_the_noise_of_another(filter_name: str) -> None:
+    vectors = spawned(filter_name, "", fork=True, times=1)
+    vectors += spawned(filter_name, "", fork=False, times=2)
+    vectors += [restarted(filter_name) for _ in range(2)] + [vector(filter_name)]
+    assert [len(v) for v in vectors] == [16] * (FORKED + 2 + 2 + 2 + 1)
+    assert all(len(set(v)) > 10 for v in vectors)
+    assert repeats(vectors) == 0
+
+
+@needs_fork
+@pytest.mark.parametrize(("mutant", "fork", "times"), [("kept", True, 1), ("seeded", False, 2)])
+def test_A25_a_generator_that_is_kept_is_caught(mutant: str, fork: bool, times: int) -> None:
+    """Mutants: state copied by a fork; the same seed in every process."""
+    assert repeats(spawned("gdp", mutant, fork=fork, times=times)) >= 14

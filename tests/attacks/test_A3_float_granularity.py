@@ -1,0 +1,133 @@
+"""Case A3: which numbers can be written at all must not depend on the data (Mironov 2012, Haney et al. 2022).
+
+A real curator sums a real column in twenty thousand groups at once.  On one table every group has the first rows of
+a pair, on the other one row more, so each group is a draw of one release on neighbouring inputs, and what is audited
+are the numbers that an analyst sees.  The auditor looks at their lowest bits among other things: there a system that
+adds floats is found at once (tests/attacks/test_audit_finds_bugs.py has numpy's noise).
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adyton.audit import audit
+from adyton.curator.curator import Curator
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.ledger import Header, MemoryLedger
+from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.draft import question_of
+from adyton.schema import CategoryColumn, RealColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.study import Study
+
+GROUPS, ASKED = 20_000, 3
+EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
+# (rows of a group, the same and one row more), the largest value of a row, and the grain that the study declares
+PAIRS: dict[str, tuple[tuple[float, ...], tuple[float, ...], str, str]] = {
+    "0 and 1": ((0.0,), (0.0, 1.0), "1", "0.125"),
+    "0.3 and 1.3": ((0.3,), (0.3, 1.0), "1", "0.1"),
+    "1e6 and 1e6 + 1": ((1e6,), (1e6, 1.0), "1000000", "0.25"),
+    "1e-9 and 1": ((1e-9,), (1e-9, 1 - 1e-9), "1", "0.000000001"),
+    "0.1 + 0.2 and 0.6": ((0.1, 0.2), (0.1, 0.2, 0.3), "1", "0.1"),
+}
+
+
+class Seeded:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(key=seed)
+
+    def words(self, count: int) -> Any:
+        return self._generator.random_raw(count)
+
+
+def study(filter_name: str, largest: str, grain: str) -> Study:
+    names = tuple(f"g{i}" for i in range(GROUPS))
+    columns = (
+        CategoryColumn("cell", names),
+        RealColumn("x", Fraction(0), Fraction(largest), Fraction(grain)),
+    )
+    delta = Fraction(0) if filter_name == "pure" else DELTA
+    return Study(
+        Table("people", columns), PrivacyUnit("add-or-remove"), Guarantee(Fraction(20), delta), filter_name
+    )
+
+
+def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:
+    """``n`` sums as they are shown: some questions over all groups, at epsilon 1 each."""
+    frame = pd.DataFrame({"cell": [f"g{i}" for i in range(GROUPS) for _ in rows], "x": list(rows) * GROUPS})
+    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    engine = DuckDBEngine(known.table, known.unit, frame)
+    with Curator(known, engine, ledger, Seeded(len(rows))) as curator:
+        found: list[float] = []
+        for k in range(ASKED):  # another name is another question, with noise of its own
+            answer = curator.ask(f"SELECT cell, SUM(x) AS s{k} FROM people GROUP BY cell", epsilon=EPSILON)
+            found += [row.values[f"s{k}"].value for row in answer.rows]
+    assert len(found) >= n
+    return found[:n]
+
+
+def verdict(filter_name: str, name: str) -> Any:
+    first, second, largest, grain = PAIRS[name]
+    known = study(filter_name, largest, grain)
+    drawn: dict[tuple[float, ...], list[float]] = {}
+
+    def mechanism(rows: tuple[float, ...], n: int) -> list[float]:
+        return drawn.setdefault(rows, released(known, rows, n))
+
+    claim = (float(EPSILON), float(known.limit.delta))
+    return audit(mechanism, (first, second), claim, samples=GROUPS * ASKED), drawn, Fraction(grain)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("filter_name", ["pure", "gdp"])
+def test_A3_released_sums_leak_nothing_through_their_bits(filter_name: str, name: str) -> None:
+    """Mutant: noise on a coarser lattice than the values, as in the next test.
+
+    Every number is the float nearest to a whole number of grains: the lattice is public, and the same for both.
+    """
+    found, drawn, grain = verdict(filter_name, name)
+    assert not found.refuted, found
+    assert found.lower_bound <= EPSILON
+    for values in drawn.values():
+        assert len(set(values)) > 5
+        assert all(float(round(Fraction(value) / grain) * grain) == value for value in set(values))
+
+
+@pytest.mark.parametrize(
+    ("filter_name", "sampler"), [("pure", two_sided_geometric), ("gdp", rounded_gaussian)]
+)
+def test_A3_noise_on_a_coarser_lattice_than_the_values_is_found(
+    monkeypatch: pytest.MonkeyPatch, filter_name: str, sampler: Any
+) -> None:
+    """The mutant itself: noise in steps of two values' distance, at the right scale.  Rounding tells which table."""
+    real, step = sampler.draw, 16  # grains of an eighth: 0 and 1 are eight apart
+    monkeypatch.setattr(
+        sampler, "draw", lambda scale, count, bits: step * real(max(scale / step, 0.01), count, bits)
+    )
+    found, _, _ = verdict(filter_name, "0 and 1")
+    assert found.refuted
+    assert found.lower_bound > 5
+
+
+def test_A3_a_sum_of_floats_does_not_depend_on_the_order_of_rows() -> None:
+    """0.1 + 0.2 + 0.3 is 0.6 or the float above it; a sum of grains is one number.
+
+    Mutant: ``floor(x / grain)`` for ``floor(x / grain + 1/2)`` in engines/loading.py: 0.3 is 2 tenths then.
+    """
+    known = study("pure", "1", "0.1")
+    (reading,) = readings_of(question_of("SELECT SUM(x) FROM people", known.table), known.unit)
+    sums = set()
+    for rows in itertools.permutations((0.1, 0.2, 0.3)):
+        engine = DuckDBEngine(known.table, known.unit, pd.DataFrame({"cell": ["g0"] * 3, "x": rows}))
+        engine.prepare([reading])
+        sums.add(engine.exact([reading])[0][0][0])
+        engine.close()
+    assert len({sum(rows) for rows in itertools.permutations((0.1, 0.2, 0.3))}) == 2
+    assert sums == {6}
