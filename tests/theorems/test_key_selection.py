@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar
@@ -240,14 +241,15 @@ def persons(neighbours: Neighbours, rows: int) -> PrivacyUnit:
 def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     neighbours: Neighbours, rows: int, most_groups: int | None, touched: int
 ) -> None:
+    table = replace(TABLE, person=persons(neighbours, rows).person)
     study = Study(
-        TABLE,
+        table,
         persons(neighbours, rows),
         Guarantee(Fraction(2), Fraction(1, 10**3)),
         keys_delta=Fraction(1, 10**4),
     )
     measure = CountPersons() if most_groups else Count()
-    question = Question(TABLE, (("n", measure),), by=(CITY,), most_groups=most_groups)
+    question = Question(table, (("n", measure),), by=(CITY,), most_groups=most_groups)
     pricing = Pricing(study, price_of(epsilon=1), study.allowed, None)
     made = plan_keys(question, study.unit, pricing, 10)
     assert made is not None
