@@ -158,7 +158,7 @@ class StudyCheck(Shown):
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        headers = ("column", "declared", "missing", "unparseable", "undeclared", "below", "above")
+        headers = ("column", "declared", "missing", "unparsed", "undeclared", "below", "above")
         rows = tuple(self._row(table, column) for table in self.tables for column in table.columns)
         return Sheet(FOR_THE_OWNER, headers, rows, (*self._sizes(), *self._said()), left_aligned=2)
 
