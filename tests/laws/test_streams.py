@@ -167,7 +167,7 @@ def test_law_a_stream_beyond_the_certified_stability_is_refused_free_of_charge()
 
 def test_law_a_person_of_several_rows_moves_a_count_by_as_many() -> None:
     frame = people().assign(person=np.arange(ROWS) // 3)
-    table = study("pure").table
+    table = replace(study("pure").table, person="person")
     limit = Guarantee(Fraction(1), Fraction(0))
     scales = []
     for rows in (1, 3):
