@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -21,12 +22,12 @@ class _Made(Sequence[_One]):
 
     __slots__ = ()
 
-    def _one(self, place: int) -> _One:
-        raise NotImplementedError
+    @abstractmethod
+    def _one(self, place: int) -> _One: ...
 
+    @abstractmethod
     def at(self, places: Places) -> Any:
         """The parts at these places, in this order."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, place: int) -> _One: ...
