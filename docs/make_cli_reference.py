@@ -85,6 +85,8 @@ def _words(command: Callable[..., Any]) -> Iterator[Word]:
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
         kind, info, *_ = get_args(hints[name])
+        if info.hidden:  # an option under the name that it had before
+            continue
         is_argument = isinstance(info, ArgumentInfo)
         required = parameter.default is inspect.Parameter.empty
         spelling = name.upper() if is_argument else _spelling(name, kind, info)

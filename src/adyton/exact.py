@@ -17,7 +17,7 @@ _LONGEST_NUMBER = 60  # characters; keeps "1e999999999" from filling the memory
 _LARGEST_EXPONENT = 40
 _LARGEST = 10 ** (_LONGEST_NUMBER + _LARGEST_EXPONENT)  # what a text can say; floats reach much farther
 _LONGEST_DENOMINATOR = 2**12_000  # Python writes no whole number of more than 4300 digits
-_ORDINARY = "an ordinary number such as 25, 0.5 or 1e-9"
+_FINITE = "a finite number such as 25, 0.5 or 1e-9"
 
 Number = int | float | str | Decimal | Fraction
 
@@ -37,7 +37,7 @@ def rational(value: object, what: str) -> Fraction:
 
 def _not_too_long(number: Fraction, what: str) -> Fraction:
     if abs(number) > _LARGEST or number.denominator > _LONGEST_DENOMINATOR:
-        raise InvalidRequest(f"{what} must be {_ORDINARY}, not one of hundreds of digits")
+        raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")
     return number
 
 
@@ -50,7 +50,7 @@ def _from_text(text: str, what: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         number = None
     if number is None:
-        raise InvalidRequest(f"{what} must be {_ORDINARY}, not {shown!r}")
+        raise InvalidRequest(f"{what} must be {_FINITE}, not {shown!r}")
     return number
 
 

@@ -40,7 +40,8 @@ class Lattice:
     def __post_init__(self) -> None:
         if max(abs(self.low), abs(self.high)) > LARGEST_VALUE:
             raise InvalidRequest(
-                "an expression can become too large for exact arithmetic: use a coarser grain"
+                "an expression can become too large for exact arithmetic: bound its parts with "
+                "CLAMP(x, low, high)"
             )
 
     def scaled(self, factor: int) -> Lattice:
@@ -100,7 +101,7 @@ class IntegerColumn:
             raise InvalidRequest(
                 f"columns.{self.name}: the bounds must be those of part, one of {', '.join(CLOCK)}"
             )
-        _check_bounds(self.name, self.low, self.high)
+        _check_bounds(self.name, self.low, self.high, ": use narrower ones, or kind = 'real' with a grain")
 
     @property
     def lattice(self) -> Lattice:
@@ -128,7 +129,9 @@ class RealColumn:
         for name in ("low", "high"):
             if (getattr(self, name) / self.grain).denominator != 1:
                 raise InvalidRequest(f"columns.{self.name}.{name} must be a whole multiple of the grain")
-        _check_bounds(self.name, self.low / self.grain, self.high / self.grain)
+        _check_bounds(
+            self.name, self.low / self.grain, self.high / self.grain, " grains; use a coarser grain"
+        )
 
     @property
     def lattice(self) -> Lattice:
@@ -169,7 +172,7 @@ class CategoryColumn:
         if not self.values:
             raise InvalidRequest(f"{where} must list at least one value")
         if len({type(v) for v in self.values}) > 1 or type(self.values[0]) not in (str, int):
-            raise InvalidRequest(f"{where} must be all texts or all whole numbers")
+            raise InvalidRequest(f"{where} must be all strings or all whole numbers")
         if len(set(self.values)) < len(self.values):
             raise InvalidRequest(f"{where} lists a value twice")
 
@@ -218,11 +221,11 @@ def day_of(number: int) -> datetime.date:
     return _EPOCH + datetime.timedelta(days=number)
 
 
-def _check_bounds(name: str, low: int | Fraction, high: int | Fraction) -> None:
+def _check_bounds(name: str, low: int | Fraction, high: int | Fraction, remedy: str = "") -> None:
     if not low < high:
         raise InvalidRequest(f"columns.{name}: low must be below high")
     if not -LARGEST_COLUMN_VALUE <= low < high <= LARGEST_COLUMN_VALUE:
-        raise InvalidRequest(f"columns.{name}: the bounds span more than 2**53 grains; use a coarser grain")
+        raise InvalidRequest(f"columns.{name}: the bounds reach beyond 2**53{remedy}")
 
 
 @dataclass(frozen=True, slots=True)

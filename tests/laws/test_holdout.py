@@ -313,7 +313,7 @@ def test_texts_are_labels_too(tmp_path: Path) -> None:
         assert holdout.score(truth.astype(object)).value > 0.85
         assert holdout.score(list(truth)).repeated
         for wrong in (np.arange(2000), np.arange(2000.0)):
-            with pytest.raises(InvalidRequest, match="texts"):
+            with pytest.raises(InvalidRequest, match="strings"):
                 holdout.score(wrong)
 
 

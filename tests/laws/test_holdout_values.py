@@ -95,7 +95,7 @@ def test_what_is_no_list_of_values_is_refused(given: object, says: str) -> None:
 )
 def test_a_list_of_texts_holds_nothing_else(given: object) -> None:
     """numpy would make the text "nan" of what is missing."""
-    with pytest.raises(InvalidRequest, match="all numbers or all texts"):
+    with pytest.raises(InvalidRequest, match="all numbers or all strings"):
         check_predictions(metric_named("accuracy"), "text", 3, given)
 
 

@@ -281,10 +281,10 @@ REFUSED = [
     (f"{ON_PERSON} AND people.age > 3", "write JOIN table ON a.key = b.key"),
     (f"{ON_PERSON} OR TRUE", "write JOIN table ON a.key = b.key"),
     ("people LEFT JOIN visits ON people.pid = visits.patient", "not LEFT JOIN"),
-    ("people RIGHT JOIN visits ON people.pid = visits.patient", "RIGHT is not answered"),
-    ("people FULL JOIN visits ON people.pid = visits.patient", "FULL is not answered"),
-    ("people CROSS JOIN visits", "CROSS is not answered"),
-    ("people NATURAL JOIN visits", "NATURAL is not answered"),
+    ("people RIGHT JOIN visits ON people.pid = visits.patient", "RIGHT is not supported"),
+    ("people FULL JOIN visits ON people.pid = visits.patient", "FULL is not supported"),
+    ("people CROSS JOIN visits", "CROSS is not supported"),
+    ("people NATURAL JOIN visits", "NATURAL is not supported"),
     ("people JOIN people ON people.pid = people.pid", "named twice"),
     ("people a JOIN people b ON a.pid = b.pid", "named twice"),
     ("people JOIN regions r USING (region) JOIN regions s USING (region)", "named twice"),
@@ -292,16 +292,19 @@ REFUSED = [
     ("people JOIN regions ON people.name = regions.name", "write ON people.region = regions.region"),
     ("people JOIN wards ON people.region = wards.code", "'wards' is joined to 'visits'"),
     ("regions", "'regions' is public"),
-    ("regions JOIN people USING (region)", "'regions' is public"),
+    (
+        "regions JOIN people USING (region)",
+        "put the private table first: FROM people JOIN regions ON people.region = regions.region",
+    ),
     (
         "people JOIN nothing USING (region)",
         "the tables here are called 'people', 'visits', 'regions', 'wards'",
     ),
-    ("people JOIN (SELECT 1) x USING (region)", "the name of a table follows JOIN"),
+    ("people JOIN (SELECT 1) x USING (region)", "a table follows JOIN; no subquery"),
     ("people JOIN regions USING (region, name)", "is joined on its key"),
     ("people JOIN regions USING (region) x", "write JOIN table ON a.key = b.key, or JOIN table USING"),
-    ("people JOIN LATERAL regions USING (region)", "LATERAL is not answered"),
-    ("(people JOIN regions USING (region))", "the name of the table follows FROM"),
+    ("people JOIN LATERAL regions USING (region)", "LATERAL is not supported"),
+    ("(people JOIN regions USING (region))", "a table follows FROM; no subquery or bracket"),
 ]
 
 

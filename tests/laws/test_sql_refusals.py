@@ -321,7 +321,7 @@ def _refused(attempt: object, text: str, table: object = PEOPLE) -> str:
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
     assert 10 < len(refused.value.message) < 400
     assert refused.value.message.isprintable()
-    about_all = refused.value.message.startswith(("the text ", "SQL is a text", "a question alone"))
+    about_all = refused.value.message.startswith(("the text ", "SQL is a string", "a question alone"))
     assert about_all or re.search(r" \(line \d+, column \d+: .+\)$", refused.value.message)
     return refused.value.message
 
@@ -433,8 +433,8 @@ MESSAGES = {
     "SELECT age FROM people": ["'age'", "GROUP BY age"],
     "SELECT AVG(age > 3) FROM people": ["PROPORTION", "CASE WHEN", "age > 3", "column 12"],
     "SELECT COUNT(*) FROM people WHERE agee = 1": ["'agee'", "did you mean 'age'"],
-    "SELECT COUNT(*) FROM people WHERE region = 3": ["'region' holds texts", "region = 3"],
-    "SELECT COUNT(*) FROM people WHERE age = 'x'": ["a number", "the text 'x'"],
+    "SELECT COUNT(*) FROM people WHERE region = 3": ["'region' holds strings", "region = 3"],
+    "SELECT COUNT(*) FROM people WHERE age = 'x'": ["a number", "the string 'x'"],
     "SELECT COUNT(*) FROM people WHERE age = NULL": ["IS NULL"],
     "SELECT COUNT(*) FROM people WHERE LN(age) > 1": ["LN", "bounds"],
     "SELECT COUNT(*) FROM people WHERE HYPOT(age) > 1": ["HYPOT", "COUNT, COUNT_IF, COUNTIF, SUM, AVG"],
@@ -443,11 +443,19 @@ MESSAGES = {
     "SELECT COUNT(*) FROM people WHERE born > date('2020-01-31')": ["write DATE '2020-01-31'"],
     "SELECT COUNT(*) FROM main.people": ["without a schema"],
     "SELECT COUNT(*) FROM people WHERE region LIKE 'n%'": ["region IN ("],
-    "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FROM people": ["QUANTILE(income, 0.5)"],
+    "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FROM people": ["QUANTILE(age, 0.5)"],
     "SELECT COUNT(*) FROM people WHERE age > ?": ["write the value itself"],
     "SELECT SUM(1 / age) FROM people": ["division", "age", "column 16"],
     "SELECT COUNT(*) FROM people; SELECT 1": ["one question at a time", "column 28"],
     "SELECT COUNT(*) FROM people WHERE (age = 1": ["line 1, column 42"],
+    "SELECT region || year, COUNT(*) FROM people GROUP BY region || year": ["GROUP BY region, ", "OR"],
+    "SELECT COUNT(*) FROM (SELECT * FROM people)": ["no subquery", "WHERE"],
+    "SELECT region, COUNT(*) FROM people GROUP BY ALL": ["GROUP BY ALL", "GROUP BY region, "],
+    "SELECT TOP 5 region, COUNT(*) FROM people GROUP BY region": ["write LIMIT 5"],
+    "SELECT TOP (5) region, COUNT(*) FROM people GROUP BY region": ["write LIMIT"],
+    'SELECT COUNT(*) FROM people WHERE region = "north"': ["no column 'north'", "single quotes: 'north'"],
+    "SELECT SUM(income * income * income * income) FROM people": ["too large", "CLAMP("],
+    "SELECT COUNT(*) FROM people WHERE ROUND(age) = 3": ["FLOOR(age)"],
 }
 
 

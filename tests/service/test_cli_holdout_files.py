@@ -183,7 +183,7 @@ def test_a_refused_submission_is_free(values: np.ndarray, says: str) -> None:
 
 
 def test_one_table_may_have_labels_weights_and_groups_in_columns() -> None:
-    rows = "".join(f"{i % 2},{1 + i % 3},{'ab'[i % 2]}\n" for i in range(4000))
+    rows = "".join(f"{i % 2},{1 + i % 3},{'ab'[i // 2 % 2]}\n" for i in range(4000))
     Path("items.csv").write_text("label,weight,region\n" + rows)
     create = ["create", "--labels", "items.csv", "--column", "label", "--tolerance", "0.2"]
     weighed = adyton(*create, "w.toml", "--weights", "items.csv", "--weights-column", "weight")
@@ -204,10 +204,22 @@ def test_parameters_of_methods_are_options() -> None:
     assert done.exit_code == 0, done.output
     assert "noes = 10" in Path("v.toml").read_text()
     done = adyton(
-        *create, "n.toml", "--method", "sparse_validate", "--tolerance", "0.2", "--scores", "9", "--noes", "2"
+        *create,
+        "n.toml",
+        "--method",
+        "sparse_validate",
+        "--tolerance",
+        "0.2",
+        "--scores",
+        "9",
+        "--rejections",
+        "2",
     )
     assert done.exit_code == 0, done.output
     assert "noes = 2" in Path("n.toml").read_text()
+    given = ["--method", "sparse_validate", "--tolerance", "0.2", "--scores", "9", "--noes", "3"]
+    assert adyton(*create, "o.toml", *given).exit_code == 0  # what the option was called before
+    assert "noes = 3" in Path("o.toml").read_text()
     assert adyton(*create, "l.toml", "--method", "ladder", "--scores", "9", "--rung", "0.01").exit_code == 0
     assert "rung = 60" in Path("l.toml").read_text()
     done = adyton(*create, "x.toml", "--scores", "9", "--rung", "0.01")

@@ -144,7 +144,7 @@ def _registered(connection: Any, source: Any, given: str) -> Readable:
     """A table in memory under a name of ours; what is none may be quoted by DuckDB's own words."""
     reason = (
         "is not a table that can be read: give a pandas, polars or Arrow table whose columns hold numbers, "
-        "texts, truths or dates, a Spark frame, or the path of a file"
+        "strings, booleans or dates, a Spark frame, or the path of a file"
     )
     try:
         made = readable(source)

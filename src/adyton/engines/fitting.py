@@ -63,7 +63,7 @@ def _way_out(column: Column, found: Kind) -> str:
     if _MOMENTS[0] in _fitting(column):
         if found == "date":
             return "a day has no time; leave out part and zone"
-        return "store timestamps, or texts that begin with YYYY-MM-DD, or declare another kind"
+        return "store timestamps, or strings that begin with YYYY-MM-DD, or declare another kind"
     match found:
         case "text":
             return "store numbers, or declare kind = 'category' or 'text'"

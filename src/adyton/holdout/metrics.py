@@ -131,7 +131,7 @@ def check_predictions(metric: Metric, kind: Kind, items: int, predictions: objec
         raise InvalidRequest(f"{items:,} predictions are needed, one for each item, not {array.size:,}")
     if kind == "text":
         if array.dtype.kind != "U":
-            raise InvalidRequest("predictions must be texts, as the labels are")
+            raise InvalidRequest("predictions must be strings, as the labels are")
         longest = max(1, int(np.char.str_len(array).max()))
         made: Array = np.ascontiguousarray(array.astype(f"U{longest}"))
     elif metric.name == "accuracy":
@@ -188,7 +188,7 @@ def _of_objects(array: Array, what: str) -> Array:
             return np.array(array.tolist())
         except OverflowError:
             pass
-    raise InvalidRequest(f"{what} must be all numbers or all texts, and none may be missing")
+    raise InvalidRequest(f"{what} must be all numbers or all strings, and none may be missing")
 
 
 def finite_numbers(array: Array, what: str) -> Array:

@@ -34,7 +34,7 @@ def check_amount(value: object, what: str, least: int) -> None:
     if type(value) is not int:
         raise InvalidRequest(f"{what} must be a whole number of units, not a {type(value).__name__}")
     if not least <= value <= _LARGEST_AMOUNT:
-        raise InvalidRequest(f"{what} must be at least {least} and of sensible size")
+        raise InvalidRequest(f"{what} must be from {least} to {_LARGEST_AMOUNT}")
 
 
 def check_request(request: object) -> None:

@@ -400,7 +400,7 @@ def all_of(*parts: Condition) -> Condition:
 
 
 def _describe(node: object) -> str:
-    names = {DayOf: "a date", Day: "a date", str: "a text"}
+    names = {DayOf: "a date", Day: "a date", str: "a string"}
     if isinstance(node, Condition):
         return "a condition"
     if isinstance(node, Number):

@@ -285,10 +285,19 @@ class Bucket:
         if lattice.high - lattice.low >= MOST_CELLS:
             raise InvalidRequest(
                 f"{self.name!r} has {lattice.high - lattice.low + 1} possible values; at most {MOST_CELLS} "
-                "are groups: use wider bins, e.g. FLOOR(x / 10) or YEAR(day)"
+                f"are groups: use wider bins, e.g. {_wider(self)}"
             )
         if self.labels is not None and (lattice.low < 0 or lattice.high >= len(self.labels)):
             raise InvalidRequest(f"{self.name!r} has a value without a label")
+
+
+def _wider(bucket: Bucket) -> str:
+    if isinstance(bucket.value, DayOf):
+        return f"YEAR({bucket.value.column.name})"
+    lattice, width = bucket.value.lattice, 10
+    while (lattice.high - lattice.low) * lattice.grain > 1000 * width:
+        width *= 10
+    return f"FLOOR({bucket.value.column.name if isinstance(bucket.value, ValueOf) else 'number'} / {width})"
 
 
 Group = CategoryColumn | BooleanColumn | Bucket | TextColumn

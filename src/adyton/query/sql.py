@@ -23,7 +23,7 @@ from adyton.query.sql_from import read_from
 from adyton.query.sql_groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql_options import Options
 from adyton.query.sql_shape import Answered
-from adyton.query.sql_words import question_tree, syntax_tree
+from adyton.query.sql_words import Known, question_tree, syntax_tree
 from adyton.schema import Table
 
 MOST_ITEMS = 100
@@ -45,7 +45,7 @@ def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
     """All that ``sql`` says: the question about ``table``, or ``further`` tables of the same persons, how to
     show the answer, and perhaps a price.
     """
-    options, tree = question_tree(sql, _names(table, *further))
+    options, tree = question_tree(sql, _known(table, *further))
     source = Source(sql, table, table.name)
     with source.at(tree):
         return _asking(source, options, tree, (table, *further))
@@ -70,30 +70,30 @@ def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[T
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.condition(syntax_tree(text, _names(table)))
+    return source.condition(syntax_tree(text, _known(table)))
 
 
 def parse_number(text: str, table: Table) -> Number:
     """The number in a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.number(syntax_tree(text, _names(table)))
+    return source.number(syntax_tree(text, _known(table)))
 
 
 def parse_group(text: str, table: Table) -> Grouped:
     """What rows of ``table`` are grouped by: a column, or a number with few values."""
-    source, tree = Source(text, table, table.name), syntax_tree(text, _names(table))
+    source, tree = Source(text, table, table.name), syntax_tree(text, _known(table))
     with source.at(tree):
         return read_group(source, tree)
 
 
 def parse_value(text: str, table: Table) -> tuple[Number, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return read_value(Source(text, table, table.name), syntax_tree(text, _names(table)))
+    return read_value(Source(text, table, table.name), syntax_tree(text, _known(table)))
 
 
-def _names(*tables: Table) -> frozenset[str]:
-    """All names that a question may use, in small letters."""
-    return frozenset(name.casefold() for table in tables for name in names_in(table))
+def _known(*tables: Table) -> Known:
+    names = frozenset(name.casefold() for table in tables for name in names_in(table))
+    return Known(names, tables[0])
 
 
 def _most_groups(options: Options, table: Table) -> int | None:

@@ -121,7 +121,7 @@ def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Co
         if isinstance(value, Case) and value.otherwise is None and _are_written(value):
             whens = tuple(when for when, _ in value.branches)
             return "count", whens[0] if len(whens) == 1 else Or(whens)
-        raise source.refusal(node, "COUNT of a CASE counts where it gives a written number, without ELSE")
+        raise source.refusal(node, "COUNT of a CASE counts where it gives a literal, without ELSE")
     raise source.refusal(node, "COUNT takes * or one column; COUNT_IF takes a condition")
 
 

@@ -73,7 +73,7 @@ class Source(Names):
         """A number that is written out, such as 12, -0.5 or (1 / 3)."""
         value = self.number(node)
         if not isinstance(value, Constant):
-            raise self.refusal(node, "a written number is needed here")
+            raise self.refusal(node, "a literal is needed here, such as 12 or 0.5")
         return value.value
 
     def _value_of(self, node: exp.Expr) -> Number:
@@ -86,7 +86,7 @@ class Source(Names):
     def _constant(self, node: exp.Expr) -> Constant:
         self.check_parts(node, "this", "is_string")
         if node.args["is_string"]:
-            raise self.refusal(node, "a number is needed here, not a text")
+            raise self.refusal(node, "a number is needed here, not a string")
         if not _NUMBER.fullmatch(node.this):
             raise self.refusal(node, "this is not a number in decimal digits")
         return Constant(rational(node.this, "a number"))
@@ -107,7 +107,7 @@ class Source(Names):
             if kind is exp.Mul:
                 factors.append(value)
             elif not isinstance(value, Constant) or not value.value:
-                raise self.refusal(factor, "only division by a written number other than 0 is answered")
+                raise self.refusal(factor, "only division by a literal other than 0 is supported")
             elif len(factors) == 1 and isinstance(factors[0], Constant):
                 factors = [Constant(factors[0].value / value.value)]
             else:
@@ -258,7 +258,9 @@ class Source(Names):
         if operator not in ("=", "<>"):
             raise self.refusal(node, f"the category {column.name!r} has no order; use =, <> or IN")
         if isinstance(written, str) != isinstance(column.values[0], str):
-            kinds = ("texts", "a number") if isinstance(written, Constant) else ("whole numbers", "a text")
+            kinds = (
+                ("strings", "a number") if isinstance(written, Constant) else ("whole numbers", "a string")
+            )
             raise self.refusal(node, f"the category {column.name!r} holds {kinds[0]}, not {kinds[1]}")
         chosen = OneOf(column, (written if isinstance(written, str) else _whole(written.value),))
         return chosen if operator == "=" else Not(chosen)
@@ -325,7 +327,7 @@ def _balanced(node: Callable[[Number, Number], Number], parts: Sequence[Number])
 def _described(operand: Operand) -> str:
     match operand:
         case str():
-            return f"the text {operand[:40]!r}"
+            return f"the string {operand[:40]!r}"
         case bool():
             return str(operand).upper()
         case CategoryColumn() | BooleanColumn():

@@ -49,8 +49,8 @@ class _Reader:
         name, alias = self._named(node)
         table = self._private(name)
         if table is None:
-            if self._public(name) is not None:
-                raise self.source.refusal(node, f"{name!r} is public: nothing about it needs to be asked")
+            if (public := self._public(name)) is not None:
+                raise self.source.refusal(node, _private_first(*public))
             raise self.source.refusal(node, self._no_such_table())
         self._add(node, alias or table.name, table.name)
         self.private[table.name] = table
@@ -175,6 +175,14 @@ class _Reader:
         if len(names) == 1:
             return f"the table here is called {names[0]!r}"
         return f"the tables here are called {', '.join(map(repr, names))}"
+
+
+def _private_first(table: Table, dimension: Dimension) -> str:
+    on = f"{table.name}.{dimension.joins} = {dimension.name}.{dimension.key}"
+    return (
+        f"{dimension.name!r} is public; put the private table first: FROM {table.name} JOIN {dimension.name} "
+        f"ON {on}; what {dimension.name!r} alone says costs nothing, and is not asked here"
+    )
 
 
 def _folded(side: _Side) -> _Side:

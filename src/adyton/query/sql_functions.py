@@ -24,7 +24,7 @@ from adyton.query.nodes import (
     Square,
 )
 from adyton.query.outside import Bounded, word_for
-from adyton.query.sql_reasons import REASONS
+from adyton.query.sql_reasons import reason_against
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
 
@@ -53,8 +53,8 @@ def read_call(source: Source, node: exp.Expr) -> Number:
         raise source.refusal(node, f"{name} is true or false, and a number is needed here; {reason}")
     if read is None:
         aggregate = f"{name} is an aggregate; it stands in SELECT alone, not inside an expression"
-        reason = f"{name} is not answered: {REASONS[name]}" if name in REASONS else aggregate
-        raise source.refusal(node, reason)
+        why = reason_against(name, source.table)
+        raise source.refusal(node, aggregate if why is None else f"{name} is not supported: {why}")
     return read(source, node)
 
 
@@ -145,11 +145,11 @@ def _greatest(source: Source, node: exp.Expr) -> Number:
 
 
 def _bounded(source: Source, node: exp.Expr, name: str) -> tuple[Number, Fraction]:
-    inner, bound = map(source.number, _arguments(source, node, f"{name}(number, written number)", 2))
+    inner, bound = map(source.number, _arguments(source, node, f"{name}(number, literal)", 2))
     if isinstance(inner, Constant):
         inner, bound = bound, inner
     if not isinstance(bound, Constant) or isinstance(inner, Constant):
-        raise source.refusal(node, f"{name} takes a number and a written number")
+        raise source.refusal(node, f"{name} takes a number and a literal")
     return inner, bound.value
 
 

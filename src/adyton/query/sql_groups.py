@@ -168,7 +168,7 @@ def _labelled(source: Source, node: exp.Expr) -> Grouped:
         raise source.refusal(node, "LABEL names the whole numbers 0, 1, 2 and so on")
     labels = tuple(_label(source, label) for label in node.expressions[1:])
     if len({type(label) for label in labels}) > 1:
-        raise source.refusal(node, "labels are all texts, all whole numbers, or all TRUE or FALSE")
+        raise source.refusal(node, "labels are all strings, all whole numbers, or all TRUE or FALSE")
     return grouped(value, labels)
 
 
@@ -202,7 +202,7 @@ def _labelled_case(source: Source, node: exp.Expr) -> Grouped:
 def _text(source: Source, node: exp.Expr) -> str:
     text = source.operand(node)
     if not isinstance(text, str):
-        raise source.refusal(node, "a CASE gives texts everywhere or nowhere")
+        raise source.refusal(node, "a CASE gives strings everywhere or nowhere")
     return text
 
 
@@ -211,7 +211,7 @@ def _label(source: Source, node: exp.Expr) -> str | int | bool:
     if isinstance(label, Constant) and label.value.denominator == 1:
         return int(label.value)
     if not isinstance(label, str | bool):
-        raise source.refusal(node, "a label is a text, a whole number, TRUE or FALSE")
+        raise source.refusal(node, "a label is a string, a whole number, TRUE or FALSE")
     return label
 
 

@@ -52,7 +52,7 @@ class Names:
         for name, value in node.args.items():
             if name not in allowed and not (value is None or value is False or value == []):
                 said = name.rstrip("_").replace("_", " ").upper()
-                raise self.refusal(node, f"{said} is not answered in {title(node)}")
+                raise self.refusal(node, f"{said} is not supported in {title(node)}")
 
     def column(self, node: exp.Expr) -> Column:
         """The column that ``node`` names."""
@@ -69,6 +69,9 @@ class Names:
         try:
             return entry_of(self.table, name, source).shown
         except InvalidRequest as wrong:
+            if self.text[_start(node) : _start(node) + 1] == '"':
+                hint = f"{wrong.message}. A string stands in single quotes: '{name}'"
+                raise self.refusal(node, hint) from None
             raise self.placed(node, wrong) from None
 
     def is_person(self, node: exp.Expr) -> bool:

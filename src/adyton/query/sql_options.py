@@ -85,7 +85,7 @@ class _Reader:
             known = ", ".join((*_NUMBERS, "privacy_unit_column"))
             refuse(word, self.text, f"this option is not known: {_REASONS.get(name, 'known are ' + known)}")
         point = "." * self.points()
-        written = point + self.take({_T.NUMBER}, f"{name} is a written number").text
+        written = point + self.take({_T.NUMBER}, f"{name} is a number written out").text
         with placed(word, self.text):
             number = rational(written, name)
         if name != "max_groups_contributed":

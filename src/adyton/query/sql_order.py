@@ -121,6 +121,8 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
     """Why ``word`` cannot stand between its neighbours, if so."""
     kind, follows = word.token_type, before.token_type in _ENDS_VALUE
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
+    if kind in (_T.FROM, _T.JOIN) and after.token_type is _T.L_PAREN:
+        return f"a table follows {word.text.upper()}; no subquery or bracket is supported: filter in WHERE"
     if after.token_type not in needed:
         return reason
     if kind not in _IN_FROM.get(clause, {kind}):
@@ -134,6 +136,8 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
     if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not follows or before.token_type in _DIRECTIONS):
         return f"{word.text.upper()} stands behind what ORDER BY orders by"
     alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM, _T.JOIN)
+    if clause is _T.SELECT and kind is _T.NUMBER and before.text.upper() == "TOP":
+        return f"TOP is not supported: write LIMIT {shortened(word.text)} at the end of the question"
     if follows and kind in _BEGINS_VALUE and not alias:
         return f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}"
     if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
@@ -159,7 +163,7 @@ def _check_clauses(words: list[Token], text: str, *, whole: bool) -> None:
         if word.token_type in _CLAUSES and not filtering and not _extracts(words, position):
             place_in_order = _CLAUSES.index(word.token_type)
             if place_in_order == 0 <= latest:
-                refuse(word, text, "SELECT inside a question is not answered: ask one SELECT at a time")
+                refuse(word, text, "SELECT inside a question is not supported: ask one SELECT at a time")
             if not whole or depth:
                 refuse(word, text, f"{word.text.upper()} cannot stand here")
             if place_in_order <= latest:

@@ -1,15 +1,26 @@
-"""Words of other databases, and what to write in their place, or why there is nothing."""
+"""Words of other databases, and what to write in their place, or why there is nothing.
+
+Examples are made of the columns of the table that is asked about, as far as it has some of that kind.
+"""
 
 from __future__ import annotations
 
+from adyton.query.text import name_text, value_text
+from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
+
 _CASE = "write CASE WHEN condition THEN number ELSE number END"
 _CHANGES = "questions change nothing"
-_LISTED = "list the values that are meant: region IN ('north', 'south')"
+_LISTED = "list the values that are meant: {listed}"
 _NO_BOUNDS = "its bounds are not known, or a row could make it fail"
 _ONE = "ask one SELECT at a time"
-_PARTS = "write YEAR(day), QUARTER(day), MONTH(day), DAY(day) or ISODOW(day), alone or as groups side by side"
-_QUANTILE = "write QUANTILE(number, fraction), such as QUANTILE(income, 0.5)"
-_ROUNDED = "write FLOOR(number), or FLOOR(number + 0.5) to round; what is released can be rounded afterwards"
+_PARTS = (
+    "write YEAR({day}), QUARTER({day}), MONTH({day}), DAY({day}) or ISODOW({day}), "
+    "alone or as groups side by side"
+)
+_QUANTILE = "write QUANTILE(number, fraction), such as QUANTILE({number}, 0.5)"
+_ROUNDED = (
+    "write FLOOR({number}), or FLOOR({number} + 0.5) to round; what is released can be rounded afterwards"
+)
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates"
 _TODAY = "write the day: DATE '2020-01-31'"
 _TOGETHER = "ask for one set of groups at a time"
@@ -17,10 +28,14 @@ _WINDOW = "windows look at single rows; only aggregates are answered"
 _BEGINS = "a question begins with SELECT"
 _CONVERTED = "columns have declared kinds and are never converted"
 _QUOTED = 'a name is quoted as "name"'
-_REMAINDER = "write CLAMP(x - FLOOR(x / 10) * 10, 0, 9)"
+_REMAINDER = "write CLAMP({number} - FLOOR({number} / 10) * 10, 0, 9)"
+_IF_MISSING = "write CASE WHEN {number} IS NULL THEN 0 ELSE {number} END"
+_SQUARED = "write {number} * {number}, or SQUARE({number})"
 _VALUE = "write the value itself into the question"
+LIMIT = "write LIMIT and a number at the end of the question"
+EVERY_COLUMN = "list what to group by: GROUP BY {both}"
 
-REASONS: dict[str, str] = {
+_REASONS: dict[str, str] = {
     "!": "write NOT",
     "#": "a comment begins with --",
     "%": _REMAINDER,
@@ -30,12 +45,12 @@ REASONS: dict[str, str] = {
     "?": _VALUE,
     "@": _VALUE,
     "[": _QUOTED,
-    "^": "write x * x, or SQUARE(x)",
+    "^": _SQUARED,
     "`": _QUOTED,
     "{": _VALUE,
-    "||": "write OR",
+    "||": "strings are not joined; to group by both columns, list both: GROUP BY {both} (a logical or is OR)",
     "~": _LISTED,
-    "ABS": "write CLAMP(CASE WHEN x < 0 THEN -x ELSE x END, 0, the greatest)",
+    "ABS": ("write CLAMP(CASE WHEN {number} < 0 THEN -{number} ELSE {number} END, 0, the greatest)"),
     "ALL": "leave it out, or write out what is meant",
     "ANY": "write out what is meant",
     "ANY_VALUE": _SINGLE_ROWS,
@@ -43,9 +58,9 @@ REASONS: dict[str, str] = {
     "APPROX_QUANTILES": _QUANTILE,
     "ARRAY_AGG": _SINGLE_ROWS,
     "CAST": _CONVERTED,
-    "CEIL": "write -FLOOR(-x)",
-    "CEILING": "write -FLOOR(-x)",
-    "COALESCE": "write CASE WHEN x IS NULL THEN 0 ELSE x END",
+    "CEIL": "write -FLOOR(-{number})",
+    "CEILING": "write -FLOOR(-{number})",
+    "COALESCE": _IF_MISSING,
     "CROSS": "tables are joined by JOIN and ON, on the person or on a declared key",
     "CUBE": _TOGETHER,
     "CURRENT_DATE": _TODAY,
@@ -56,12 +71,12 @@ REASONS: dict[str, str] = {
     "EXCEPT": _ONE,
     "EXISTS": _ONE,
     "EXP": _NO_BOUNDS,
-    "FETCH": "write LIMIT and a number",
+    "FETCH": LIMIT,
     "FIRST": _SINGLE_ROWS,
     "GROUP": _QUANTILE,  # PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)
     "GROUPING SETS": _TOGETHER,
     "IF": _CASE,
-    "IFNULL": "write CASE WHEN x IS NULL THEN 0 ELSE x END",
+    "IFNULL": _IF_MISSING,
     "IIF": _CASE,
     "ILIKE": _LISTED,
     "INTERSECT": _ONE,
@@ -79,7 +94,7 @@ REASONS: dict[str, str] = {
     "NULLIF": _CASE,
     "OVER": _WINDOW,
     "PERCENTILE_DISC": _QUANTILE,
-    "POWER": "write x * x, or SQUARE(x)",
+    "POWER": _SQUARED,
     "QUALIFY": _WINDOW,
     "QUANTILE_CONT": _QUANTILE,
     "QUANTILE_DISC": _QUANTILE,
@@ -92,12 +107,37 @@ REASONS: dict[str, str] = {
     "STRFTIME": _PARTS,
     "STRING_AGG": _SINGLE_ROWS,
     "TO_CHAR": _PARTS,
+    "TOP": LIMIT,
     "TRUNC": _ROUNDED,
     "TRY_CAST": _CONVERTED,
     "UNION": _ONE,
     "UPPER": _LISTED,
-    "WIDTH_BUCKET": "write FLOOR(number / width)",
+    "WIDTH_BUCKET": "write FLOOR({number} / 10)",
     "WITH": "ask one SELECT over the table itself",
     **dict.fromkeys(("ALTER", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "MERGE", "UPDATE"), _CHANGES),
     **dict.fromkeys(("CALL", "DESCRIBE", "EXPLAIN", "PRAGMA", "SHOW", "VALUES"), _BEGINS),
 }
+
+
+def reason_against(word: str, table: Table) -> str | None:
+    """Why ``word`` is not supported or what to write, with an example of the table's own; None if unknown."""
+    reason = _REASONS.get(word)
+    return None if reason is None else with_examples(reason, table)
+
+
+def with_examples(reason: str, table: Table) -> str:
+    """``reason`` with names of the table in its gaps."""
+    categories = [column for column in table.columns if isinstance(column, CategoryColumn)]
+    numbers = [name_text(c.name) for c in table.columns if isinstance(c, IntegerColumn | RealColumn)]
+    days = [name_text(column.name) for column in table.columns if isinstance(column, DateColumn)]
+    listed = "column IN ('a', 'b')"
+    if categories:
+        values = ", ".join(map(value_text, categories[0].values[:2]))
+        listed = f"{name_text(categories[0].name)} IN ({values})"
+    grouped = [name_text(column.name) for column in categories] + numbers
+    return reason.format(
+        listed=listed,
+        number=numbers[0] if numbers else "x",
+        day=days[0] if days else "day",
+        both=", ".join(grouped[:2]) if len(grouped) > 1 else "a, b",
+    )

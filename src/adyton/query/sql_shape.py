@@ -133,7 +133,7 @@ class Answered:
                 self.source.day(node, side)  # must be one, written as keys are
         if self._kind(left) is not self._kind(right):
             raise self.source.refusal(
-                node, "a number, a text and a truth cannot be compared with one another"
+                node, "a number, a string and a boolean cannot be compared with one another"
             )
         if self._kind(left) is bool and sign not in ("=", "<>"):
             raise self.source.refusal(node, "TRUE and FALSE have no order; use = or <>")

@@ -8,6 +8,7 @@ marked as a name, so that it can never be read as anything else.  The text never
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import NoReturn
 
 from sqlglot import Dialect, exp
@@ -19,7 +20,8 @@ from adyton.query.sql_options import Options, taken_options
 from adyton.query.sql_order import DEEPEST_NESTING, NAMED_ARGUMENTS, check_order
 from adyton.query.sql_parser import PlainParser
 from adyton.query.sql_place import Refused, place, refuse, shortened
-from adyton.query.sql_reasons import REASONS
+from adyton.query.sql_reasons import EVERY_COLUMN, reason_against, with_examples
+from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
 MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth
@@ -50,15 +52,23 @@ _PLAIN_WORD = re.compile(r"\w+")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
 
 
-def syntax_tree(text: str, names: frozenset[str]) -> exp.Expr:
-    """The tree of a number or a condition; ``names`` are the known names, folded to lower case."""
-    return _tree(_words(text), text, exp.Condition, names)
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The names that a question may use, in small letters, and the table whose columns make examples."""
+
+    names: frozenset[str]
+    table: Table
 
 
-def question_tree(text: str, names: frozenset[str]) -> tuple[Options, exp.Expr]:
+def syntax_tree(text: str, known: Known) -> exp.Expr:
+    """The tree of a number or a condition."""
+    return _tree(_words(text), text, exp.Condition, known)
+
+
+def question_tree(text: str, known: Known) -> tuple[Options, exp.Expr]:
     """The tree of a question without its head, and what the head says."""
     options, words = taken_options(_words(text), text)
-    return options, _tree(words, text, exp.Select, names)
+    return options, _tree(words, text, exp.Select, known)
 
 
 def _words(text: str) -> list[Token]:
@@ -68,7 +78,9 @@ def _words(text: str) -> list[Token]:
     except (SqlglotError, ValueError):
         start = _first_unclosed(text)
         where = place(text, start, text[start:])
-        raise Refused(f"a text, a quoted name or a comment does not end; close its quotes {where}") from None
+        raise Refused(
+            f"a string, a quoted name or a comment does not end; close its quotes {where}"
+        ) from None
 
 
 def _first_unclosed(text: str) -> int:
@@ -78,8 +90,8 @@ def _first_unclosed(text: str) -> int:
     return start
 
 
-def _tree(words: list[Token], text: str, kind: type[exp.Expr], names: frozenset[str]) -> exp.Expr:
-    words = _checked(words, text, names)
+def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> exp.Expr:
+    words = _checked(words, text, known)
     check_order(words, text, whole=kind is exp.Select)
     try:
         parser = PlainParser(dialect=_DIALECT, max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
@@ -97,7 +109,7 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], names: frozenset[
 
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
-        raise InvalidRequest(f"SQL is a text, not a {type(text).__name__}")
+        raise InvalidRequest(f"SQL is a string, not a {type(text).__name__}")
     if len(text) > LONGEST_TEXT:
         raise InvalidRequest(f"the text has {len(text)} characters; at most {LONGEST_TEXT} are read")
     if (found := _UNPRINTABLE.search(text)) is not None:
@@ -106,17 +118,17 @@ def _check_text(text: str) -> None:
         )
 
 
-def _checked(words: list[Token], text: str, names: frozenset[str]) -> list[Token]:
+def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
     if words and words[-1].token_type is _T.SEMICOLON:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
     end = Token(_T.UNKNOWN, "")
     neighbours = zip([end, *words[:-1]], words, [*words[1:], end], strict=True)
-    return [_checked_word(before, word, after, text, names) for before, word, after in neighbours]
+    return [_checked_word(before, word, after, text, known) for before, word, after in neighbours]
 
 
-def _checked_word(before: Token, word: Token, after: Token, text: str, names: frozenset[str]) -> Token:
+def _checked_word(before: Token, word: Token, after: Token, text: str, known: Known) -> Token:
     kind = word.token_type
     if kind is _T.NUMBER and after.start == word.end + 1 and _PLAIN_WORD.match(after.text):
         refuse(word, text, f"{shortened(word.text + after.text)!r} is not a number")
@@ -128,9 +140,11 @@ def _checked_word(before: Token, word: Token, after: Token, text: str, names: fr
         return word
     if kind is _T.VAR and _is_fixed_word(before, word, after):
         return word
-    if _PLAIN_WORD.fullmatch(word.text) and _is_name(before, word, after, names):
+    if _PLAIN_WORD.fullmatch(word.text) and _is_name(before, word, after, known.names):
         return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
-    return _checked_keyword(word, after, text)
+    if before.token_type is _T.GROUP_BY and word.token_type is _T.ALL:
+        refuse(word, text, f"GROUP BY ALL is not supported: {with_examples(EVERY_COLUMN, known.table)}")
+    return _checked_keyword(word, after, text, known)
 
 
 def _is_fixed_word(before: Token, word: Token, after: Token) -> bool:
@@ -150,23 +164,23 @@ def _is_name(before: Token, word: Token, after: Token, names: frozenset[str]) ->
     return word.token_type is _T.VAR or (word.token_type not in _KEYWORDS and word.text.casefold() in names)
 
 
-def _checked_keyword(word: Token, after: Token, text: str) -> Token:
+def _checked_keyword(word: Token, after: Token, text: str, known: Known) -> Token:
     said = word.text.upper()
     called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN and said in FUNCTIONS
     if not called and (word.token_type not in _KEYWORDS or said == "!"):
-        _refuse_word(word, after, text)
+        _refuse_word(word, after, text, known)
     return word
 
 
-def _refuse_word(word: Token, after: Token, text: str) -> NoReturn:
+def _refuse_word(word: Token, after: Token, text: str, known: Known) -> NoReturn:
     said = shortened(word.text.upper())
     if word.token_type is _T.SEMICOLON:
         refuse(word, text, "one question at a time: nothing may follow the semicolon")
-    reason = REASONS.get(said)
+    reason = reason_against(said, known.table)
     if after.token_type is _T.L_PAREN and reason is None and _PLAIN_WORD.fullmatch(said):
         refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
     hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
-    refuse(word, text, f"{said} is not answered{': ' + reason if reason else hint}")
+    refuse(word, text, f"{said} is not supported{': ' + reason if reason else hint}")
 
 
 def _syntax_error(error: SqlglotError, text: str) -> Refused:

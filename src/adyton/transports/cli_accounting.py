@@ -34,7 +34,7 @@ Target = Annotated[str, typer.Option(help="What all releases together may reveal
 Delta = Annotated[str, typer.Option(help="Total delta, above 0 and below 1.", metavar="D")]
 Times = Annotated[str, typer.Option(help="Number of releases.", metavar="K")]
 Sensitivity = Annotated[
-    str, typer.Option(help="Of each release: L1 for Laplace, L2 for Gaussian.", metavar="X")
+    str, typer.Option(help="Sensitivity of each release: L1 for Laplace, L2 for Gaussian.", metavar="X")
 ]
 View = Annotated[str, typer.Option(help="Which figure: composition, profile or trade-off.", metavar="NAME")]
 

@@ -15,7 +15,7 @@ List = Annotated[bool, typer.Option("--list", help="List the mechanisms.")]
 Epsilon = Annotated[str, typer.Option(help="What the mechanism is calibrated to.", metavar="E")]
 Delta = Annotated[str, typer.Option(help="For those that need one.", metavar="D")]
 Samples = Annotated[str, typer.Option(help="Outputs on each of two neighbouring inputs.", metavar="N")]
-Confidence = Annotated[str, typer.Option(help="Of the lower bound.", metavar="C")]
+Confidence = Annotated[str, typer.Option(help="Confidence of the lower bound.", metavar="C")]
 
 
 def register(app: typer.Typer) -> None:

@@ -33,7 +33,7 @@ Metric = Annotated[
 Tolerance = Annotated[
     str | None, typer.Option(help="How near to the population all scores are.", metavar="T")
 ]
-Confidence = Annotated[str, typer.Option(help="Of all intervals together.", metavar="C")]
+Confidence = Annotated[str, typer.Option(help="Confidence of all intervals together.", metavar="C")]
 Method = Annotated[
     str,
     typer.Option(
@@ -46,9 +46,10 @@ Scores = Annotated[str | None, typer.Option(help="How many scores there will be.
 Anytime = Annotated[bool, typer.Option("--anytime", help="Sharper scores early, fewer of them.")]
 Low = Annotated[str | None, typer.Option(help="Public lower bound, for errors.", metavar="X")]
 High = Annotated[str | None, typer.Option(help="Public upper bound, for errors.", metavar="X")]
-Weights = Annotated[Path | None, typer.Option(help="Public weights, one an item.", metavar="FILE")]
+Weights = Annotated[Path | None, typer.Option(help="Public weights, one for each item.", metavar="FILE")]
 Groups = Annotated[
-    Path | None, typer.Option(help="Public groups, one an item: a score for each of them.", metavar="FILE")
+    Path | None,
+    typer.Option(help="Public groups, one for each item: a score for each of them.", metavar="FILE"),
 ]
 Overfits = Annotated[str | None, typer.Option(help="For thresholdout: its budget.", metavar="B")]
 Threshold = Annotated[
@@ -58,7 +59,10 @@ Scale = Annotated[
     str | None,
     typer.Option(help="For thresholdout: its noise. Given all three, it may certify nothing.", metavar="S"),
 ]
-Noes = Annotated[str | None, typer.Option(help="For sparse_validate: how many noes.", metavar="B")]
+Rejections = Annotated[
+    str | None, typer.Option(help="For sparse_validate: how often it may say no.", metavar="B")
+]
+Noes = Annotated[str | None, typer.Option(hidden=True)]  # what --rejections was called before
 Rung = Annotated[str | None, typer.Option(help="For ladder: the least step upwards.", metavar="X")]
 Guess = Annotated[
     str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
@@ -95,6 +99,7 @@ def create(
     overfits: Overfits = None,
     threshold: Threshold = None,
     scale: Scale = None,
+    rejections: Rejections = None,
     noes: Noes = None,
     rung: Rung = None,
     as_json: Json = False,
@@ -122,7 +127,7 @@ def create(
             overfits=_whole(overfits, "--overfits"),
             threshold=threshold,
             scale=scale,
-            noes=_whole(noes, "--noes"),
+            noes=_whole(rejections if noes is None else noes, "--rejections"),
             rung=rung,
         ) as holdout:
             return holdout.statement()

@@ -129,5 +129,5 @@ def _listed(text: str) -> list[str]:
     except json.JSONDecodeError as error:
         raise InvalidRequest(f"the list of questions is no JSON: {error}") from None
     if not all(isinstance(question, str) for question in found):
-        raise InvalidRequest('a list of questions holds texts: ["SELECT ...", "SELECT ..."]')
+        raise InvalidRequest('a list of questions holds strings: ["SELECT ...", "SELECT ..."]')
     return list(found)
