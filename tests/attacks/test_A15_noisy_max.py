@@ -80,7 +80,7 @@ def test_A15_noise_for_monotone_scores_is_refuted_on_others() -> None:
 def test_A15_what_is_released_has_that_law(
     monkeypatch: pytest.MonkeyPatch, scores: tuple[int, int], sensitivity: ScoreSensitivity
 ) -> None:
-    """Mutants: the last of equals wins; noise on the first score alone; another scale."""
+    """Mutant: the last of equals wins."""
     selection = NoisyMax((0, 1), Fraction(2), sensitivity)
     reach, waiting, scales = math.ceil(25 * selection.scale), [0, 0], set()
 

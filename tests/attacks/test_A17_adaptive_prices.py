@@ -111,7 +111,7 @@ def one_analyst(known: Study, dice: random.Random) -> int:
 @pytest.mark.parametrize("filter_name", FILTERS)
 def test_A17_no_sequence_of_prices_passes_the_limit(filter_name: str) -> None:
     """Mutants: ``units_down`` for ``units_up`` in ``accounting.filters._amount``; a limit that is checked before the
-    amount is added (``last_spent > limit`` in ``next_receipt``); a share of the limit, not of what is left.
+    amount is added (``spent > header.limit`` in ``next_receipt``).
     """
     dice = random.Random(17)
     bought = 0
@@ -125,7 +125,7 @@ def test_A17_no_sequence_of_prices_passes_the_limit(filter_name: str) -> None:
 def test_A17_the_same_through_ask(filter_name: str) -> None:
     """A curator on a table of fifty rows, until nothing fits; every answer's receipt is in the books.
 
-    Mutant: ``Curator._answer`` that charges half of ``basket.amount``.
+    Mutant: ``Basket.order`` for half of the amount.
     """
     dice = random.Random(18)
     frame = pd.DataFrame({"age": range(50), "smoker": [True, False] * 25})
