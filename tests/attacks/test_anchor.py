@@ -159,6 +159,52 @@ def test_A24_a_copy_from_between_a_charge_and_its_answer_is_found(asked: Path) -
     refused(asked, "4 answers", "has 3")
 
 
+@pytest.mark.parametrize("what", ["answers", "notes"])
+def test_A24_what_a_crash_kept_from_the_anchor_is_counted_before_it_is_shown(
+    asked: Path, monkeypatch: Any, what: str
+) -> None:
+    """Else a copy from before it would not be behind, and a second answer would be drawn.
+
+    Mutants: ``_seen`` that does not advance; ``repeated`` or ``notes`` without it.
+    """
+    copy, most = asked.parent / "copy", {"answers": 4, "notes": 2}[what]
+    written, released = Anchor.write, Releasing.release
+
+    def copy_it() -> None:
+        for end in ("", "-wal"):
+            shutil.copy(f"{ledger_of(asked)}{end}", f"{copy}{end}")
+
+    def copied_before(self: Releasing, *plans: Any) -> Any:
+        copy_it()
+        return released(self, *plans)
+
+    def crash(self: Anchor, mark: Any) -> None:
+        if getattr(mark, what) == most:
+            raise KeyboardInterrupt
+        written(self, mark)
+
+    with adyton.open(asked) as curator:
+        stream = curator.open_stream(positives=2, epsilon=1)
+        copy_it()
+        asks = {
+            "answers": lambda: curator.ask(question(9), scale=1000),
+            "notes": lambda: stream.feed(question(2), above=10),
+        }
+        with monkeypatch.context() as patch:
+            patch.setattr(Releasing, "release", copied_before)
+            patch.setattr(Anchor, "write", crash)
+            with pytest.raises(KeyboardInterrupt):
+                asks[what]()
+    with adyton.open(asked) as curator:
+        if what == "answers":
+            assert curator.ask(question(9), scale=1000).repeated
+        else:
+            assert len(curator.stream(stream.number).answers()) == 1
+    for end in ("", "-wal"):
+        shutil.copy(f"{copy}{end}", f"{ledger_of(asked)}{end}")
+    refused(asked, f"{most} {what}", f"has {most - 1}")
+
+
 @pytest.mark.parametrize("how", ["missing", "damaged", "of another format", "no JSON", "wrong types"])
 def test_an_anchor_that_says_nothing_is_no_reason_to_answer(asked: Path, how: str) -> None:
     anchor = anchor_of(asked)

@@ -132,6 +132,45 @@ def test_theorem_AMENDED_STUDY_what_is_not_covered_is_refused(
     spend(old, 1, first=5)  # it was not closed
 
 
+TWO_TABLES = """
+[table]
+name = "people"
+source = "people.csv"
+[privacy]
+unit = "person"
+person = "id"
+neighbours = "add-or-remove"
+rows_per_person = 1
+epsilon = 1
+delta = 1e-9
+[columns.age]
+kind = "integer"
+low = 0
+high = 100
+[private."v.columns"]
+source = "visits.csv"
+rows_per_person = {most}
+[private."v.columns".columns.n]
+kind = "integer"
+low = 0
+high = {high}
+"""
+
+
+def test_theorem_AMENDED_STUDY_no_name_of_a_table_makes_its_persons_a_column(tmp_path: Path) -> None:
+    """Mutant: ``_may_change`` that takes every fact with ``.columns.`` in its name for one of a column."""
+    said = {"old": (2, 9), "bound": (2, 10), "persons": (5, 9), "one": (2, 9)}
+    files = {name: tmp_path / f"{name}.toml" for name in said}
+    for name, (most, high) in said.items():
+        files[name].write_text(TWO_TABLES.format(most=most, high=high))
+    files["one"].write_text(TWO_TABLES.partition("[private")[0])
+    old, bound, persons, one = read(*files.values())
+    assert list(amending._changes(old, bound)) == ["private.v.columns.columns.n.high"]
+    for before, after in ((old, persons), (one, old), (old, one)):
+        with pytest.raises(adyton.InvalidRequest, match="cannot be amended"):
+            amending._changes(before, after)
+
+
 def test_theorem_AMENDED_STUDY_rows_of_a_plan_stay(tmp_path: Path) -> None:
     plan = "\n[validity]\nindependent = true\ntolerance = 0.9\nquestions = 2\n"
     old, new = studies(tmp_path, plan, rows=50)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adyton.curator.additive import uncentred_outward
 from adyton.curator.noised import Noised
-from adyton.mechanisms import GaussianNoise
+from adyton.mechanisms import Band, GaussianNoise, largest_ratio
+from adyton.mechanisms.ratio import ratio_interval
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Mean, Question, ValueOf
-from adyton.schema import RealColumn, Table
+from adyton.query.nodes import Mean, Question, Square, ValueOf
+from adyton.schema import IntegerColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 
 INCOME = RealColumn("income", Fraction(0), Fraction(1000), Fraction(1, 10))
@@ -29,3 +30,39 @@ def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     exact = (Fraction(ratio) * 10_000 + 10_000) / 20
     assert Fraction(low) <= exact <= Fraction(high)
     assert high - low <= 2.0**-42
+
+
+@given(share=st.integers(5, 40), below=st.integers(15, 35), beside=st.integers(20, 48))
+@example(share=16, below=24, beside=46)
+@example(share=22, below=26, beside=48)
+def test_theorem_RATIO_INTERVAL_a_denominator_at_the_slope_itself(
+    share: int, below: int, beside: int
+) -> None:
+    """The slope of a band whose constant part is large is known to few digits, and where the denominator is
+    less than it the far end may be in the set although places before it are not.
+
+    Mutant: ``first`` that does not look at the far end.
+    """
+    reach, slope = 3.7, 1000.1
+    rest = slope * 1.3 * 2.0**share
+    band = Band(0.0, 0.0, rest, slope)
+    denominator = np.array([slope * (1 - 2.0**-below)])
+    numerator = (band(np.array([reach])) - reach * denominator) * (1 - 2.0**-beside)
+    for top in (numerator, -numerator):
+        low, high = ratio_interval(top, denominator, reach, band)
+        for t, end in ((-reach, low), (reach, high)):
+            off = abs(Fraction(top[0]) - Fraction(t) * Fraction(denominator[0]))
+            allowed = Fraction(rest) + Fraction(slope) * Fraction(reach)
+            assert off > allowed or end[0] == t
+
+
+def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
+    """Mutant: ``largest_ratio`` rounded to the nearest float, which makes the range shorter here."""
+    column = IntegerColumn("n", 0, 2**27 - 1)
+    most = (2**27 - 1) ** 2  # which is no float
+    question = Question(Table("people", (column,)), (("m", Mean(Square(ValueOf(column)))),))
+    (reading,) = readings_of(question, PrivacyUnit("replace"))
+    reach = largest_ratio(reading.sensitivity)
+    part = Noised(reading, GaussianNoise((Fraction(9), Fraction(3))))
+    (low,), (high,) = uncentred_outward(part, (np.array([-reach]), np.array([reach])))
+    assert Fraction(low) <= 0 < most <= Fraction(high)

@@ -24,6 +24,7 @@ from adyton.ledger.sqlite_file import make_file
 from adyton.study import Study, named_facts
 
 _MAY_CHANGE = ("table.", "columns.", "public.")
+_OF_A_COLUMN = ("kind", "values", "low", "high", "grain")  # or a number, for what has no name
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,9 @@ def _changes(old: Study, new: Study) -> dict[str, tuple[str, str]]:
 
 
 def _may_change(name: str) -> bool:
-    if name.startswith("private."):
-        return ".columns." in name or name.endswith(".rows")
+    if name.startswith("private."):  # what a table is called may have any letters: the last word decides
+        *_, last = name.split(".")
+        return last == "rows" or (".columns." in name and (last in _OF_A_COLUMN or last.isdecimal()))
     return name.startswith(_MAY_CHANGE)
 
 

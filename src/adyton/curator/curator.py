@@ -304,7 +304,8 @@ class Curator(Shown):
         """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
 
         Claim:    however often it is read for one receipt, at most one noisy answer is released.
-        Assumes:  whether a reading is cut off by a crash, an interrupt or the engine depends on no row.
+        Assumes:  whether a reading is cut off by a crash, an interrupt or the engine, or is overtaken by
+                  another one, depends on no row and on no noise.
         Source:   derived here.  Theorem: ONE-ANSWER.
         """
         number = charged.receipt.number

@@ -1,12 +1,14 @@
 """A ledger with an anchor: what the anchor has seen must still be there, or nothing is answered.
 
 The anchor follows each addition, so after a crash the ledger may be ahead of it, never behind.  A chain that
-was cut off, a copy that was restored, and answers and notes that were forgotten are behind.
+was cut off, a copy that was restored, and answers and notes that were forgotten are behind.  It has also seen
+whatever is given out: what a crash left ahead of it is caught up with first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.anchor import Anchor
@@ -29,6 +31,7 @@ _WAY_OUT = (
 )
 
 LookUp = Callable[[int], Receipt | None]
+Found = TypeVar("Found")
 
 
 class AnchoredLedger:
@@ -56,7 +59,7 @@ class AnchoredLedger:
         return stored
 
     def recall(self, number: int) -> str | None:
-        return self._ledger.recall(number)
+        return self._seen(self._ledger.recall(number))
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         added = self._ledger.annotate(number, index, text)
@@ -64,10 +67,10 @@ class AnchoredLedger:
         return added
 
     def notes(self, number: int, first: int = 0) -> list[str]:
-        return self._ledger.notes(number, first)
+        return self._seen(self._ledger.notes(number, first))
 
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
-        return self._ledger.repeated(question, detail, amount)
+        return self._seen(self._ledger.repeated(question, detail, amount))
 
     def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
         return self._ledger.unanswered(question, detail, amount)
@@ -116,6 +119,12 @@ class AnchoredLedger:
             )
         else:
             self._compare(kept, self._ledger.mark(), self._ledger.receipt)
+
+    def _seen(self, found: Found) -> Found:
+        """An answer that the anchor does not count could be shown, taken back with a copy, and drawn anew."""
+        if found and self._anchor.read() != self._ledger.mark():
+            self.advance()
+        return found
 
     def advance(self) -> None:
         """Nobody else can write to the ledger meanwhile, so of two processes the later one writes last."""

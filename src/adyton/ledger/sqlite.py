@@ -51,6 +51,7 @@ from adyton.ledger.sqlite_unanswered import (
     is_answered,
     key_of,
     newest_unanswered,
+    refuse_if_older,
 )
 
 _PAGE = 500  # rows read at once when the whole history is read
@@ -137,6 +138,7 @@ class SqliteLedger(SqliteSession):
             if stored is not None:
                 return stored
             refuse_if_closed(connection)
+            refuse_if_older(connection, number)
             row = (number, key_of(receipt.order), answer, answer_digest(receipt, answer))
             connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
             is_answered(connection, number)

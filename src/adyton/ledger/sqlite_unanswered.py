@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from adyton.errors import LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Order, Receipt, question_digest
 
 # One statement each, because a script would commit the transaction that it is part of.
@@ -49,6 +49,16 @@ def is_answered(connection: sqlite3.Connection, number: int) -> None:
     """In the transaction that keeps the answer, after it."""
     if has_unanswered(connection):
         connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
+
+
+def refuse_if_older(connection: sqlite3.Connection, number: int) -> None:
+    """Also where a request id leads to the receipt."""
+    awaited = "SELECT 1 FROM unanswered WHERE number = ? AND question <> ''"
+    if not has_unanswered(connection) or connection.execute(awaited, (number,)).fetchone() is None:
+        raise InvalidRequest(
+            f"receipt {number} was charged by an older version, which may have shown its answer and lost it: "
+            "no second one is kept; ask again under another request id, or none"
+        )
 
 
 def newest_unanswered(connection: sqlite3.Connection, key: str) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.columns import Cells, weighted, whole
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import float_up, ratio_up
 from adyton.mechanisms.ratio import Band
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
@@ -113,9 +113,9 @@ def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: floa
 
 
 def largest_ratio(sensitivity: Sensitivity) -> float:
-    """Of a centred sum to its count, where there are two coordinates."""
+    """Of a centred sum to its count, where there are two coordinates; rounded up."""
     (_, reach), (step, _) = sensitivity.boxes
-    return reach / step
+    return ratio_up(reach, step)
 
 
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:

@@ -147,7 +147,8 @@ class _Side:
     def first(self) -> Floats:
         """The least t from which on it is not below 0, rounded down.
 
-        However well the place was found: one just beside it is taken at which it certainly is below 0.
+        However well the place was found: one just beside it is taken at which it certainly is below 0.  What
+        is convex is below 0 between two such places, so the far end is looked at too: slopes were rounded.
         """
         place, beside = self._near()
         above, below = np.minimum(place + beside, self.reach), np.maximum(place - beside, -self.reach)
@@ -159,7 +160,7 @@ class _Side:
             middle = (below + above) / 2
             yes = self.holds(middle)
             above, below = np.where(yes, middle, above), np.where(yes, below, middle)
-        return below
+        return np.where(self.holds(-self.reach), -self.reach, below)
 
     def _near(self) -> Ends:
         """Newton's method: about where it is 0, and how exactly floats can tell."""

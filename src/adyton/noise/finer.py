@@ -20,7 +20,7 @@ Words = npt.NDArray[np.uint64]
 Pair = tuple[Floats, Floats]  # the sum of both is meant
 
 ERROR = 2.0**-88  # of a level and of 1, after the step: see "The second look" on the theorem pages
-UNREAD = 2.0**-115  # over p: 128 digits were read, of which two floats hold all but this
+UNREAD = 2.0**-115  # over p: 128 digits were read, the last 64 of them as one float
 _PER_ONE = 64  # points of the table
 _TERMS, _LONG = 19, 9  # of a polynomial; of these with two floats
 _PRECISION = 200
