@@ -32,6 +32,9 @@ QUICK = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",  # many small questions: compiling takes longer
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # The parser remembers every way through deep statements, and many random ones fill a small memory.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
     "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.address": "127.0.0.1",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from adyton.errors import InvalidRequest
@@ -16,6 +17,8 @@ from adyton.errors import InvalidRequest
 DAY_SECONDS = 86_400
 # Before and after these days a zone keeps the offset that it has there.
 FIRST_DAY, LAST_DAY = datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)
+
+_TOGETHER = 20  # changes
 
 Change = tuple[int, int]  # a second after 1970-01-01 in UTC, and the offset in seconds from then on
 
@@ -51,16 +54,22 @@ def _changes(zone: ZoneInfo) -> Iterator[Change]:
 
 
 def offset_sql(seconds: str, zone: str) -> str:
-    """The offset at a bigint of seconds, found by halving: zones have hundreds of changes."""
-    return _found(seconds, changes(zone))
+    """The offset at a bigint of seconds, in two looks: first among a few years, then among their changes.
+
+    Zones have hundreds of changes.  One long list would be slow to go through, and deep halving slow to parse.
+    """
+    known = changes(zone)
+    parts = [known[start : start + _TOGETHER] for start in range(0, len(known), _TOGETHER)]
+    return _chosen(seconds, [(part[0][0], _chosen(seconds, part)) for part in parts])
 
 
-def _found(seconds: str, known: Sequence[Change]) -> str:
+def _chosen(seconds: str, known: Sequence[tuple[int, object]]) -> str:
+    """What was known last; the first of all, before it."""
     if len(known) == 1:
         return str(known[0][1])
-    half = len(known) // 2
-    earlier, later = _found(seconds, known[:half]), _found(seconds, known[half:])
-    return f"(CASE WHEN {seconds} < {known[half][0]} THEN {earlier} ELSE {later} END)"
+    later = pairwise(known)
+    whens = " ".join(f"WHEN {seconds} < {begins} THEN {told}" for (_, told), (begins, _) in later)
+    return f"(CASE {whens} ELSE {known[-1][1]} END)"
 
 
 def _seconds(day: datetime.date) -> int:
