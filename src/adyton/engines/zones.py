@@ -56,7 +56,7 @@ def _changes(zone: ZoneInfo) -> Iterator[Change]:
 def offset_sql(seconds: str, zone: str) -> str:
     """The offset at a bigint of seconds, in two looks: first among a few years, then among their changes.
 
-    Zones have hundreds of changes.  One long list would be slow to go through, and deep halving slow to parse.
+    Zones have hundreds of changes: one long list is slow to go through, and deep halving slow to parse.
     """
     known = changes(zone)
     parts = [known[start : start + _TOGETHER] for start in range(0, len(known), _TOGETHER)]
