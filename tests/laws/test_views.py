@@ -74,7 +74,7 @@ def test_a_study_shows_its_public_facts() -> None:
             "epsilon 0.5, delta 1e-9, for all answers together",
             "90 %, for all answers at once",
             "about 2,000 persons",
-            "of each person at most 3 rows count; rows without a person do not",
+            "at most 3 rows of each person count; rows without a person do not",
             "integer, 0 .. 120,000",
             "real, 0 .. 200,000, in steps of 0.01",
             "date, 1900-01-01 .. 2020-12-31",

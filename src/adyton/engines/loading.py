@@ -33,6 +33,8 @@ from adyton.schema import (
     source_of,
 )
 
+_MOST_NAMED = 40  # columns that a message lists
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -49,6 +51,13 @@ class Origin:
     valued: str | None = None
 
 
+def names_of(origin: Origin) -> str:
+    """The columns of a source, or the first of them: a message is to be read."""
+    names = list(origin.types)
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
     """The source's spelling of the name that each declared column, and the person, is read from.
 
@@ -63,7 +72,7 @@ def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
     for name, source in wanted.items():
         found = source if source in origin.types else spelled.get(source.casefold())
         if found is None:
-            wrong.append(f"the data has no column {source!r}; it has: {', '.join(origin.types)}")
+            wrong.append(f"the data has no column {source!r}; it has: {names_of(origin)}")
             continue
         names[name] = found
         problem = misfit(declared.get(name), origin.kinds[found], untyped=found in origin.untyped)
