@@ -96,10 +96,10 @@ def test_a_study_of_several_tables_shows_the_rows_of_each() -> None:
     unit = adyton.PrivacyUnit("add-or-remove", "pid", 2)
     both = Study(adyton.Table("people", COLUMNS, 2000, "pid"), unit, LIMIT, further=(visits,))
     for view in views(both):
-        assert "at most 2 rows count" in view
+        assert "at most 2 rows of each person count" in view
         assert "table visits" in view
         assert "an unknown number of persons" in view
-        assert "at most 5 rows count" in view
+        assert "at most 5 rows of each person count" in view
 
 
 @pytest.mark.parametrize("person", [None, "pid"])
