@@ -372,6 +372,19 @@ def test_an_unusable_file_is_refused_by_public_facts(
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("name", ["people.csv", "people.tsv"])
+def test_A19_a_first_line_that_may_be_a_row_is_not_shown(name: str, tmp_path: Path) -> None:
+    """Mutant: ``headed`` is not looked at, and a file without a header shows its first person to who asks."""
+    (tmp_path / name).write_text(
+        "31,canary,north\n42,other,south\n".replace(",", "\t" if "tsv" in name else ",")
+    )
+    with pytest.raises(
+        InvalidRequest, match="has no column 'age'; the first line of the file must"
+    ) as caught:
+        DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / name).prepare()
+    assert "canary" not in str(caught.value)
+
+
 def test_of_many_columns_the_first_are_named() -> None:
     wide = pd.DataFrame({f"x{n}": [1] for n in range(500)})
     with pytest.raises(InvalidRequest, match=r"has no column 'y'; it has: x0, x1, .*, x39 and 460 more$"):

@@ -20,9 +20,9 @@ from adyton.engines.loading import (
     Origin,
     beyond,
     given_rows,
+    instead,
     loaded_value,
     matched,
-    names_of,
     person_sql,
     present,
     raw_text,
@@ -105,7 +105,7 @@ class Survey(Loading):
         source = source_of(column)
         found = source if source in origin.types else spelled.get(source.casefold())
         if found is None:
-            self.problems[column.name] = f"the data has no such column; it has: {names_of(origin)}"
+            self.problems[column.name] = f"the data has no such column; {instead(origin)}"
             return None
         problem = misfit(column, origin.kinds[found], untyped=found in origin.untyped)
         if problem is not None:
