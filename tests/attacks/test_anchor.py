@@ -221,7 +221,7 @@ def test_an_anchor_that_says_nothing_is_no_reason_to_answer(asked: Path, how: st
             anchor.write_bytes(b"\xff\x00")
         case _:
             anchor.write_text(json.dumps(known | {"notes": "0"}))
-    refused(asked, "people.anchor")
+    refused(asked, "people.anchor", "adyton verify STUDY --write-anchor")
 
 
 def test_the_owner_can_accept_a_ledger_as_it_is(asked: Path) -> None:

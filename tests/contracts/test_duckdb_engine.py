@@ -135,7 +135,8 @@ def test_law_every_table_means_the_same_to_the_engine(table: list[dict[str, Any]
     engine.close()
 
 
-@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "csv"])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "lazy polars", "parquet", "csv"])
 def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None:
     arrow = as_source(FIXED)
     pq.write_table(arrow, tmp_path / "people.parquet")
@@ -144,6 +145,7 @@ def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None
         "arrow": arrow,
         "pandas": arrow.to_pandas(),
         "polars": pl.from_arrow(arrow),
+        "lazy polars": pl.DataFrame(arrow).lazy(),
         "parquet": tmp_path / "people.parquet",
         "csv": tmp_path / "people.csv",
     }
@@ -370,6 +372,25 @@ def test_an_unusable_file_is_refused_by_public_facts(
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("name", ["people.csv", "people.tsv"])
+def test_A19_a_first_line_that_may_be_a_row_is_not_shown(name: str, tmp_path: Path) -> None:
+    """Mutant: ``headed`` is not looked at, and a file without a header shows its first person to who asks."""
+    (tmp_path / name).write_text(
+        "31,canary,north\n42,other,south\n".replace(",", "\t" if "tsv" in name else ",")
+    )
+    with pytest.raises(
+        InvalidRequest, match="has no column 'age'; the first line of the file must"
+    ) as caught:
+        DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / name).prepare()
+    assert "canary" not in str(caught.value)
+
+
+def test_of_many_columns_the_first_are_named() -> None:
+    wide = pd.DataFrame({f"x{n}": [1] for n in range(500)})
+    with pytest.raises(InvalidRequest, match=r"has no column 'y'; it has: x0, x1, .*, x39 and 460 more$"):
+        DuckDBEngine(Table("t", (IntegerColumn("y", 0, 9),)), ADD_OR_REMOVE, wide).prepare()
+
+
 def test_A19_a_loading_error_quotes_no_value(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,income\n1,2\n" + "canary-8675309," * 40 + "\n3,4\n")
     engine = DuckDBEngine(PEOPLE, ADD_OR_REMOVE, tmp_path / "people.csv")
@@ -489,8 +510,8 @@ def test_a_missing_value_of_a_pandas_category_changes_no_other(usual: str) -> No
 
 @pytest.mark.parametrize(
     "source",
-    [123, [1, 2], object(), b"x", pd.DataFrame(), pd.DataFrame({"x": [1j]})],
-    ids=["number", "list", "object", "bytes", "nothing", "complex"],
+    [123, [1, 2], object(), b"x", pd.DataFrame(), pd.DataFrame({"x": [1j]}), np.ones((3, 2))],
+    ids=["number", "list", "object", "bytes", "nothing", "complex", "array"],
 )
 def test_what_is_no_table_is_refused_in_our_words(source: Any) -> None:
     with pytest.raises(InvalidRequest, match="is not a table that can be read: give a pandas") as caught:

@@ -334,3 +334,10 @@ def test_no_curator_can_do_it() -> None:
     """It is a function of its own, for whoever may read the data: what a service holds has no way to it."""
     assert not [name for name in dir(adyton.Curator) if "check" in name or "survey" in name]
     assert "check" not in adyton.__all__
+
+
+def test_a_column_that_does_not_fit_is_told_once_and_beside_what_there_is() -> None:
+    data = people().rename(columns={"region": "area"}).assign(age="old")
+    found = {f.column: f.text for f in check_study(study_of(AGE, REGION), data=data).findings}
+    assert found["region"] == "the data has no such column; it has: pid, age, income, area, city"
+    assert found["age"].count("integer") == 1

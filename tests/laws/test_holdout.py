@@ -72,7 +72,7 @@ def test_a_score_is_near_and_says_how_near(
     assert 0.04 < score.value - score.interval.low <= 0.05
     assert (score.number, score.scores_left, score.repeated, score.said) == (1, planned - 1, False, "score")
     assert "HOLDOUT-SCORES" in score.certificate.theorems
-    assert str(holdout.statement()) == f"{planned - 1} scores left at +-0.0497, 95 %"
+    assert str(holdout.statement()) == f"{planned - 1} scores left at ±0.0497, 95 %"
     assert json.loads(json.dumps(score.to_json()))["scores_left"] == planned - 1
     assert "population" in str(score)
     assert "<strong>" in holdout.statement()._repr_html_()
@@ -244,6 +244,8 @@ def test_a_changed_receipt_is_noticed(tmp_path: Path, labels: np.ndarray) -> Non
     assert holdout.verify(head).receipts == 2
     with pytest.raises(LedgerCorrupt):
         holdout.verify("0" * 64)
+    with pytest.raises(InvalidRequest, match="a head has 64 hexadecimal digits"):
+        holdout.verify(head[:12])
 
 
 # Metrics ---------------------------------------------------------------------------------------------------

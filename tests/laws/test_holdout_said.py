@@ -28,7 +28,7 @@ def statement(left: int | None, half_width: float | None, method: str = "gaussia
     [(0.05, "0.05"), (0.07, "0.07"), (0.1231, "0.124"), (0.01999927, "0.02"), (0.0304001, "0.0305")],
 )
 def test_a_width_is_never_shown_smaller_than_it_is(half_width: float, shown: str) -> None:
-    assert statement(214, half_width) == f"214 scores left at +-{shown}, 95 %"
+    assert statement(214, half_width) == f"214 scores left at ±{shown}, 95 %"
 
 
 def test_a_statement_counts_what_is_left() -> None:

@@ -660,6 +660,8 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
     assert again.verify(opened) == opened
     with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
         again.verify(kept)
+    with pytest.raises(adyton.InvalidRequest, match="a head has 64 hexadecimal digits"):
+        again.verify(opened[:12])
     ledger.close()
 
 

@@ -78,7 +78,11 @@ def test_a_good_study_is_read_exactly(tmp_path: Path) -> None:
 WRONG = [
     ("[table]", "[tabel]", ["unknown key tabel; did you mean 'table'?", "the section [table] is missing"]),
     ('name = "people"', "name = 3", ["table.name is missing"]),
-    ('source = "people.parquet"', "", ["table.source is missing: the path of the data file"]),
+    (
+        'source = "people.parquet"',
+        "",
+        ["table.source is missing: the path of the data file", "any path, if the data is a frame"],
+    ),
     ("rows = 10000", "", ["table.rows is missing: under neighbours = 'replace'"]),
     ("rows = 10000", "rows = -4", ["table.rows must be at least 1"]),
     ("rows = 10000", 'rows = "many"', ["table.rows must be a whole number"]),

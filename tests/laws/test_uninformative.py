@@ -156,13 +156,13 @@ TABLE = Table("visits", COLUMNS, ROWS, person="pid")
 @pytest.mark.parametrize(
     ("rows", "sql", "said"),
     [
-        (1, "COUNT(*)", "Of each person at most 1 row counts; rows without a person do not."),
-        (1200, "AVG(age)", "Of each person at most 1,200 rows count; rows without a person do not."),
+        (1, "COUNT(*)", "At most 1 row of each person counts; rows without a person do not."),
+        (1200, "AVG(age)", "At most 1,200 rows of each person count; rows without a person do not."),
         (3, "COUNT(DISTINCT pid)", "Rows without a person do not count."),
         (
             3,
             "COUNT(*), COUNT(DISTINCT pid)",
-            "Of each person at most 3 rows count; rows without a person do not.",
+            "At most 3 rows of each person count; rows without a person do not.",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_count_of_persons_who_match_depends_on_which_rows_are_used() -> None:
         question = asking_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).question
         assert (
             left_out_rows(study, question)
-            == "Of each person at most 3 rows count; rows without a person do not."
+            == "At most 3 rows of each person count; rows without a person do not."
         )
 
 

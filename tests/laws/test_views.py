@@ -74,7 +74,7 @@ def test_a_study_shows_its_public_facts() -> None:
             "epsilon 0.5, delta 1e-9, for all answers together",
             "90 %, for all answers at once",
             "about 2,000 persons",
-            "of each person at most 3 rows count; rows without a person do not",
+            "at most 3 rows of each person count; rows without a person do not",
             "integer, 0 .. 120,000",
             "real, 0 .. 200,000, in steps of 0.01",
             "date, 1900-01-01 .. 2020-12-31",
@@ -96,10 +96,10 @@ def test_a_study_of_several_tables_shows_the_rows_of_each() -> None:
     unit = adyton.PrivacyUnit("add-or-remove", "pid", 2)
     both = Study(adyton.Table("people", COLUMNS, 2000, "pid"), unit, LIMIT, further=(visits,))
     for view in views(both):
-        assert "at most 2 rows count" in view
+        assert "at most 2 rows of each person count" in view
         assert "table visits" in view
         assert "an unknown number of persons" in view
-        assert "at most 5 rows count" in view
+        assert "at most 5 rows of each person count" in view
 
 
 @pytest.mark.parametrize("person", [None, "pid"])

@@ -115,7 +115,7 @@ def test_the_json_contract_of_ask() -> None:
         "certificate",
         "left_out_rows",
     }
-    assert answer["left_out_rows"] == "Of each person at most 1 row counts; rows without a person do not."
+    assert answer["left_out_rows"] == "At most 1 row of each person counts; rows without a person do not."
     assert answer["question"] == "SELECT region, COUNT(*) AS count FROM people GROUP BY region"
     assert answer["repeated"] is False
     assert [row["keys"] for row in answer["answer"]] == [{"region": "north"}, {"region": "south"}]
@@ -191,7 +191,8 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
     (("preview", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--matching", "x"), 2, "invalid_request"),
     (("init", ".", "--epsilon", "1", "--delta", "1e-9"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "--rows", "many", "-o", "z.toml"), 2, "invalid_request"),
-    (("verify", "people.toml", "--head", "00ff"), 5, "ledger_corrupt"),
+    (("verify", "people.toml", "--head", "00ff" * 16), 5, "ledger_corrupt"),
+    (("verify", "people.toml", "--head", "00ff"), 2, "invalid_request"),
     (("init", "gone.parquet", "--epsilon", "1", "--delta", "1e-9"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "0.01", "-o", "x.toml"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "people.toml"), 2, "invalid_request"),

@@ -151,7 +151,8 @@ def test_without_a_number_of_questions_gdp_is_drafted_with_one_line() -> None:
 
 
 def test_a_delta_of_0_is_a_pure_study() -> None:
-    assert of(run(*INIT, "--delta", "0", "--questions", "3", "--json"))["filter"] == "pure"
+    done = of(run(*INIT, "--delta", "0", "--questions", "3", "--json"))
+    assert (done["filter"], done["why"]) == ("pure", "the one whose delta is 0")
     filled = Path("new.toml").read_text()
     for key, bound in (("low", "0"), ("high", "1")):
         filled = re.sub(rf'{key} = "FILL IN"', f"{key} = {bound}", filled)

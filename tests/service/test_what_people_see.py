@@ -77,7 +77,7 @@ class Seen:
     """What a view shows of one value, as text."""
 
     answer: str
-    noise: str | None  # None: in the answer itself, after +- or in brackets
+    noise: str | None  # None: in the answer itself, after ± or in brackets
     population: str | None
 
 
@@ -478,7 +478,7 @@ def test_csv_is_for_programs_and_its_notes_for_people(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0] == "region,pay,pay_noise_low,pay_noise_high"
     assert done.stdout.splitlines()[-1].startswith("nowhere,,0.0,200000.0")
     assert "Receipt 1" in done.stderr
-    assert "Of each person at most 2 rows count; rows without a person do not." in done.stderr
+    assert "At most 2 rows of each person count; rows without a person do not." in done.stderr
     both = CliRunner().invoke(app, [*words, "--csv", "--json"])
     assert both.exit_code == 2
     assert json.loads(both.stdout)["error"]["message"] == "give either --json or --csv"

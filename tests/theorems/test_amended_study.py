@@ -51,6 +51,7 @@ def test_theorem_AMENDED_STUDY_one_limit_for_all_answers(tmp_path: Path) -> None
     with adyton.open(new) as curator:
         (first,) = curator.receipts()
         assert first == amended.first
+        assert curator.statement().more is None, "it is no question that could be asked again"
         assert (first.spent, first.spent_radius) == (last.spent, last.spent_radius)
         assert curator._ledger.header.limit == limit
         number = 0

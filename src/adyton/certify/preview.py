@@ -150,7 +150,7 @@ def _width_text(bound: Bound | Absent | None) -> str:
     return (
         "depends on the rows"
         if bound.half_width is None
-        else f"+- {number(bound.half_width, bound.half_width)}"
+        else f"± {number(bound.half_width, bound.half_width)}"
     )
 
 

@@ -104,8 +104,8 @@ class KeysFound:
 
     def __str__(self) -> str:
         return (
-            f"{self.shown} keys are shown; about {self.suppressed:.0f} ({self.interval.low:.0f} .. "
-            f"{self.interval.high:.0f}) were too rare. A key of {self.surely_shown} units is shown with "
+            f"{self.shown:,} keys are shown; about {self.suppressed:,.0f} ({self.interval.low:,.0f} .. "
+            f"{self.interval.high:,.0f}) were too rare. A key of {self.surely_shown:,} units is shown with "
             f"{100 * self.interval.level:.12g} %."
         )
 

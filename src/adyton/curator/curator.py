@@ -35,6 +35,8 @@ from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number, units_down
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
+from adyton.ledger.carried import receipts_carried
+from adyton.ledger.checks import check_head
 from adyton.noise import Bits, SystemBits
 from adyton.query.asking import Asking, asking_of
 from adyton.query.draft import Draft
@@ -180,6 +182,8 @@ class Curator(Shown):
         """What has been spent, and what is left."""
         spent, count, schedule = self._ledger.spent(), self._ledger.count(), self._population.schedule
         last = self._ledger.receipt(count) if count else None
+        if last is not None and receipts_carried(last.order.question, last.order.detail):
+            last = None  # nobody asks such a one again
         return Statement(
             spent=self._purse.amount(spent),
             left=self._purse.left(spent),
@@ -207,6 +211,7 @@ class Curator(Shown):
 
     def verify(self, head: str | None = None) -> Verification:
         """Replays the ledger; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
+        check_head(head)
         return self._ledger.verify(head)
 
     def sheet(self, verbose: bool = False) -> Sheet:

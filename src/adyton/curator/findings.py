@@ -57,7 +57,7 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
         return Finding(table.name, column.name, kind, rows, text)
 
     if column.problem is not None:
-        yield finding("type", None, f"{column.problem}; the study says {column.kind}")
+        yield finding("type", None, column.problem)
         return
     if column.unparseable > allow * table.rows:
         text = f"something that is no {column.kind} in {_of(column.unparseable, table)}: it counts as missing"

@@ -74,11 +74,10 @@ def left_out_of(study: Study, table: Table) -> str | None:
     }
     names = [member.name for member in table.join.tables] if table.join is not None else [table.name]
     rows = [f"{most[name]:,} row{'' if most[name] == 1 else 's'}" for name in names]
-    told = (
-        rows[0] if len(rows) == 1 else " and ".join(f"{r} of {n}" for r, n in zip(rows, names, strict=True))
-    )
-    counts = "counts" if told == "1 row" else "count"
-    return f"Of each person at most {told} {counts}; rows without a person do not."
+    if len(names) > 1:
+        rows = [f"{most_rows} of {name}" for most_rows, name in zip(rows, names, strict=True)]
+    counts = "counts" if rows == ["1 row"] else "count"
+    return f"At most {' and '.join(rows)} of each person {counts}; rows without a person do not."
 
 
 def _counts_all_persons(question: Question) -> bool:

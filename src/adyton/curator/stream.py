@@ -29,6 +29,7 @@ from adyton.curator.stream_plan import certificate_of, checked_threshold, machin
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt
+from adyton.ledger.checks import check_head
 from adyton.mechanisms import NumericSparse, Watch
 from adyton.noise import Bits
 from adyton.query.draft import Draft, question_of
@@ -93,6 +94,7 @@ class Stream:
 
         ``Curator.verify`` replays the receipts and notes themselves.
         """
+        check_head(head)
         heads, _ = self._heads()
         if head not in (None, *heads):
             raise LedgerCorrupt("the stream was rolled back or exchanged: the expected head is not in it")

@@ -46,7 +46,10 @@ def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterato
         _check_file(source)
         if source.suffix.lower() in SEPARATORS:
             types = dict.fromkeys(csv_header(source), "VARCHAR")  # guessed types would depend on the values
-            origin = Origin(csv_rows(source, given), types, dict.fromkeys(types, "text"), frozenset(types))
+            untyped = frozenset(types)
+            origin = Origin(
+                csv_rows(source, given), types, dict.fromkeys(types, "text"), untyped, headed=True
+            )
             yield Opened(origin, DuckDBDialect())
             return
         yield _described(connection, f"read_parquet({text_literal(str(source))})", Readable(source))

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adyton.errors import InvalidRequest
 
 # In microseconds; DuckDB counts them in 64 bits, and needs a little room.
@@ -31,10 +33,13 @@ class Readable:
 
 
 def readable(source: Any) -> Readable:
-    dtypes: Any = getattr(source, "dtypes", None)
+    if isinstance(source, np.ndarray):
+        raise TypeError("an array names no columns, and DuckDB would take its rows for them")
+    package = type(source).__module__.partition(".")[0]
+    dtypes: Any = getattr(source, "dtypes", None) if package != "polars" else None
     if hasattr(dtypes, "items"):
         return _of_pandas(source, dict(dtypes.items()))
-    if type(source).__module__.partition(".")[0] == "polars":  # its texts are always valid
+    if package == "polars":  # its texts are always valid
         with contextlib.suppress(ImportError):  # then DuckDB says what is missing
             whole = source.collect() if hasattr(source, "collect") else source
             return _of_arrow(whole.to_arrow(), coded=False)

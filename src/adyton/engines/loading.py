@@ -33,13 +33,15 @@ from adyton.schema import (
     source_of,
 )
 
+_MOST_NAMED = 40  # columns that a message lists
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A source: what to write after FROM, and the name and kind of each of its columns.
 
     Where it knows no types, as CSV does, the columns are ``untyped`` texts.  ``valued`` is the name of a
-    table that already holds what ``valued_rows`` selects.
+    table that already holds what ``valued_rows`` selects.  ``headed``: its names are the first line of it.
     """
 
     sql: str
@@ -47,6 +49,16 @@ class Origin:
     kinds: Mapping[str, Kind]
     untyped: frozenset[str] = frozenset()
     valued: str | None = None
+    headed: bool = False
+
+
+def instead(origin: Origin) -> str:
+    """What there is where a column is not: a message is to be read, and a first line may be a row."""
+    if origin.headed:
+        return "the first line of the file must name the columns (it is not shown here, as it may be a row)"
+    names = list(origin.types)
+    more = len(names) - _MOST_NAMED
+    return f"it has: {', '.join(names[:_MOST_NAMED])}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
@@ -63,7 +75,7 @@ def matched(origin: Origin, table: Table, unit: PrivacyUnit) -> dict[str, str]:
     for name, source in wanted.items():
         found = source if source in origin.types else spelled.get(source.casefold())
         if found is None:
-            wrong.append(f"the data has no column {source!r}; it has: {', '.join(origin.types)}")
+            wrong.append(f"the data has no column {source!r}; {instead(origin)}")
             continue
         names[name] = found
         problem = misfit(declared.get(name), origin.kinds[found], untyped=found in origin.untyped)

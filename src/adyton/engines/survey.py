@@ -20,6 +20,7 @@ from adyton.engines.loading import (
     Origin,
     beyond,
     given_rows,
+    instead,
     loaded_value,
     matched,
     person_sql,
@@ -104,7 +105,7 @@ class Survey(Loading):
         source = source_of(column)
         found = source if source in origin.types else spelled.get(source.casefold())
         if found is None:
-            self.problems[column.name] = "the data has no such column"
+            self.problems[column.name] = f"the data has no such column; {instead(origin)}"
             return None
         problem = misfit(column, origin.kinds[found], untyped=found in origin.untyped)
         if problem is not None:

@@ -26,6 +26,7 @@ from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
+from adyton.ledger.checks import check_head
 from adyton.noise import Bits, SystemBits
 from adyton.show import Sheet, Shown
 
@@ -205,6 +206,7 @@ class Holdout(Shown):
 
         Of a staged method, which one receipt has paid for, its answers count.
         """
+        check_head(expected_head)
         stages = self.__stages
         if stages is None:
             return self.__ledger.verify(expected_head)

@@ -152,7 +152,7 @@ class HoldoutStatement(Shown):
         left = self._left()
         if self.half_width is None:
             return f"{left}, without a certified interval"
-        return f"{left} at +-{_rounded_up(self.half_width):.3g}, {100 * self.confidence:.10g} %"
+        return f"{left} at ±{_rounded_up(self.half_width):.3g}, {100 * self.confidence:.10g} %"
 
     def _left(self) -> str:
         if self.scores_left is None:

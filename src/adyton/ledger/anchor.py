@@ -16,6 +16,10 @@ from adyton.ledger.base import Mark, now
 from adyton.ledger.faults import reason
 from adyton.ledger.sqlite_file import flush_folder
 
+WAY_OUT = (
+    "put the right file back; or, once you know that nothing was lost, accept the ledger as it is with: "
+    "adyton verify STUDY --write-anchor"
+)
 _FORMAT = 1
 _LARGE = ("spent", "spent_radius")  # as text, because other readers of JSON know no large integers
 
@@ -41,7 +45,7 @@ class Anchor:
         except OSError as fault:
             raise self._failed(reason(fault)) from fault
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise self._failed("it is damaged, or no anchor") from None
+            raise self._failed(f"it is damaged, or no anchor: {WAY_OUT}") from None
         return mark
 
     def write(self, mark: Mark) -> None:

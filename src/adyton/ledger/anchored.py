@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from adyton.errors import LedgerCorrupt
-from adyton.ledger.anchor import Anchor
+from adyton.ledger.anchor import WAY_OUT, Anchor
 from adyton.ledger.base import (
     Charged,
     Header,
@@ -23,11 +23,6 @@ from adyton.ledger.base import (
     Verification,
     next_receipt,
     now,
-)
-
-_WAY_OUT = (
-    "put the right file back; or, once you know that nothing was lost, accept the ledger as it is with: "
-    "adyton verify STUDY --write-anchor"
 )
 
 LookUp = Callable[[int], Receipt | None]
@@ -115,7 +110,7 @@ class AnchoredLedger:
         elif kept is None:
             name = self._anchor.path.name
             raise LedgerCorrupt(
-                f"the anchor {name} is missing, and the ledger has receipts: {_WAY_OUT}; nothing was answered"
+                f"the anchor {name} is missing, and the ledger has receipts: {WAY_OUT}; nothing was answered"
             )
         else:
             self._compare(kept, self._ledger.mark(), self._ledger.receipt)
@@ -132,7 +127,9 @@ class AnchoredLedger:
         def keep(mark: Mark, look_up: LookUp) -> None:
             kept = self._anchor.read()
             if kept is None and mark.receipts:
-                raise LedgerCorrupt(f"the anchor {self._anchor.path.name} was removed; nothing was answered")
+                raise LedgerCorrupt(
+                    f"the anchor {self._anchor.path.name} was removed: {WAY_OUT}; nothing was answered"
+                )
             if kept is not None and kept.receipts:
                 self._compare(kept, mark, look_up)
             if kept != mark:
@@ -158,5 +155,5 @@ class AnchoredLedger:
     def _behind(self, kept: Mark, how: str) -> LedgerCorrupt:
         return LedgerCorrupt(
             f"the ledger was cut, rolled back or exchanged: its anchor {self._anchor.path.name} has seen "
-            f"{kept.receipts} receipts, and {how}; {_WAY_OUT}; nothing was answered"
+            f"{kept.receipts} receipts, and {how}; {WAY_OUT}; nothing was answered"
         )

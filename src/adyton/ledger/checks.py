@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from adyton.errors import InvalidRequest
 
 _LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
@@ -35,6 +37,16 @@ def check_amount(value: object, what: str, least: int) -> None:
         raise InvalidRequest(f"{what} must be a whole number of units, not a {type(value).__name__}")
     if not least <= value <= _LARGEST_AMOUNT:
         raise InvalidRequest(f"{what} must be from {least} to {_LARGEST_AMOUNT}")
+
+
+def check_head(head: object) -> None:
+    """A digest that was cut off, as tables show it, is no sign of a ledger that was rolled back."""
+    if head is None:
+        return
+    if not isinstance(head, str) or re.fullmatch("[0-9a-f]{64}", head) is None:
+        raise InvalidRequest(
+            "a head has 64 hexadecimal digits, in small letters: give it whole, as verify shows it"
+        )
 
 
 def check_request(request: object) -> None:

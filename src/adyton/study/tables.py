@@ -62,7 +62,12 @@ def with_dimensions(tables: list[Table], public: Sequence[PublicTable], notes: N
 
 def source_of(section: dict[str, Any], where: str, folder: Path) -> Path | str:
     """A path as seen from the study file, or an address."""
-    source = text_at(section, where, "source", "the path of the data file, or its address")
+    source = text_at(
+        section,
+        where,
+        "source",
+        "the path of the data file, or its address; any path, if the data is a frame",
+    )
     return source if "://" in source else folder / source
 
 

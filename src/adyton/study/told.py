@@ -50,8 +50,8 @@ def _about(study: Study, table: Table) -> Facts:
     size = "an unknown number of" if table.rows is None else f"{'' if public else 'about '}{table.rows:,}"
     yield f"table {table.name}", f"{size} {units}"
     if unit.person is not None:
-        most = "1 row counts" if unit.rows == 1 else f"{unit.rows:,} rows count"
-        yield "", f"of each person at most {most}; rows without a person do not"
+        most, count = ("1 row", "counts") if unit.rows == 1 else (f"{unit.rows:,} rows", "count")
+        yield "", f"at most {most} of each person {count}; rows without a person do not"
     for column in table.columns:
         yield column.name, _column(column)
     for dimension in table.dimensions:

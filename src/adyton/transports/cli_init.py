@@ -13,7 +13,10 @@ from adyton.privacy import NEIGHBOURS
 from adyton.study import FILL_IN
 from adyton.transports.terminal import Json, run, whole
 
-_MANY = "better for many questions; --questions N compares for yours"
+_UNASKED = {
+    "gdp": "better for many questions; --questions N compares for yours",
+    "pure": "the one whose delta is 0",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -84,7 +87,7 @@ def init(
             "study": str(study_file),
             "to_fill_in": text.count(f'"{FILL_IN}"'),
             "filter": wishes.filter,
-            "why": wishes.why or (_MANY if wishes.filter == "gdp" else "as named"),
+            "why": wishes.why or ("as named" if filter_name else _UNASKED[wishes.filter or "gdp"]),
         }
 
     done = run(work, as_json)
