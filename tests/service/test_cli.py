@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -329,3 +330,21 @@ def test_the_installed_command_runs() -> None:
     )
     assert refused.returncode == 3
     assert json.loads(refused.stdout)["error"]["kind"] == "budget_refused"
+
+
+@pytest.mark.usefixtures("study")
+def test_a_terminal_that_knows_only_ascii_shows_what_was_paid_for() -> None:
+    """Mutant: without ``_spell_out_what_cannot_be_written`` ± is a traceback, and the answer is charged."""
+    command = [sys.executable, "-m", "adyton.transports.cli"]
+    sql = "SELECT region, COUNT(*) AS n, SUM(income) AS s FROM people GROUP BY region"
+    for name in ("preview", "ask"):
+        done = subprocess.run(
+            [*command, name, "people.toml", sql, "--epsilon", "0.2"],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"},
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert b" +- " in done.stdout
+        assert done.stdout.isascii()
