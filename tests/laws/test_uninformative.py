@@ -24,6 +24,13 @@ from adyton.query.asking import asking_of
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 
+
+@pytest.fixture(autouse=True)
+def wide_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs the tests may have another terminal."""
+    monkeypatch.setenv("COLUMNS", "110")
+
+
 ROWS = 3000
 REGIONS = ("void", "full", "empty")
 COLUMNS = (

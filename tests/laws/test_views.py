@@ -28,6 +28,13 @@ from adyton.show import Shown
 from adyton.study import Study, Validity
 from adyton.study.facts import PrivateTable
 
+
+@pytest.fixture(autouse=True)
+def wide_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs the tests may have another terminal."""
+    monkeypatch.setenv("COLUMNS", "110")
+
+
 CANARY = 86753
 COLUMNS: tuple[Column, ...] = (
     IntegerColumn("age", 0, 120_000),
