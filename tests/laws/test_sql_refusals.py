@@ -446,7 +446,7 @@ MESSAGES = {
     "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FROM people": ["QUANTILE(age, 0.5)"],
     "SELECT COUNT(*) FROM people WHERE age > ?": ["write the value itself"],
     "SELECT SUM(1 / age) FROM people": ["division", "age", "column 16"],
-    "SELECT COUNT(*) FROM people; SELECT 1": ["one question at a time", "column 28"],
+    "SELECT COUNT(*) FROM people; SELECT 1": ["one question at a time", "--file", "column 28"],
     "SELECT COUNT(*) FROM people WHERE (age = 1": ["line 1, column 42"],
     "SELECT region || year, COUNT(*) FROM people GROUP BY region || year": ["GROUP BY region, ", "OR"],
     "SELECT COUNT(*) FROM (SELECT * FROM people)": ["no subquery", "WHERE"],

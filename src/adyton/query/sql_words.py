@@ -175,7 +175,7 @@ def _checked_keyword(word: Token, after: Token, text: str, known: Known) -> Toke
 def _refuse_word(word: Token, after: Token, text: str, known: Known) -> NoReturn:
     said = shortened(word.text.upper())
     if word.token_type is _T.SEMICOLON:
-        refuse(word, text, "one question at a time: nothing may follow the semicolon")
+        refuse(word, text, "one question at a time: ask several with --file, in Python with ask_many")
     reason = reason_against(said, known.table)
     if after.token_type is _T.L_PAREN and reason is None and _PLAIN_WORD.fullmatch(said):
         refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
