@@ -36,7 +36,7 @@ def rational(value: object, what: str) -> Fraction:
 
 
 def _not_too_long(number: Fraction, what: str) -> Fraction:
-    if abs(number) > _LARGEST or number.denominator > _LONGEST_DENOMINATOR:
+    if abs(number) > _LARGEST:
         raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")
     return number
 
@@ -56,6 +56,8 @@ def _from_text(text: str, what: str) -> Fraction:
 
 def positive(value: object, what: str) -> Fraction:
     number = rational(value, what)
+    if number.denominator > _LONGEST_DENOMINATOR:
+        raise InvalidRequest(f"{what} must be {_FINITE}, not one of thousands of digits")
     if number <= 0:
         raise InvalidRequest(f"{what} must be above 0, not {value}")
     return number

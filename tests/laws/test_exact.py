@@ -106,12 +106,12 @@ def test_what_must_be_positive_is_positive(bad: Any) -> None:
         positive(bad, "x")
 
 
-@pytest.mark.parametrize(
-    "number", [10**101, -(10**101), 10**5000, Fraction(-(10**5000), 3), Fraction(1, 10**5000)], ids=range(5)
-)
+@pytest.mark.parametrize("number", [10**101, -(10**101), 10**5000, Fraction(-(10**5000), 3)], ids=range(4))
 def test_law_numbers_of_hundreds_of_digits_are_refused_in_a_short_sentence(number: int | Fraction) -> None:
     """Mutant: no ``_not_too_long``; then floats overflow, or Python refuses to write the digits."""
     with pytest.raises(InvalidRequest) as refused:
         rational(number, "epsilon")
     assert len(refused.value.message) < 120
-    assert rational(Fraction(1, 10**400), "epsilon") > 0
+    assert rational(Fraction(1, 10**5000), "what others worked out") > 0
+    with pytest.raises(InvalidRequest, match="thousands of digits"):
+        positive(Fraction(1, 10**5000), "epsilon")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -204,16 +205,18 @@ def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
     The steps of a count are fewer than those of an income, so the mean in steps, a weight, may be 16.
     """
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    person = "who" if rows > 1 else None
+    table = replace(TABLE, person=person)
     study = Study(
-        TABLE,
-        PrivacyUnit(neighbours, "who" if rows > 1 else None, rows),
+        table,
+        PrivacyUnit(neighbours, person, rows),
         Guarantee(Fraction(1), delta),
         filter_name,
         validity=Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3)),
     )
     population, plan = (
         Population(study),
-        make_plan(study, parse(sql, TABLE), price_of(epsilon="0.01"), study.allowed),
+        make_plan(study, parse(sql, table), price_of(epsilon="0.01"), study.allowed),
     )
     schedule = population.schedule
     assert isinstance(schedule, PlannedSchedule)

@@ -26,6 +26,7 @@ Machine = Sparse | NumericSparse
 
 _OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
 _MOST_IN_A_COUNT = 2**63 - 1  # where the number of units is private: what every engine can count to
+_LONGEST_DENOMINATOR = 10**100  # a note keeps every digit
 _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the noise outgrows 64 bits
 
 
@@ -101,6 +102,8 @@ def replace_one_cost(machine: Machine) -> PureCost:
 def checked_threshold(study: Study, above: Number) -> Fraction:
     """A threshold that a count could be on either side of, judged by public facts alone."""
     threshold, most = rational(above, "above"), largest_count(study)
+    if threshold.denominator > _LONGEST_DENOMINATOR:
+        raise InvalidRequest("above must be a number such as 25 or 0.5, not a fraction of hundreds of digits")
     if not 0 <= threshold <= most:
         raise InvalidRequest(f"above must be from 0 to {most}: no count of this table lies beyond")
     return threshold
