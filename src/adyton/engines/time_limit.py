@@ -49,7 +49,8 @@ class TimeLimit:
             with self._changed:
                 self._running.pop(question, None)
         if time.monotonic() >= end:
-            raise TimeoutError(f"it took more than {allowed:g} seconds")
+            # What was raised inside stays its context whatever is done here: engines and curators seal it.
+            raise TimeoutError(f"it took more than {allowed:g} seconds") from None
 
     def close(self) -> None:
         """Nobody has to: an idle watcher ends when it wakes."""
