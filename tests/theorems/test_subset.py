@@ -1,0 +1,326 @@
+"""The subset theorem, against exact enumeration, quadrature and fifty digits.
+
+The data are small enough to sum over all samples; answers are integrated on fine grids.  No test here is random
+but for examples with a fixed seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import logsumexp, ndtr
+from scipy.stats import binom, norm
+
+from adyton.errors import InvalidRequest
+from adyton.validity.subset.answers import Sample, fixed_width, paid_width, planned_width, price_of, shift
+from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
+from adyton.validity.subset.levels import KEPT, KnownLevels, OpenLevels
+from adyton.validity.subset.plans import constant_questions, decreasing_questions, missed
+from adyton.validity.subset.shares import Way, greatest_share, least_share
+
+FAILURE = Fraction(1, 20)
+
+
+def counts_of(rows, kinds):
+    return [x for x in itertools.product(range(rows + 1), repeat=kinds) if sum(x) == rows]
+
+
+def log_chance(counts, law):
+    ways = math.lgamma(sum(counts) + 1) - sum(math.lgamma(i + 1) for i in counts)
+    return ways + sum(i * math.log(p) for i, p in zip(counts, law, strict=True) if i)
+
+
+def slack(rows, kept, values, law, scales, answers, factor=1.0):
+    """log of the right side minus log of the left, for the best G: (E p^(1/c))^c <= exp(price) pbar."""
+    kinds = len(law)
+
+    def log_density(counts, size):
+        means = 0.5 + np.array(counts) @ (values - 0.5) / size
+        return -float(np.sum((answers - means) ** 2 / (2 * scales**2)))
+
+    everyone = [log_chance(x, law) + log_density(x, rows) / kept for x in counts_of(rows, kinds)]
+    spent = sum(Fraction(1) / (2 * rows * Fraction(float(s))) ** 2 for s in scales)
+    bound = factor * price_of(rows, spent, kept)
+    for size in range(rows + 1):
+        weight = math.comb(rows, size) * kept**size * (1 - kept) ** (rows - size)
+        served = [log_chance(x, law) + log_density(x, kept * rows) for x in counts_of(size, kinds)]
+        bound += weight * float(logsumexp(served))
+    return bound - kept * float(logsumexp(everyone))
+
+
+def case(dice):
+    rows, kinds, questions = int(dice.integers(1, 6)), int(dice.integers(2, 4)), int(dice.integers(1, 3))
+    values = dice.choice([0, 1, 0.5, 0.3], size=(kinds, questions))
+    law = np.maximum(dice.dirichlet(np.full(kinds, dice.choice([0.3, 1, 3]))), 1e-9)
+    scales = np.exp(dice.uniform(-2, 2, size=questions))
+    answers = dice.normal(0.5, 1.0, size=questions) * dice.choice([0.3, 1, 3])
+    return rows, dice.uniform(0.05, 0.95), values, law / law.sum(), scales, answers
+
+
+def test_theorem_SUBSET_TRANSFER_holds_on_every_path():
+    dice = np.random.default_rng(1)
+    worst = min(slack(*case(dice)) for _ in range(700))
+    assert worst > -1e-9
+
+
+def test_theorem_SUBSET_TRANSFER_would_not_hold_for_a_little_less():
+    """The price cannot be lowered to 95 %: one row, a coin, much noise."""
+    coin, even = np.array([[0.0], [1.0]]), np.array([0.5, 0.5])
+    tight = slack(1, 0.5, coin, even, np.array([3.0]), np.array([0.5]))
+    assert abs(tight) < 1e-12  # here the transfer is an equality
+    assert slack(1, 0.5, coin, even, np.array([3.0]), np.array([0.5]), factor=0.95) < -1e-4
+
+
+def log_moment(rows, scale, share, tilt):
+    """log E exp(tilt D), exactly, if phi is the coin where its noisy count was high, else its complement."""
+    total = 0.0
+    for count in range(rows + 1):
+        gap, high = count - rows * share, float(ndtr((count - rows * share) / scale))
+        total += binom.pmf(count, rows, share) * (
+            high * math.exp(tilt * gap) + (1 - high) * math.exp(-tilt * gap)
+        )
+    return math.log(total)
+
+
+@pytest.mark.parametrize("rows", [2, 5, 30])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_theorem_SUBSET_OVERFIT_of_the_question_that_the_answer_chose(rows, scale, share):
+    moved = shift(Sample(rows, 1.0, scale), Fraction(1) / (2 * Fraction(scale)) ** 2)
+    for tilt in np.geomspace(0.01, 4, 12):
+        assert log_moment(rows, scale, share, tilt) <= tilt * moved + tilt**2 * rows / 8 + 1e-12
+
+
+def test_theorem_SUBSET_OVERFIT_would_not_hold_for_three_quarters_of_the_shift():
+    rows, scale, tilt = 30, 12.0, 0.002
+    moved = shift(Sample(rows, 1.0, scale), Fraction(1) / (2 * Fraction(scale)) ** 2)
+    assert log_moment(rows, scale, 0.5, tilt) > tilt * 0.75 * moved + tilt**2 * rows / 8
+
+
+def miss(rows, share, first_scale, second_scale, width):
+    """Pr[second answer - its expectation > width], the question chosen by the first as above, exactly but for 1e-12."""
+    total = 0.0
+    for count in range(rows + 1):
+        gap = count - rows * share
+        high = float(ndtr(gap / first_scale))
+        beyond = high * float(ndtr((gap - width) / second_scale)) + (1 - high) * float(
+            ndtr((-gap - width) / second_scale)
+        )
+        total += binom.pmf(count, rows, share) * beyond
+    return total
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 200])
+@pytest.mark.parametrize(("first", "second"), [(0.2, 0.2), (1.0, 0.5), (0.5, 3.0), (4.0, 4.0)])
+@pytest.mark.parametrize("level", [0.3, 0.025, 1e-4])
+def test_theorem_SUBSET_ANSWERS_question_two_follows_answer_one(rows, first, second, level):
+    spent = Fraction(1) / (2 * Fraction(first)) ** 2
+    width = float(planned_width(Sample(rows, 1.0, second), spent, math.log(level)))
+    for share in (0.5, 0.9, 0.05):
+        assert miss(rows, share, first, second, width) <= level
+
+
+def exact_log_bound(rows, span, scale, width):
+    """The bound for a question fixed in advance at its best location, in fifty digits."""
+    mp = mpmath.mp.clone()
+    mp.dps = 50
+    ratio = mp.mpf(rows) * mp.mpf(span) ** 2 / (4 * mp.mpf(scale) ** 2)
+
+    def hazard(y):
+        return mp.npdf(y) / (mp.erfc(y / mp.sqrt(2)) / 2)
+
+    low, high = mp.mpf(-40), mp.mpf(60)
+    for _ in range(200):
+        y = (low + high) / 2
+        low, high = (y, high) if scale * (y + ratio * hazard(y)) < width else (low, y)
+    return mp.log(mp.erfc(high / mp.sqrt(2)) / 2) - ratio * hazard(high) ** 2 / 2
+
+
+@pytest.mark.parametrize("rows", [1, 1000, 10**7])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 300.0, 1e7])
+@pytest.mark.parametrize("log_level", [-0.5, -3.0, -15.0, -300.0])
+def test_theorem_SUBSET_ANSWERS_widths_are_never_below_those_of_fifty_digits(rows, scale, log_level):
+    width = float(fixed_width(Sample(rows, 1.0, scale), log_level))
+    assert exact_log_bound(rows, 1.0, scale, width) <= log_level
+    assert exact_log_bound(rows, 1.0, scale, width * (1 - 1e-9) - 1e-9 * scale) > log_level - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rows", "tolerance", "questions"),
+    [(10**4, "0.1", 721), (10**5, "0.05", 3929), (10**5, "0.1", 50754), (10**6, "0.1", 3698176)],
+)
+def test_theorem_SUBSET_ANSWERS_number_of_questions_with_constant_noise(rows, tolerance, questions):
+    plan = constant_questions(rows, Fraction(tolerance), FAILURE)
+    assert 0.999 * questions <= plan.questions <= 1.001 * questions
+
+
+def test_theorem_SUBSET_ANSWERS_a_plan_is_certified_question_by_question():
+    plan = constant_questions(10**4, Fraction("0.1"), FAILURE)
+    rows, total = 10**4, 0.0
+    for j in range(plan.questions):
+        room = rows * (plan.tolerance - math.sqrt(j) / (4 * rows * plan.scale))
+        total += (
+            2 * math.exp(float(exact_log_bound(rows, 1.0, rows * plan.scale, room)))
+            if j % 90 == 0 or j > 700
+            else 0
+        )
+    assert total <= float(FAILURE)
+
+
+def test_theorem_PAY_AS_YOU_GO_levels_never_run_out():
+    assert sum(map(OpenLevels().share, range(1, 100_000))) < 1
+    assert sum(map(OpenLevels().share, range(1, 100_000))) > 0.93
+    known = KnownLevels(50)
+    assert sum(map(known.share, range(1, 51))) <= 0.95 + 1e-12
+    assert sum(map(known.share, range(1, 50_000))) < 1
+    assert sum(weight for _, weight in KEPT) == 1
+
+
+@pytest.mark.parametrize("rows", [3, 40])
+@pytest.mark.parametrize("level", [0.1, 0.005])
+def test_theorem_PAY_AS_YOU_GO_noise_chosen_by_the_answers(rows, level):
+    """Answer one decides about the question and the noise of answer two, and which part of the rows is kept."""
+    first, share = 1.5, 0.5
+    spent = Fraction(1) / (2 * Fraction(first)) ** 2
+    scales = (0.4, 2.0)
+
+    def width(scale):
+        sample = Sample(rows, 1.0, scale)
+        return min(float(paid_width(sample, spent, c, math.log(level * float(w) / 2))) for c, w in KEPT)
+
+    widths = [width(scale) for scale in scales]
+    total = 0.0
+    for count in range(rows + 1):
+        gap = count - rows * share
+        far = float(
+            ndtr((abs(gap) - 1) / first)
+        )  # the answer was further than one off: ask with little noise
+        chosen = [(far, scales[0], widths[0]), (1 - far, scales[1], widths[1])]
+        beyond = sum(w * float(ndtr((gap - t) / s) + ndtr((-gap - t) / s)) for w, s, t in chosen)
+        total += binom.pmf(count, rows, share) * beyond
+    assert total <= level
+
+
+def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
+    rows, plan = 10**5, constant_questions(10**5, Fraction("0.05"), FAILURE)
+    sample = Sample(rows, 1.0, rows * plan.scale)
+    spent = (plan.questions - 1) / (2 * rows * Fraction(plan.scale)) ** 2
+    level = math.log(0.05 / plan.questions / 2)
+    paid = min(float(paid_width(sample, spent, c, level + math.log(w))) for c, w in KEPT)
+    assert (
+        float(planned_width(sample, spent, level)) < paid < 1.08 * float(planned_width(sample, spent, level))
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "tolerance", "questions"),
+    [(10**4, "0.1", 1246), (10**5, "0.05", 7243), (10**5, "0.1", 99722), (10**6, "0.1", 7714164)],
+)
+def test_theorem_PLANNED_NOISE_number_of_questions_with_decreasing_noise(rows, tolerance, questions):
+    plan = decreasing_questions(rows, Fraction(tolerance), FAILURE)
+    assert plan.questions >= 0.99 * questions
+    assert missed(rows, plan) <= float(FAILURE)
+    assert list(plan.scales) == sorted(plan.scales, reverse=True)
+
+
+def test_theorem_PLANNED_NOISE_recomputed_question_by_question():
+    rows = 10**4
+    plan = decreasing_questions(rows, Fraction("0.1"), FAILURE)
+    scales = np.repeat(plan.scales, plan.counts)
+    moved = np.sqrt(np.concatenate([[0.0], np.cumsum(1 / (4 * rows * scales) ** 2)[:-1]]))
+    total = 0.0
+    for place in range(0, len(scales), 25):
+        worst = min(place + 24, len(scales) - 1)
+        bound = exact_log_bound(
+            rows, 1.0, rows * float(scales[worst]), rows * float(plan.tolerance - moved[worst])
+        )
+        total += 2 * 25 * math.exp(float(bound))
+    assert total <= 1.02 * float(FAILURE)  # each block of 25 at its last question
+
+
+@pytest.mark.parametrize("rows", [1, 7, 300])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("level", [0.2, 0.01])
+def test_theorem_SUBSET_SHARES_cover_every_share(rows, scale, level):
+    """A question fixed in advance: the chance that an end is on the wrong side, summed over all counts."""
+    way = [Way(1.0, 0.0, math.log(level))]
+    steps = (np.linspace(0, 1, 4001)[1:] + np.linspace(0, 1, 4001)[:-1]) / 2
+    for share in (0.0, 0.003, 0.1, 0.5, 0.97, 1.0):
+        low_misses = high_misses = 0.0
+        for count in range(rows + 1):
+            chance = binom.pmf(count, rows, share)
+            if chance < 1e-15:
+                continue
+            answers = count + scale * norm.ppf(steps)
+            low_misses += chance * float(np.mean(least_share(answers, rows, scale, way) > share))
+            high_misses += chance * float(np.mean(greatest_share(answers, rows, scale, way) < share))
+        assert max(low_misses, high_misses) <= level + 1 / 4000  # of one step of the grid
+
+
+def test_theorem_SUBSET_SHARES_after_an_answer_that_chose():
+    """Question two is the coin or its complement, by answer one; both ends hold at the paid price."""
+    rows, first, second, level = 60, 3.0, 1.0, 0.05
+    spent = Fraction(1) / (2 * Fraction(first)) ** 2
+    ways = [Way(1 - c, price_of(rows, spent, c), math.log(level * float(w))) for c, w in KEPT]
+    draws = norm.ppf((np.arange(2000) + 0.5) / 2000)
+    for share in (0.5, 0.1):
+        total = 0.0
+        for count in range(rows + 1):
+            chance, high = binom.pmf(count, rows, share), float(ndtr((count - rows * share) / first))
+            if chance < 1e-14:
+                continue
+            over = float(np.mean(least_share(count + second * draws, rows, second, ways) > share))
+            under = float(np.mean(least_share(rows - count + second * draws, rows, second, ways) > 1 - share))
+            total += chance * (high * over + (1 - high) * under)
+        assert total <= level
+
+
+def test_theorem_SUBSET_SHARES_rare_shares_are_far_narrower_than_their_range():
+    rows, scale, way = 10**5, 100.0, [Way(1.0, 0.0, math.log(0.025 / 100))]
+    answer = np.array([1000.0])
+    width = float(greatest_share(answer, rows, scale, way)[0] - least_share(answer, rows, scale, way)[0]) / 2
+    assert width < 0.6 * float(fixed_width(Sample(rows, 1.0, scale), way[0].log_level)) / rows
+
+
+def test_theorem_SUBSET_P_VALUES_a_test_that_the_answer_chose():
+    """One- or other-sided test of a coin, the side chosen by a noisy count: at most alpha under the null."""
+    rows, scale, alpha = 400, 6.0, Fraction(1, 20)
+    spent = Fraction(1) / (2 * Fraction(scale)) ** 2
+    for threshold in (
+        p_value_threshold(alpha, rows, spent),
+        max(p_value_threshold_paid(alpha, rows, spent, Fraction(c)) for c in (0.3, 0.4, 0.5)),
+    ):
+        total = 0.0
+        for count in range(rows + 1):
+            high = float(ndtr((count - rows / 2) / scale))
+            over = binom.sf(count - 1, rows, 0.5) <= threshold
+            under = binom.cdf(count, rows, 0.5) <= threshold
+            total += binom.pmf(count, rows, 0.5) * (high * over + (1 - high) * under)
+        assert total <= alpha
+
+
+def test_theorem_SUBSET_P_VALUES_numbers():
+    spent = Fraction(1) / (2 * 4000 * Fraction("0.01")) ** 2
+    assert p_value_threshold(FAILURE, 4000, spent) == pytest.approx(0.00528, abs=1e-5)
+    assert p_value_threshold(FAILURE, 4000, Fraction(0)) == pytest.approx(0.05, rel=1e-15)
+    assert p_value_threshold_paid(FAILURE, 4000, spent, Fraction(1, 4)) <= p_value_threshold(
+        FAILURE, 4000, spent
+    )
+
+
+@pytest.mark.parametrize(
+    "bad", [(0, 1.0, 1.0), (5, 0.0, 1.0), (5, 1.0, 0.0), (5, math.inf, 1.0), (5, 1.0, math.nan)]
+)
+def test_a_claim_without_units_span_or_noise_is_refused(bad):
+    with pytest.raises(InvalidRequest):
+        Sample(*bad)
+
+
+def test_levels_are_probabilities():
+    with pytest.raises(InvalidRequest, match="below 1"):
+        fixed_width(Sample(5, 1.0, 1.0), 0.0)
