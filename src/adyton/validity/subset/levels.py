@@ -20,13 +20,13 @@ KEPT: tuple[tuple[float, Fraction], ...] = (
     (0.94, Fraction(1, 5)),
     (0.985, Fraction(1, 5)),
 )
-"""Parts c whose c / (1 - c) grows by four, with their weights: in between the shift is at most 1.25 times what
-the best c would give."""
+"""Parts c whose c / (1 - c) grows by four, with their weights: in between the shift is at most 1.25 times
+what the best c would give."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLevels:
-    """Question j may use 1 / log2(j + 1) - 1 / log2(j + 2) of the failure: all of them together, all of it."""
+    """Question j may use 1 / log2(j + 1) - 1 / log2(j + 2) of the failure, all of them together all of it."""
 
     def share(self, question: int) -> float:
         j = whole(question, "the number of a question")

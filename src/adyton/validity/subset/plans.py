@@ -1,7 +1,7 @@
-"""Plans: how many questions, each chosen from the answers before it, stay within a tolerance, and by which noise.
+"""Plans: how many questions, each chosen from the answers before it, stay within a tolerance by which noise.
 
-Shares of the rows, with values in [0, 1].  Question j misses on one side with probability at most g(tolerance -
-b_j), where g is the miss of a question fixed in advance and b_j = mu0 / 2 what the answers before it moved.
+Shares of the rows, with values in [0, 1].  Question j misses on one side with probability at most
+g(tolerance - b_j), g the miss of a question fixed in advance and b_j = mu0 / 2 what earlier answers moved.
 As b_j only grows, questions are counted in blocks that are judged at their last question.
 """
 
@@ -25,7 +25,7 @@ _STEPS = 40
 
 @dataclass(frozen=True, slots=True)
 class ConstantNoise:
-    """``questions`` adaptive questions, all with noise of standard deviation ``scale``, stay within ``tolerance``."""
+    """Adaptive questions that stay within ``tolerance``, all with noise of standard deviation ``scale``."""
 
     questions: int
     tolerance: float
@@ -34,7 +34,7 @@ class ConstantNoise:
 
 @dataclass(frozen=True, slots=True)
 class DecreasingNoise:
-    """The same with less and less noise: ``counts[i]`` questions with ``scales[i]``, one block after another."""
+    """The same with less and less noise: ``counts[i]`` questions with ``scales[i]``, block after block."""
 
     tolerance: float
     counts: tuple[int, ...]
@@ -93,7 +93,7 @@ def log_miss(rows: int, scale: Floats | float, beyond: Floats) -> Floats:
 
 
 def decreasing_questions(rows: int, tolerance: Fraction, failure: Fraction) -> DecreasingNoise:
-    """About the most questions if the noise becomes less as the shift grows: each misses with the same chance.
+    """About the most questions if the noise falls as the shift grows: each misses with the same chance.
 
     A rough plan is made from continuous amounts; what it certifies is judged by ``missed``, and the number of
     questions is lowered until that is at most ``failure``.  Theorem: PLANNED-NOISE.

@@ -27,7 +27,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and the level it may use."""
+    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level."""
 
     fresh: float
     price: float
