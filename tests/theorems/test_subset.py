@@ -22,6 +22,7 @@ from adyton.validity.subset.last_look import p_value_threshold, p_value_threshol
 from adyton.validity.subset.levels import KEPT, KnownLevels, OpenLevels
 from adyton.validity.subset.plans import constant_questions, decreasing_questions, missed
 from adyton.validity.subset.shares import Way, greatest_share, least_share
+from adyton.validity.subset.variances import variance_width
 
 FAILURE = Fraction(1, 20)
 
@@ -324,3 +325,55 @@ def test_a_claim_without_units_span_or_noise_is_refused(bad):
 def test_levels_are_probabilities():
     with pytest.raises(InvalidRequest, match="below 1"):
         fixed_width(Sample(5, 1.0, 1.0), 0.0)
+
+
+@pytest.mark.parametrize("rows", [1, 20, 400])
+@pytest.mark.parametrize("share", [0.5, 0.03, 0.001])
+@pytest.mark.parametrize("scale", [0.3, 2.0])
+@pytest.mark.parametrize("level", [0.2, 1e-3])
+def test_theorem_SUBSET_BENNETT_rare_events_fixed_in_advance(rows, share, scale, level):
+    """Exactly, for coins: both sides, because a complement is as rare."""
+    variance = np.array([rows * share * (1 - share)])
+    width = float(variance_width(variance, 1.0, scale, Way(1.0, 0.0, math.log(level)))[0])
+    gaps = np.arange(rows + 1) - rows * share
+    chances = binom.pmf(np.arange(rows + 1), rows, share)
+    assert float(chances @ ndtr((gaps - width) / scale)) <= level
+    assert float(chances @ ndtr((-gaps - width) / scale)) <= level
+
+
+def test_theorem_SUBSET_BENNETT_less_variance_would_not_do():
+    rows, share, scale, level = 4000, 0.5, 1.0, 0.1
+    narrow = variance_width(np.array([rows * 0.04]), 1.0, scale, Way(1.0, 0.0, math.log(level)))
+    gaps = np.arange(rows + 1) - rows * share
+    assert (
+        float(binom.pmf(np.arange(rows + 1), rows, share) @ ndtr((gaps - float(narrow[0])) / scale)) > level
+    )
+
+
+def test_theorem_SUBSET_BENNETT_many_cells_are_never_narrower_than_one():
+    way = Way(0.5, 1.5, math.log(1e-4))
+    variances = np.random.default_rng(3).gamma(0.3, 400.0, size=500)
+    together = variance_width(variances, 2.0, 7.0, way)
+    alone = np.array([float(variance_width(np.array([v]), 2.0, 7.0, way)[0]) for v in variances])
+    assert np.all(together >= alone)
+    assert np.all(together <= 1.01 * alone)
+
+
+def test_theorem_SUBSET_BENNETT_against_fifty_digits():
+    mp = mpmath.mp.clone()
+    mp.dps = 50
+    for variance, span, scale, level in [
+        (1250.0, 1.0, 20.0, -12.0),
+        (3.0, 2.0, 0.5, -3.0),
+        (1e-6, 1.0, 1.0, -30.0),
+    ]:
+        way = Way(0.4, 2.0, level)
+        width = mp.mpf(float(variance_width(np.array([variance]), span, scale, way)[0]))
+        best = mp.inf
+        for y in np.linspace(-3, 12, 3001):
+            hazard = mp.npdf(y) / (mp.erfc(mp.mpf(y) / mp.sqrt(2)) / 2)
+            tilt, x = hazard / scale, hazard * span / (mp.mpf(scale) * mp.mpf(way.fresh))
+            moments = mp.mpf(way.fresh) * variance * (mp.expm1(x) - x) / span**2
+            tail = mp.log(mp.erfc(mp.mpf(y) / mp.sqrt(2)) / 2)
+            best = min(best, tail - tilt * (width - scale * y) + moments + way.price)
+        assert level - 1e-2 <= best <= level + 1e-3
