@@ -45,7 +45,8 @@ def _knots_above(variance: Floats, span: float) -> Floats:
     low = max(float(variance.min()), span**2 * 1e-3)
     high = max(float(variance.max()), low)
     steps = math.ceil(math.log(high / low) / math.log(_FINEST)) + 1
-    return low * _FINEST ** np.arange(steps + 1)
+    knots: Floats = low * np.power(_FINEST, np.arange(steps + 1, dtype=np.float64))
+    return knots
 
 
 def _width(variance: Floats, span: float, scale: float, way: Way) -> Floats:
