@@ -66,3 +66,10 @@ def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
     part = Noised(reading, GaussianNoise((Fraction(9), Fraction(3))))
     (low,), (high,) = uncentred_outward(part, (np.array([-reach]), np.array([reach])))
     assert Fraction(low) <= 0 < most <= Fraction(high)
+
+
+def test_theorem_RATIO_INTERVAL_ends_also_where_nothing_is_in_doubt() -> None:
+    """No noise and a numerator of 0: the search for the end must not step by 0.  Mutant: no ``_LEAST_STEP``."""
+    none = Band(0.0, 0.0, 0.0, 0.0)
+    low, high = ratio_interval(np.array([0.0]), np.array([5.0]), 10.0, none)
+    assert -1e-12 < float(low[0]) <= 0 <= float(high[0]) < 1e-12

@@ -12,6 +12,7 @@ from adyton.noise.refine import Floats
 
 _STEPS = 40  # of Newton's method; about five are needed
 _HALVINGS = 6
+_LEAST_STEP = 2.0**-60  # of the reach: doubled again and again it gets there, which 0 never does
 _FLOAT_ERROR = 2.0**-50  # of a numerator or denominator that was an integer before
 _BLOCK = 1 << 13  # cells at a time; the arrays of one block stay in the processor's cache
 
@@ -172,7 +173,7 @@ class _Side:
             nearer = t - (t * side.denominator - side.numerator + band) / rise
             unit = 2.0**-51 * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
             place[left] = np.clip(nearer, -side.reach, side.reach)
-            beside[left] = unit
+            beside[left] = np.maximum(unit, _LEAST_STEP * side.reach)
             moving = np.abs(place[left] - t) > 2 * unit
             if not moving.any():
                 break
