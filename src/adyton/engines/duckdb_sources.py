@@ -156,7 +156,7 @@ def _registered(connection: Any, source: Any, given: str) -> Readable:
     except InvalidRequest as wrong:
         reason = f"cannot be read: {wrong.message}"
     except Exception:
-        pass
+        pass  # its words may quote a value, so what is raised comes after it is gone
     raise InvalidRequest(f"{named(source)} {reason}")
 
 
