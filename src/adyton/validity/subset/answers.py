@@ -1,32 +1,20 @@
-"""How far a Gaussian answer may be from the population, although earlier answers led to its question.
-
-Every tilt, every location and every part of rows that is kept is valid in the bound, so floats choose them;
-only the last evaluation is rounded to the safe side.
-"""
+"""How far a Gaussian answer may be from the population, although earlier answers led to its question."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
-from adyton.special import special
 from adyton.validity.outward import square_root_up
+from adyton.validity.subset.tails import MARGIN, Floats, Places, Way, hazard, least_width
 
-Floats = NDArray[np.float64]
-
-MARGIN = 1e-12
-"""Of all terms of an exponent together.  It pays for their roundings, some tens of 1e-16 each, and for a
-hazard that is off by as much: see SUBSET-ANSWERS."""
-_LEAST_LOCATION = -37.0  # of the normal tail: below, it is 1 to the last digit
-_ROOT_HALF = math.sqrt(0.5)
-_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
-_STEPS = 60
+__all__ = ["MARGIN", "Floats", "Sample", "fixed_width", "hazard", "paid_width", "planned_width", "price_of", "shift"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +43,7 @@ def fixed_width(sample: Sample, log_level: Floats | float) -> Floats:
     Source:   derived here, from Hoeffding 1963 and the concavity of the logarithm of the normal tail.
               Theorem: SUBSET-ANSWERS.
     """
-    return _width(sample, 1.0, 0.0, log_level)
+    return _widths(sample, 1.0, 0.0, log_level)
 
 
 def shift(sample: Sample, spent: Fraction) -> float:
@@ -75,7 +63,8 @@ def planned_width(sample: Sample, spent: Fraction, log_level: Floats | float) ->
               squared radii sum to at most ``spent``, a number fixed before any of them.
     Source:   derived here.  Theorem: SUBSET-ANSWERS.
     """
-    return _up(shift(sample, spent) + fixed_width(sample, log_level))
+    found: Floats = (shift(sample, spent) + fixed_width(sample, log_level)) * (1 + MARGIN)
+    return found
 
 
 def paid_width(sample: Sample, spent: Fraction, kept: float, log_level: Floats | float) -> Floats:
@@ -90,7 +79,7 @@ def paid_width(sample: Sample, spent: Fraction, kept: float, log_level: Floats |
     """
     if not 0 < kept < 1:
         raise InvalidRequest("the part of rows that is kept lies between 0 and 1")
-    return _width(sample, 1 - kept, price_of(sample.units, spent, kept), log_level)
+    return _widths(sample, 1 - kept, price_of(sample.units, spent, kept), log_level)
 
 
 def price_of(units: int, spent: Fraction, kept: float) -> float:
@@ -102,58 +91,22 @@ def price_of(units: int, spent: Fraction, kept: float) -> float:
     return float_up((1 - part) / part * units * spent / 2)
 
 
-def _width(sample: Sample, fresh: float, price: float, log_level: Floats | float) -> Floats:
-    """The least t of the bound, where ``fresh`` = 1 - c of the rows count as fresh and ``price`` is paid.
+def hoeffding_width(units: int, span: Floats, scale: Floats, ways: Sequence[Way]) -> Floats:
+    """t, rounded up, for sums of ``units`` parts that lie in intervals of length ``span``, for many answers."""
+    length, noise = np.broadcast_arrays(np.asarray(span, np.float64), np.asarray(scale, np.float64))
+    proxy = units * length**2 / 4 * (1 + 1e-15)
 
-    With y the location of the normal tail, h its hazard there and r = n span**2 / (4 fresh scale**2), the
-    bound at t = scale (y + r h) is log P(N > y) - r h**2 / 2 + price, and falls with y.
-    """
-    level = np.asarray(log_level, dtype=np.float64)
-    if not np.all(level < 0):
+    def moment(some: Places) -> Callable[[Floats, Floats], Floats]:
+        v = proxy[some][:, None, None]
+        return lambda tilt, fresh: tilt**2 * v / (2 * fresh)
+
+    return least_width(noise, proxy, moment, ways)
+
+
+def _widths(sample: Sample, fresh: float, price: float, log_level: Floats | float) -> Floats:
+    levels = np.asarray(log_level, dtype=np.float64)
+    if not np.all(levels < 0):
         raise InvalidRequest("a level is a probability below 1")
-    ratio = (
-        float_up(Fraction(sample.units) * Fraction(sample.span) ** 2 / (4 * Fraction(fresh)))
-        / sample.scale**2
-    )
-    ratio *= 1 + 4 * MARGIN
-    y = _location(ratio, price, level)
-    hazard_there = hazard(y)
-    return _up(sample.scale * (y + ratio * hazard_there), sample.scale * (np.abs(y) + ratio * hazard_there))
-
-
-def _location(ratio: float, price: float, level: Floats) -> Floats:
-    """A y at which the bound is certainly at most ``level``: Newton's steps, then steps outwards."""
-    wanted = price - level
-    y = np.sqrt(2 * wanted / (1 + ratio))
-    y = np.where(ratio * hazard(y) ** 2 > 4 * wanted, -1.0, y)
-    for _ in range(_STEPS):
-        h = hazard(y)
-        over = special().log_ndtr(-y) - ratio * h * h / 2 + wanted
-        slope = h * (1 + ratio * h * (h - y))
-        step = np.clip(over / slope, -2.0, 2.0)
-        y = np.maximum(y + step, _LEAST_LOCATION)
-        if np.all(np.abs(step) <= 1e-13 * (1 + np.abs(y))):
-            break
-    away = 1e-13 * (1 + np.abs(y))
-    while not np.all(holds := log_bound(ratio, price, y) <= level):
-        y, away = np.where(holds, y, y + away), 2 * away
-    return y
-
-
-def log_bound(ratio: float, price: Floats | float, y: Floats) -> Floats:
-    """log P(N > y) - ratio hazard(y)**2 / 2 + price, rounded up."""
-    tail, gain = special().log_ndtr(-y), ratio * hazard(y) ** 2 / 2
-    bound: Floats = tail - gain + price + MARGIN * (1 + np.abs(tail) + gain + np.abs(price))
-    return bound
-
-
-def hazard(y: Floats) -> Floats:
-    """phi(y) / P(N > y), the steepness of the logarithm of the normal tail."""
-    found: Floats = _ROOT_TWO_OVER_PI / special().erfcx(y * _ROOT_HALF)
-    return found
-
-
-def _up(value: Floats, size: Floats | None = None) -> Floats:
-    """Rounded up, by ``MARGIN`` of the size of its parts."""
-    raised: Floats = value + MARGIN * np.abs(value if size is None else size)
-    return raised
+    one = np.array([sample.span]), np.array([sample.scale])
+    found = [hoeffding_width(sample.units, *one, [Way(fresh, price, float(level))]) for level in levels.flat]
+    return np.array(found).reshape(levels.shape)

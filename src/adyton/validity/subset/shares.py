@@ -6,32 +6,16 @@ at the normal tail: for every location y, all m below
 
     (exp(e(y) / (fresh n)) - 1) / (exp(tilt / fresh) - 1)
 
-are rejected, where e(y) is what the exponent has left.  Any location is valid; the best is searched for on
-few answers, and taken in between for the others.
+are rejected, where e(y) is what the exponent has left.  Any location is valid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.special import special
-from adyton.validity.subset.answers import MARGIN, Floats, hazard
-
-_KNOTS = 129
-_ROUNDS = 48
-_GOLDEN = (5**0.5 - 1) / 2
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level."""
-
-    fresh: float
-    price: float
-    log_level: float
+from adyton.validity.subset.tails import MARGIN, Floats, Paid, Places, Way, best_of, best_way, tangent
 
 
 def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
@@ -42,9 +26,15 @@ def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) 
     Assumes:  as ``paid_width``.
     Source:   derived here.  Theorem: SUBSET-SHARES.
     """
-    asked = np.asarray(answers, dtype=np.float64)
-    ends = [_least(asked, units, scale, way) for way in ways]
-    found: Floats = np.clip(np.maximum.reduce(ends), 0.0, 1.0)
+    asked, noise = np.asarray(answers, dtype=np.float64), np.asarray(scale)
+
+    def ends(some: Places, paid: Paid) -> Floats:
+        own = asked[some][:, None, None]
+        likely = np.clip(own, 0.0, units)  # about as many have the property
+        spread = np.maximum(likely * (1 - likely / units), 1.0)
+        return best_of(lambda tilts: _rejected(tilts, own, units, noise, paid), paid.tilt(noise, spread))
+
+    found: Floats = np.clip(best_way(ends, len(asked), ways), 0.0, 1.0)
     return found
 
 
@@ -54,30 +44,12 @@ def greatest_share(answers: Floats, units: int, scale: float, ways: Sequence[Way
     return np.minimum(found + 2.0**-52, 1.0)
 
 
-def _least(answers: Floats, units: int, scale: float, way: Way) -> Floats:
-    if not answers.size:
-        return answers
-    knots = np.unique(np.linspace(answers.min(), answers.max(), _KNOTS))
-    best = _best_location(knots, units, scale, way)
-    return _rejected(np.interp(answers, knots, best), answers, units, scale, way)
-
-
-def _best_location(answers: Floats, units: int, scale: float, way: Way) -> Floats:
-    """The location with the highest end, by golden sections: it rises and then falls."""
-    a, b = np.full_like(answers, -36.0), np.full_like(answers, 38.0)
-    for _ in range(_ROUNDS):
-        x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-        higher = _rejected(x, answers, units, scale, way) >= _rejected(y, answers, units, scale, way)
-        a, b = np.where(higher, a, x), np.where(higher, y, b)
-    return (a + b) / 2
-
-
-def _rejected(y: Floats, answers: Floats, units: int, scale: float, way: Way) -> Floats:
+def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: Paid) -> Floats:
     """Below it every share is rejected, rounded down; 0 or less where this location rejects nothing."""
-    h = hazard(y)
-    tail, place = special().log_ndtr(-y), h * (answers / scale - y)
-    size = 1 + np.abs(tail) + np.abs(h * answers / scale) + np.abs(h * y) + way.price - way.log_level
-    left = (way.log_level - tail + place - way.price - MARGIN * size) / (way.fresh * units)
+    tilt, y, tail = tangent(tilts, noise)
+    place = tilt * (answers - noise * y)
+    size = 1 + np.abs(tail) + tilt * (np.abs(answers) + noise * np.abs(y)) + paid.price - paid.log_level
+    left = (paid.log_level - tail + place - paid.price - MARGIN * size) / (paid.fresh * units)
     with np.errstate(over="ignore"):  # an infinite moment rejects nothing
-        found: Floats = np.expm1(np.minimum(left, 700.0)) / np.expm1(h / (scale * way.fresh))
+        found: Floats = np.expm1(np.minimum(left, 700.0)) / np.expm1(tilt / paid.fresh)
     return found - 64 * 2.0**-52 * np.abs(found)
