@@ -12,10 +12,10 @@ from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, OfOneReading, Read
-from adyton.curator.population import NOT_DECLARED, Standing
+from adyton.curator.population import Standing
 from adyton.exact import float_up
 from adyton.lines import Line
-from adyton.mechanisms import Band, Ratio, largest_ratio, worst_error
+from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
@@ -39,7 +39,7 @@ class Additive(OfOneReading):
         return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
-        return mean_ratios(self.only, released, standing, LEVEL) if len(released) == 2 else []
+        return [mean_ratio(self.only, released, LEVEL)] if len(released) == 2 else []
 
     def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
         if len(released) == 2:
@@ -59,7 +59,7 @@ class Additive(OfOneReading):
         absent = standing.missing
         if absent is not None:
             return absent
-        width = standing.population.half_width(self.only, standing.at, standing.units, matching)
+        width = standing.population.half_width(self.only, standing, matching)
         several = len(self.reading.coordinates) > 1
         return Bound(standing.population.level, width, matching if several else None)
 
@@ -68,18 +68,17 @@ def _single(part: Noised, released: Sequence[int], standing: Standing) -> Values
     step, z = step_of(part.reading) / (part.reading.public_rows or 1), whole(released)
     error = part.mechanism.error(LEVEL) * step
     noise = Intervals(LEVEL, Line(step, -error).down(z), Line(step, error).up(z))
-    population = standing.population.singles(part, z, standing.at, standing.units)
+    population: Intervals | Absent | None = standing.missing
+    if population is None:
+        low, high = standing.population.singles(part, z, standing)
+        population = Intervals(standing.population.level, Line(step).down(low), Line(step).up(high))
     return Values(Line(step).near(z), noise, population)
 
 
-def mean_ratios(part: Noised, released: Columns, standing: Standing, level: float) -> list[Ratio]:
-    """The ratio of a mean's two integers: for the noise interval, and for that of the population if any."""
+def mean_ratio(part: Noised, released: Columns, level: float) -> Ratio:
+    """The ratio of a mean's two integers, for the noise interval."""
     top, bottom = (whole(column).astype(float) for column in released)
-    reach = largest_ratio(part.reading.sensitivity)
-    bands = [part.mechanism.ratio_error(level)]
-    wide = standing.population.ratio_band(part, standing.at, standing.units)
-    bands += [wide] if isinstance(wide, Band) else []
-    return [Ratio(top, bottom, reach, band) for band in bands]
+    return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), part.mechanism.ratio_error(level))
 
 
 def ratio_guess(released: Columns, ends: Ends) -> Floats:
@@ -90,10 +89,11 @@ def ratio_guess(released: Columns, ends: Ends) -> Floats:
 
 def _means(part: Noised, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
-    noise, *wide = solved
-    population: Intervals | Absent = standing.missing or NOT_DECLARED
-    if wide:
-        population = Intervals(standing.population.level, *uncentred_outward(part, wide[0]))
+    (noise,) = solved
+    population: Intervals | Absent | None = standing.missing
+    if population is None:
+        wide = standing.population.means(part, [whole(column) for column in released], standing)
+        population = Intervals(standing.population.level, *uncentred_outward(part, wide))
     guess = uncentred(part).near(ratio_guess(released, noise))
     return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
 

@@ -69,12 +69,10 @@ class Distribution(OfOneReading):
         on_left = np.tile(np.arange(1.0, bins), len(counts))
         sides = left, right, on_left, bins - on_left
         low, high = _ends(*sides, self._noise_error())
-        population = self._population_error(standing)
-        wide: Intervals | Absent = (
-            population
-            if isinstance(population, Absent)
-            else Intervals(standing.population.level, *_ends(*sides, population))
-        )
+        wide: Intervals | Absent | None = standing.missing
+        if wide is None:
+            ends = standing.population.cumulated(self.only, left, right, sides[2:], standing)
+            wide = Intervals(standing.population.level, *ends)
         guess = np.clip(left / np.maximum(left + right, 1.0), low, high)
         return Values(guess, Intervals(LEVEL, low, high), wide)
 
@@ -85,11 +83,9 @@ class Distribution(OfOneReading):
         return Bound(LEVEL, float_up(Fraction(error) / matching) if matching else None, matching)
 
     def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
-        error = self._population_error(standing)
-        if isinstance(error, Absent):
-            return error
-        bins = len(self._points) + 1
-        width = float_up(Fraction(_in_the_middle(error, bins)) / matching) if matching else None
+        if standing.missing is not None:
+            return standing.missing
+        width = standing.population.half_width(self.only, standing, matching)
         return Bound(standing.population.level, width, matching)
 
     def _noise_error(self) -> Error:
@@ -99,20 +95,6 @@ class Distribution(OfOneReading):
             return lambda f, left, right: _weighted(f, left, right, one, 0.5)
         each = mechanism.error(1 - (1 - LEVEL) / (len(self._points) + 1))
         return lambda f, left, right: _added(f, left, right, each)
-
-    def _population_error(self, standing: Standing) -> Error | Absent:
-        if standing.missing is not None or standing.units is None:
-            return standing.missing or Absent("the number of units is private")
-        population, at, units = standing.population, standing.at, standing.units
-        (scale,) = self.only.mechanism.scales
-        drift = float_up(population.drift(self.only, at, units))
-        if isinstance(self.only.mechanism, GaussianNoise):
-            most = Fraction(math.isqrt(len(self._points) + 1) + 1)  # no bins weigh more than this together
-            noise, rounding = population.noise(self.only, at, scale=scale * most)
-            one = float_up(noise / most)
-            return lambda f, left, right: _weighted(f, left, right, one, float(rounding)) + drift
-        noise, rounding = population.noise(self.only, at, scale=scale)
-        return lambda f, left, right: _added(f, left, right, float_up(noise + rounding)) + drift
 
 
 def _in_the_middle(error: Error, bins: int) -> float:

@@ -107,8 +107,8 @@ class Search(OfOneReading):
         absent = _BEYOND if isinstance(self._measure, Extreme) else standing.missing
         if absent is not None or standing.units is None:
             return absent or _BEYOND
-        reach = math.ceil(standing.population.reach(self.only, standing.at, standing.units))
-        ends = self._ends(released, looked_at, below=-reach, above=reach)
+        below, above = standing.population.turns(self.only, standing)
+        ends = self._ends(released, looked_at, below=-below, above=above)
         return Intervals(standing.population.level, *self._outward(*ends))
 
     def _ends(

@@ -1,8 +1,6 @@
-"""What a study that pays as it goes fixes in advance: the level of each question, and the parts of rows kept.
+"""What a study that pays as it goes fixes in advance: the level of each question.
 
-Levels never run out: those of all questions sum to one.  The best part c of rows to keep depends on how much
-was spent compared with how much a question fluctuates by itself, which nobody knows in advance; so a few are
-fixed, each with a weight, and every question takes whichever gives the narrowest interval at its weight.
+Levels never run out: those of all questions sum to one.
 """
 
 from __future__ import annotations
@@ -10,18 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
-from adyton.validity.outward import float_down, whole
+import numpy as np
 
-KEPT: tuple[tuple[float, Fraction], ...] = (
-    (0.2, Fraction(1, 5)),
-    (0.5, Fraction(1, 5)),
-    (0.8, Fraction(1, 5)),
-    (0.94, Fraction(1, 5)),
-    (0.985, Fraction(1, 5)),
-)
-"""Parts c whose c / (1 - c) grows by four, with their weights: in between the shift is at most 1.25 times
-what the best c would give."""
+from adyton.validity.outward import SAFE, float_down, whole
+
+_PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
+_BLOCKS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +30,39 @@ class OpenLevels:
 
 @dataclass(frozen=True, slots=True)
 class KnownLevels:
-    """Each of so many questions may use an equal part; a twentieth is kept for those beyond."""
+    """For so many questions with about equal noise: those who pay for many before them get the larger levels.
+
+    As what was spent grows like j, the last tenth of the questions is in danger, and the others hardly are:
+    most of the failure is divided so that all widths are about the same.  A small part is divided equally, so
+    that early answers are narrow as well, and a small part is kept for questions beyond the plan.
+    """
 
     questions: int
+    rising: bool = True
 
     def share(self, question: int) -> float:
         j = whole(question, "the number of a question")
-        if j <= self.questions:
-            return float_down(Fraction(19, 20) / self.questions)
-        return OpenLevels().share(j - self.questions) / 20
+        if j > self.questions:
+            return OpenLevels().share(j - self.questions) * float_down(_BEYOND)
+        equal = float_down(Fraction(1) / self.questions)
+        planned = _danger(j, self.questions) / _all_dangers(self.questions) if self.rising else equal
+        return (float_down(_PLANNED) * planned + float_down(_EQUAL) * equal) * (1 - 1e-12)
+
+
+def _danger(question: float, questions: int) -> float:
+    """As the chance to miss, if the shift of the last question is half of the tolerance."""
+    return math.exp(-_steepness(questions) * ((2 - math.sqrt(question / questions)) ** 2 - 1))
+
+
+def _steepness(questions: int) -> float:
+    """About the logarithm of one over the chance of the last one to miss; any number is valid."""
+    return max(1.0, math.log(questions))
+
+
+@cache
+def _all_dangers(questions: int) -> float:
+    """Their sum, rounded up: they grow, so each block is judged at its last question."""
+    ends = np.unique(np.ceil(np.linspace(0, questions, min(questions, _BLOCKS) + 1))[1:])
+    counts = np.diff(ends, prepend=0.0)
+    dangers = np.exp(-_steepness(questions) * ((2 - np.sqrt(ends / questions)) ** 2 - 1))
+    return float(np.sum(counts * dangers)) * SAFE

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adyton.special import special
+from adyton.validity.outward import float_down
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -47,6 +49,11 @@ def hazard(y: Floats) -> Floats:
     """phi(y) / P(N > y), the steepness of the logarithm of the normal tail."""
     found: Floats = _ROOT_TWO_OVER_PI / special().erfcx(y * _ROOT_HALF)
     return found
+
+
+def largest_normal(failure: Fraction) -> float:
+    """z, rounded up: a standard normal is beyond z on either side with probability at most ``failure``."""
+    return -float(special().ndtri(float_down(failure / 2))) * (1 + 1e-9)
 
 
 def location(steepness: Floats) -> Floats:

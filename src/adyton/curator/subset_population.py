@@ -1,0 +1,187 @@
+"""What an answer of a study with Gaussian noise says about the population: the subset theorem.
+
+Every answer pays for what was released before it, and for nothing else: the first one has the interval of a
+question that was fixed in advance.  Nothing has to be planned, and no question is one too many: levels never
+run out, and widths follow what was spent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from adyton.certify import Absent
+from adyton.columns import Array
+from adyton.curator.hinge_population import level_for_counts
+from adyton.curator.noised import Noised, step_of
+from adyton.curator.population import Counted, Position, Standing, assumptions_about, missing_anywhere
+from adyton.curator.subset_ends import Certain, cumulated_ends, mean_ends, search_reach, single_ends
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, float_up, positive, units_down
+from adyton.ledger.cap import Cap
+from adyton.mechanisms.ratio import Ends
+from adyton.noise.refine import Floats
+from adyton.query.nodes import Cdf, Quantile
+from adyton.sensitivity.readings import search_weights
+from adyton.study import Study, Validity
+from adyton.validity.subset.last_look import p_value_threshold_paid
+from adyton.validity.subset.levels import KnownLevels, OpenLevels
+from adyton.validity.subset.study_plans import StudyPlan, plan_of
+from adyton.validity.subset.tails import largest_normal
+from adyton.validity.subset.ways import Before
+
+FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
+FOR_COUNTS = Fraction(1, 32)  # that noisy counts of all units are right, where their number is private
+
+
+
+def claims_failure(study: Study) -> Fraction:
+    """The part of the failure that is left for the intervals themselves."""
+    assert study.validity is not None
+    counts = 0 if study.unit.neighbours == "replace" else FOR_COUNTS
+    return (1 - study.validity.confidence) * (1 - FOR_NOISE - counts)
+
+
+_UNPROVED = Absent(
+    "keys were found in the data, or a test on the rows was published: nothing is proved about this answer and later ones"
+)
+
+
+@dataclass(frozen=True)
+class SubsetPopulation:
+    """The population intervals of a study with Gaussian noise."""
+
+    study: Study
+
+    @property
+    def validity(self) -> Validity | None:
+        return self.study.validity
+
+    @property
+    def level(self) -> float:
+        return float(self.validity.confidence) if self.validity else 0.0
+
+    @cached_property
+    def plan(self) -> StudyPlan | None:
+        return plan_of(self.study) if self.validity is not None and self.validity.tolerance is not None else None
+
+    @cached_property
+    def _levels(self) -> OpenLevels | KnownLevels:
+        if self.plan is not None:
+            return self.plan.levels
+        known = self.validity.questions if self.validity is not None else None
+        return OpenLevels() if known is None else KnownLevels(known)
+
+    def missing(self, at: Position, units: int | None) -> Absent | None:
+        if self.validity is not None and at.unproved:
+            return _UNPROVED
+        return missing_anywhere(self.study, at, units)
+
+    def each(self, question: int) -> int | None:
+        return units_down(self.plan.radius(question)) if self.plan is not None else None
+
+    @property
+    def certified(self) -> tuple[int | None, int | None]:
+        return None, self.validity.questions if self.validity is not None else None
+
+    @property
+    def cap(self) -> Cap | None:
+        if self.validity is None or self.validity.beyond == "answer" or self.validity.questions is None:
+            return None
+        return Cap(None, self.validity.questions)
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.missing(at, units) is not None:
+            return (), ()
+        theorems = ("SUBSET-SHARES", "SUBSET-TRANSFER", "PAY-AS-YOU-GO", "SUBSET-VARIANCE", "L2-RADIUS")
+        theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
+        theorems += ("SUBSET-WITH-PURE-PARTS",) if at.pure else ()
+        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+        return theorems, assumptions_about(self.level)
+
+    def for_counts(self, alpha: Number) -> Fraction:
+        return level_for_counts(self.study, alpha)
+
+    def p_value_threshold(self, alpha: Number, at: Position, units: int | None) -> float:
+        """At or below which a p-value computed on these rows now may be called significant at ``alpha``.
+
+        Theorem: SUBSET-P-VALUES.
+        """
+        if self.validity is None or units is None:
+            raise InvalidRequest(
+                "a threshold for p-values needs a [validity] section and the number of units"
+            )
+        if at.unproved:
+            raise InvalidRequest("no threshold for p-values is proved after keys were found in the data")
+        level = positive(alpha, "alpha") - self.for_counts(alpha)
+        return p_value_threshold_paid(level, units, Before(at.before, at.pure))
+
+    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
+        return single_ends(part, released, self._certain(standing))
+
+    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+        top, bottom = released
+        first, second = (float_up(scale) for scale in part.mechanism.scales)
+        return mean_ends(part, top, bottom, self._certain(standing), (first, second))
+
+    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
+        return cumulated_ends(part, left, right, bins, self._certain(standing))
+
+    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
+        measure = part.reading.measure
+        assert isinstance(measure, Quantile)
+        times, _ = search_weights(measure)
+        return search_reach(part, measure.fraction, times, self._certain(standing))
+
+    def half_width(self, part: Noised, standing: Standing, matching: int | None) -> float | None:
+        """For a share of one half, or a mean in the middle: the worst that can be expected."""
+        certain, units, steps = self._certain(standing), standing.known_units, step_of(part.reading)
+        if isinstance(part.reading.measure, Cdf):
+            if not matching:
+                return None
+            bins = len(part.reading.measure.points) + 1
+            half = np.array([matching / 2]), np.array([matching / 2])
+            low, high = cumulated_ends(part, *half, (np.array([bins / 2]), np.array([bins / 2])), certain)
+            return float((high - low)[0]) / 2
+        if len(part.reading.coordinates) == 1:
+            low, high = single_ends(part, np.array([units * part.reading.sensitivity.rows // 2]), certain)
+            return float_up(Fraction(float((high - low)[0]) / 2) * steps / (part.reading.public_rows or 1))
+        if not matching:
+            return None
+        times = part.reading.coordinates[1].times
+        low, high = self.means(part, (np.array([0]), np.array([matching * times])), standing)
+        return float_up(Fraction(float((high - low)[0]) / 2) * times * steps)
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int | None:
+        return max(1, math.ceil(count.released + self._noise_of(count, failure)))
+
+    def units_at_least(self, count: Counted) -> int:
+        """A lower end, right together with the upper ones."""
+        return max(0, math.floor(count.released - self._noise_of(count, None)))
+
+    def _noise_of(self, count: Counted, failure: Fraction | None) -> Fraction:
+        share = failure if failure is not None else self._failure * FOR_COUNTS
+        z = largest_normal(share * Fraction(OpenLevels().share(count.question)))
+        return Fraction(z) * Fraction(count.scale) + 1
+
+    @property
+    def _failure(self) -> Fraction:
+        assert self.validity is not None
+        return 1 - self.validity.confidence
+
+    def noise_failure(self, question: int) -> Fraction:
+        """How likely it may be that the noise of this answer is larger than settling takes it to be."""
+        return self._failure * FOR_NOISE * Fraction(OpenLevels().share(question))
+
+    def _certain(self, standing: Standing) -> Certain:
+        at = standing.at
+        level = float(claims_failure(self.study)) * self._levels.share(at.question) / at.values
+        planned = self.plan.kept(at.question) if self.plan is not None else None
+        return Certain(Before(at.before, at.pure), standing.known_units, level, planned)

@@ -1,0 +1,76 @@
+"""The ways in which a question may pay for what was released before it, fixed in advance with their weights.
+
+The best part c of the rows to keep depends on how much was spent compared with how much a question fluctuates
+by itself, which nobody knows in advance; so a few are fixed, each with a weight, and every question takes
+whichever gives the narrowest interval at its weight.  Once something was released that is not Gaussian, a
+second part of the rows pays for that.  Theorems: PAY-AS-YOU-GO, SUBSET-VARIANCE, SUBSET-WITH-PURE-PARTS.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up
+from adyton.validity.subset.tails import Way
+
+KEPT = (0.2, 0.5, 0.8, 0.94, 0.985)
+"""Parts c whose c / (1 - c) grows by four: in between the shift is at most 1.25 times what the best c gives."""
+KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97) for part in (0.2, 0.6))
+"""Parts for Gaussian answers and for releases that are not."""
+_FOR_PURE = 1 / 32  # of the failure, for questions after such a release
+_PLANNED = 0.98  # of the rest, for the part that a plan foresees
+_SETTLED_FROM = 100  # units: with fewer, no answer settles for less than its full radius
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was released about these units before a question: Gaussian answers, as the sum of their squared
+    radii, each in units of its noise; and the sum of the epsilons, if one unit is replaced, of the rest.
+    """
+
+    spent: Fraction = Fraction(0)
+    pure: Fraction = Fraction(0)
+
+
+def ways_after(before: Before, units: int, failure: float, planned: float | None = None) -> list[Way]:
+    """All that are valid together at ``failure``, for at most so many units.
+
+    ``planned``: the part c that a plan, fixed in advance, foresees for the question with this number.
+    Where nothing was released before, the question was fixed in advance: one way, with all of the failure.
+    """
+    if not 0 < failure < 1:
+        raise InvalidRequest("a level is a probability above 0 and below 1")
+    spent, pure = float_up(before.spent), float_up(before.pure)
+    if not spent and not pure:
+        return [Way(1.0, 0.0, math.log(failure))]
+    if pure:
+        level = math.log(failure * _FOR_PURE / len(KEPT_TWICE))
+        return [
+            Way(1 - c - other, price_of(units, spent, c) + pure_price(units, pure, other), level)
+            for c, other in KEPT_TWICE
+        ]
+    left = failure * (1 - _FOR_PURE)
+    ways = []
+    if planned is not None:
+        ways.append(Way(1 - planned, price_of(units, spent, planned), math.log(left * _PLANNED)))
+        left *= 1 - _PLANNED
+    level = math.log(left / len(KEPT))
+    return ways + [Way(1 - c, price_of(units, spent, c), level) for c in KEPT]
+
+
+def price_of(units: int, spent: float, kept: float) -> float:
+    """What the Gaussian answers before add to an exponent, if rows in a part ``kept`` are compared with all.
+
+    ((1 - c) / c) (n + 2) mu0**2 / 2 and a trifle, rounded up: n + 2 covers n**2 / (n - 1), and the trifle that
+    the size of a part is a whole number.  Theorem: SUBSET-VARIANCE.
+    """
+    whole_size = 1 / (4 * kept**3 * (_SETTLED_FROM - 1))
+    return ((1 - kept) / kept * (units + 2) / 2 + whole_size) * spent * (1 + 1e-12)
+
+
+def pure_price(units: int, epsilon: float, kept: float) -> float:
+    """((1 - c) / c) n epsilon**2 / 8, rounded up.  Theorem: SUBSET-WITH-PURE-PARTS."""
+    return (1 - kept) / kept * units * epsilon**2 / 8 * (1 + 1e-12)
