@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells
-from adyton.curator.additive import mean_ratios, ratio_guess, uncentred
+from adyton.columns import Cells, whole
+from adyton.curator.additive import mean_ratio, ratio_guess, uncentred
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns, OfOneReading, Read
-from adyton.curator.population import NOT_DECLARED, Standing
+from adyton.curator.population import Standing
 from adyton.lines import Line
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends
@@ -45,12 +45,12 @@ class Spread(OfOneReading):
 
     def _ratio(self, top: int) -> Noised:
         """One of the two means, as if it had been read alone; what is paid for is ``only``."""
-        whole, both = self.reading, (top, _COUNT)
-        coordinates = tuple(whole.coordinates[i] for i in both)
+        reading, both = self.reading, (top, _COUNT)
+        coordinates = tuple(reading.coordinates[i] for i in both)
         boxes = tuple(coordinate.box for coordinate in coordinates)
-        sensitivity = replace(whole.sensitivity, boxes=boxes, curved=False)
-        reading = replace(whole, coordinates=coordinates, sensitivity=sensitivity)
-        return Noised(reading, self.mechanism.at(*both))
+        sensitivity = replace(reading.sensitivity, boxes=boxes, curved=False)
+        pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
+        return Noised(pair, self.mechanism.at(*both))
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -64,19 +64,23 @@ class Spread(OfOneReading):
         return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
-        """Of the mean and of the square: for the noise, and after these for the population if any."""
-        mean = mean_ratios(self.mean, _over_count(released, _SUM), standing, _EACH)
-        square = mean_ratios(self.square, _over_count(released, _SQUARE), standing, _EACH)
-        return [ratio for both in zip(mean, square, strict=True) for ratio in both]
+        """Of the mean and of the square, for the noise."""
+        both = (self.mean, _SUM), (self.square, _SQUARE)
+        return [mean_ratio(part, _over_count(released, top), _EACH) for part, top in both]
 
     def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
-        noise = self._intervals(solved[0], solved[1], LEVEL)
+        noise = self._intervals(*solved, LEVEL)
         means = ratio_guess(_over_count(released, _SUM), solved[0])
         squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
-        population: Intervals | Absent = standing.missing or NOT_DECLARED
-        if len(solved) > 2:
-            population = self._intervals(solved[2], solved[3], standing.population.level)
+        population: Intervals | Absent | None = standing.missing
+        if population is None:
+            both = (self.mean, _SUM), (self.square, _SQUARE)
+            wide = [self._population(part, _over_count(released, top), standing) for part, top in both]
+            population = self._intervals(*wide, standing.population.level)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
+
+    def _population(self, part: Noised, released: Columns, standing: Standing) -> Ends:
+        return standing.population.means(part, [whole(column) for column in released], standing)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
