@@ -149,7 +149,9 @@ def exact_log_bound(rows, span, scale, width):
 def test_theorem_SUBSET_ANSWERS_widths_are_never_below_those_of_fifty_digits(rows, scale, log_level):
     width = float(fixed_width(Sample(rows, 1.0, scale), log_level))
     assert exact_log_bound(rows, 1.0, scale, width) <= log_level
-    assert exact_log_bound(rows, 1.0, scale, width - 0.01 * (abs(width) + scale)) > log_level  # nor much wider
+    assert (
+        exact_log_bound(rows, 1.0, scale, width - 0.01 * (abs(width) + scale)) > log_level
+    )  # nor much wider
 
 
 @pytest.mark.parametrize(

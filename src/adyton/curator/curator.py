@@ -18,22 +18,25 @@ from adyton.certify import (
     Step,
 )
 from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
+from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.known import left_out_rows
 from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
-from adyton.curator.population import Population, Standing
+from adyton.curator.population import Position, Standing
 from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.curator.purse import Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
+from adyton.curator.settling import Units, settled_radius
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
+from adyton.curator.subset_population import SubsetPopulation
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
-from adyton.exact import UNITS_PER_ONE, Number, units_down
+from adyton.exact import UNITS_PER_ONE, Number
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.ledger.carried import receipts_carried
 from adyton.ledger.checks import check_head
@@ -58,7 +61,7 @@ class Curator(Shown):
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
         self._releasing = Releasing(engine, self._bits)
-        self._population = Population(study)
+        self._population = HingePopulation(study) if study.filter_name == "pure" else SubsetPopulation(study)
         self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
         self.paid_for: int | None = None  # the receipt of the newest question that was charged here
@@ -162,10 +165,8 @@ class Curator(Shown):
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
         )
         plan = planned(named)
-        spent_radius = self._ledger.spent_radius() + plan.radius
-        position = self._population.position(self._ledger.count() + 1, spent_radius, 1)
         with self._purse.advising(named, planned):
-            self._population.check(position, self._stability_spent())
+            self._check_cap(plan.radius)
             self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
         return self._stream(charged.receipt)
@@ -180,7 +181,8 @@ class Curator(Shown):
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
-        spent, count, schedule = self._ledger.spent(), self._ledger.count(), self._population.schedule
+        spent, count = self._ledger.spent(), self._ledger.count()
+        cap, certified = self._population.certified
         last = self._ledger.receipt(count) if count else None
         if last is not None and receipts_carried(last.order.question, last.order.detail):
             last = None  # nobody asks such a one again
@@ -191,9 +193,9 @@ class Curator(Shown):
             questions=count,
             more=self._purse.room().times(last.order.amount, last.order.radius) if last else None,
             odometer=read_odometer(self.study, spent),
-            stability=self._ledger.spent_radius() if schedule else None,
-            stability_cap=units_down(schedule.cap) if schedule else None,
-            certified_questions=schedule.questions if schedule else None,
+            stability=self._ledger.spent_radius() if cap is not None else None,
+            stability_cap=cap,
+            certified_questions=certified,
         )
 
     def p_value_threshold(self, alpha: Number) -> float:
@@ -203,7 +205,7 @@ class Curator(Shown):
         ``alpha``, although the answers so far may have led to the very test.
         """
         units = self._stand_in.units(self._population.for_counts(alpha))
-        return self._population.p_value_threshold(alpha, self._stability_spent(), units)
+        return self._population.p_value_threshold(alpha, self._position(0, 1), units)
 
     def receipts(self) -> Receipts:
         """Everything that was ever charged, oldest first: a list that prints."""
@@ -241,7 +243,7 @@ class Curator(Shown):
         return self._stored_before(asked, price) or self._planned(asked, price)
 
     def _planned(self, asked: list[Asking], price: PriceWords, *, as_before: bool = False) -> Basket:
-        each, study = self._population.each, self.study
+        each, study = self._population.each(self._ledger.count() + 1), self.study
         if each is not None and not names_a_price(asked, price):
             matching = agreed_price(asked, {**price, "share": 1}, study).matching
             return planned_basket(study, asked, each, matching, as_before=as_before)
@@ -298,8 +300,8 @@ class Curator(Shown):
         """A charge; or the one that paid for the same before, and was never answered."""
         earlier = self._unanswered(order)
         with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
-            if earlier is None and self._population.validity is not None:
-                self._population.check(self._next(basket).at, self._stability_spent())
+            if earlier is None:
+                self._check_cap(basket.radius)
             self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
@@ -319,7 +321,9 @@ class Curator(Shown):
             return stored
         released = self._releasing.release(basket.plans, number)  # the only line that sees private data
         try:
-            return self._ledger.remember(number, many_to_text(released))
+            return self._ledger.remember(
+                number, many_to_text(released), self._settled(basket, number, released)
+            )
         except LedgerCorrupt as fault:
             raise LedgerCorrupt(
                 f"{fault.message}; receipt {number} is paid for: ask the same again"
@@ -327,7 +331,7 @@ class Curator(Shown):
 
     def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
         released = many_from_text(stored)
-        standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
+        standing = self._standing(basket, _position_of(receipt), released)
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
@@ -360,21 +364,42 @@ class Curator(Shown):
 
     # What an answer may say about the population.
 
-    def _standing(
-        self, basket: Basket, number: int, spent_radius: int, released: Sequence[Stored] = ()
-    ) -> Standing:
+    def _standing(self, basket: Basket, at: Position, released: Sequence[Stored] = ()) -> Standing:
         known: Sequence[Stored | None] = released or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
-        at = self._population.position(number, spent_radius, values, elsewhere=elsewhere)
+        at = replace(at, values=values, elsewhere=elsewhere, unproved=at.unproved or basket.unproved)
         return Standing(self._population, at, self._stand_in.units())
 
     def _next(self, basket: Basket) -> Standing:
         """Where the answers would stand if they were asked now."""
-        return self._standing(basket, self._ledger.count() + 1, self._ledger.spent_radius() + basket.radius)
+        return self._standing(basket, self._position(basket.radius, 1))
 
-    def _stability_spent(self) -> Fraction:
-        return Fraction(self._ledger.spent_radius(), UNITS_PER_ONE)
+    def _position(self, radius: int, values: int) -> Position:
+        """Where a question of this radius would stand."""
+        totals = self._ledger.totals()
+        before, own, pure = (Fraction(units, UNITS_PER_ONE) for units in (totals.radius, radius, totals.pure))
+        return Position(totals.receipts + 1, before, own, values, pure, totals.unproved > 0)
+
+    def _check_cap(self, radius: int) -> None:
+        """Refuses what the ledger would refuse in the charge, before anything is prepared."""
+        cap, totals = self._population.cap, self._ledger.totals()
+        if cap is not None:
+            cap.check(totals.receipts, totals.radius, radius)
+
+    def _settled(self, basket: Basket, number: int, released: Sequence[Stored]) -> int | None:
+        """What validity pays for the answer, now that it is known; None: what was charged."""
+        population = self._population
+        if not isinstance(population, SubsetPopulation) or population.validity is None:
+            return None
+        if self.study.unit.neighbours == "replace":
+            rows = self.study.table.rows or 0
+            units = Units(rows, rows)
+        elif (count := self._stand_in.counted) is not None:
+            units = Units(population.units_at_least(count), population.units_at_most(count))
+        else:
+            return None
+        return settled_radius(basket, released, units, population.noise_failure(number))
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
@@ -395,3 +420,16 @@ class Curator(Shown):
             sensitivity=sensitivity_of(noised),
             cost=self._purse.amount(noised.amount(self.study.filter)),
         )
+
+
+def _position_of(receipt: Receipt) -> Position:
+    """Where an answer stands that was paid for."""
+    order = receipt.order
+    return Position(
+        receipt.number,
+        Fraction(receipt.spent_radius - order.radius, UNITS_PER_ONE),
+        Fraction(order.radius, UNITS_PER_ONE),
+        1,
+        Fraction(receipt.spent_pure - order.pure, UNITS_PER_ONE),
+        receipt.unproved > 0,
+    )

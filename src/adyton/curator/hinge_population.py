@@ -37,6 +37,7 @@ _LEVELS = 10
 _ROUNDING = 1  # a step, of geometric noise
 
 _OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
+_BEYOND = Absent("beyond the stability that this study was certified for; so are all later answers")
 _PLANNED = ("CENTRED-HINGE-PLAN", "CENTRED-HINGE")
 
 
@@ -67,7 +68,9 @@ class HingePopulation:
         schedule = self.schedule
         if schedule is not None and not at.elsewhere:
             if not schedule.covers(at.spent):
-                return Absent("beyond the stability that this study was certified for; so are all later answers")
+                return Absent(
+                    "beyond the stability that this study was certified for; so are all later answers"
+                )
             if schedule.questions is not None and at.question > schedule.questions:
                 return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
         return missing_anywhere(self.study, at, units)
@@ -92,7 +95,7 @@ class HingePopulation:
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.missing(at, units) is not None:
             return (), ()
-        theorems = _PLANNED if isinstance(self.schedule, PlannedSchedule) else _OPEN
+        theorems: tuple[str, ...] = _PLANNED if isinstance(self.schedule, PlannedSchedule) else _OPEN
         theorems += ("L1-RADIUS", "PURE-IMPLIES-GDP", "HINGE-OF-A-PAIR")
         theorems += ("HINGE-WITH-DELTA",) if self.study.keys_delta else ()
         theorems += ("RATIO-OF-MEANS",) if ratios else ()
@@ -167,10 +170,12 @@ class HingePopulation:
         whole = part.reading.public_rows or (matching if len(hidden) > 1 else 1)
         return float_up(steps * step_of(part.reading) / whole) if whole else None
 
-    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int | None:
+    def certifies(self, question: int) -> bool:
         schedule = self.schedule
-        if schedule is None or (schedule.questions is not None and count.question > schedule.questions):
-            return None  # no failure probability is left for the noise of such a count
+        return schedule is not None and (schedule.questions is None or question <= schedule.questions)
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
+        schedule = self.schedule
         if failure is not None:
             share = failure * question_share(count.question)
         elif isinstance(schedule, PlannedSchedule):

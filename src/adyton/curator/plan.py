@@ -99,6 +99,7 @@ class Basket:
     amount: int
     radius: int
     price: Price
+    unproved: bool = False  # what it releases is not covered by the theorem about the population
 
     @property
     def text(self) -> str:
@@ -118,7 +119,9 @@ class Basket:
         return [Asking(plan.question, plan.shape) for plan in self.plans]
 
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
-        return Order(self.text, self.detail, self.amount, self.radius, request, cap)
+        return Order(
+            self.text, self.detail, self.amount, self.radius, request, unproved=self.unproved, cap=cap
+        )
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
@@ -176,6 +179,7 @@ def make_basket(
         paid.amount + sum(noised.amount(rule) for noised in extra),
         paid.radius + sum(noised.radius() for noised in extra),
         price,
+        unproved=bool(extra) and study.filter_name != "pure",
     )
 
 

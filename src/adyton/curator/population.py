@@ -107,7 +107,11 @@ class Population(Protocol):
         """The theorems and assumptions that come with a population interval; none where there is none."""
         ...
 
-    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int | None:
+    def certifies(self, question: int) -> bool:
+        """Whether failure probability is left for the noise of this question."""
+        ...
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
         """An upper end for the number of units, from a noisy count of all of them that was asked before.
 
         It is right for all counts at once, but for their part of the study's failure, or but for ``failure``.
@@ -130,9 +134,7 @@ class Population(Protocol):
         """For the ratio of a centred sum, the first of two integers, to a count."""
         ...
 
-    def cumulated(
-        self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing
-    ) -> Ends:
+    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
         ...
 

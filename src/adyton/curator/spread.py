@@ -69,14 +69,14 @@ class Spread(OfOneReading):
         return [mean_ratio(part, _over_count(released, top), _EACH) for part, top in both]
 
     def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
-        noise = self._intervals(*solved, LEVEL)
+        noise = self._intervals(solved[0], solved[1], LEVEL)
         means = ratio_guess(_over_count(released, _SUM), solved[0])
         squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
         population: Intervals | Absent | None = standing.missing
         if population is None:
             both = (self.mean, _SUM), (self.square, _SQUARE)
             wide = [self._population(part, _over_count(released, top), standing) for part, top in both]
-            population = self._intervals(*wide, standing.population.level)
+            population = self._intervals(wide[0], wide[1], standing.population.level)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
     def _population(self, part: Noised, released: Columns, standing: Standing) -> Ends:

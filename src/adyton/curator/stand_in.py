@@ -33,8 +33,14 @@ class StandIn:
             return None
         if self._study.unit.neighbours == "replace":
             return self._study.table.rows
+        count = self.counted
+        return self._population.units_at_most(count, failure) if count is not None else None
+
+    @property
+    def counted(self) -> Counted | None:
+        """The newest count of all units, if one was asked."""
         self._look()
-        return self._population.units_at_most(self._found, failure) if self._found is not None else None
+        return self._found
 
     def _look(self) -> None:
         """From the newest receipt on, until one will do; of those seen before only at unanswered counts."""
@@ -46,15 +52,10 @@ class StandIn:
                 break
         self._looked_at = newest
 
-    def _is_certified(self, number: int) -> bool:
-        """Beyond the certified questions no failure probability is left for the noise of a count."""
-        schedule = self._population.schedule
-        return schedule is not None and (schedule.questions is None or number <= schedule.questions)
-
     def _counts_units(self, receipt: Receipt) -> bool:
         text = receipt.order.question
         counts = text.startswith(self._before) and text.endswith(self._after)
-        return counts and self._is_certified(receipt.number)
+        return counts and self._population.certifies(receipt.number)
 
     def _take(self, receipt: Receipt) -> bool:
         stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)

@@ -14,7 +14,7 @@ from adyton.curator.plan import assumptions_of
 from adyton.curator.price import Price
 from adyton.curator.pricing import units_of
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, rational
+from adyton.exact import UNITS_PER_ONE, Number, rational, units_up
 from adyton.ledger import Order, Receipt
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.privacy import PureCost
@@ -34,10 +34,13 @@ _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the
 class StreamPlan:
     machine: Machine
     amount: int
-    radius: int
+    radius: int  # in a pure study
+    pure: int  # in a study with Gaussian noise: the epsilon if a unit is replaced
 
     def order(self, request: str | None) -> Order:
-        return Order(text_of(self.machine), detail_of(self.machine), self.amount, self.radius, request)
+        return Order(
+            text_of(self.machine), detail_of(self.machine), self.amount, self.radius, request, pure=self.pure
+        )
 
 
 def plan_stream(
@@ -59,7 +62,10 @@ def plan_stream(
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
         amount = study.filter.amount(machine.cost())
         if amount <= units:
-            return StreamPlan(machine, amount, stability_units(replace_one_cost(machine)))
+            replaced = replace_one_cost(machine)
+            if study.filter_name == "pure":
+                return StreamPlan(machine, amount, stability_units(replaced), 0)
+            return StreamPlan(machine, amount, 0, units_up(replaced.epsilon))
         epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
     raise InvalidRequest("no noise scale can be represented for this price")
 

@@ -1,4 +1,4 @@
-"""The ends of population intervals in a study with Gaussian noise: of counts, sums, means, shares of a whole."""
+"""The ends of population intervals in a study with Gaussian noise: of counts, sums, means and quantiles."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def single_ends(part: Noised, released: Array, certain: Certain) -> Ends:
     A unit's part lies in an interval; given its mean it is spread at most as a coin between the two ends.
     Theorem: SUBSET-SHARES.
     """
-    coin, answers = Coin(certain.units, *span_of(part), float_up(part.mechanism.scales[0])), released.astype(float)
+    coin, answers = (
+        Coin(certain.units, *span_of(part), float_up(part.mechanism.scales[0])),
+        released.astype(float),
+    )
     ways = certain.ways(1 / 2)
     return coin.least(answers - _HALF_STEP, ways), coin.greatest(answers + _HALF_STEP, ways)
 
@@ -112,7 +115,7 @@ def mean_ends(part: Noised, top: Array, bottom: Array, certain: Certain, scales:
 
 
 def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certain: Certain) -> Ends:
-    """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts on either side.  Theorem: SUBSET-MEANS."""
+    """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts.  Theorem: SUBSET-MEANS."""
     scale, rows, whole = float_up(part.mechanism.scales[0]), part.reading.sensitivity.rows, left + right
     on_left, on_right = bins
     every = float(on_left[0] + on_right[0])
@@ -147,7 +150,8 @@ def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) ->
     variance = np.array([certain.units * (times * rows) ** 2 * q * (1 - q) * _UP])
     ways = certain.ways(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
     above, below = (
-        float(variance_width(variance, np.array([times * rows * b * _UP]), scale, ways)[0]) for b in (1 - q, q)
+        float(variance_width(variance, np.array([times * rows * b * _UP]), scale, ways)[0])
+        for b in (1 - q, q)
     )
     return math.ceil(below + _HALF_STEP), math.ceil(above + _HALF_STEP)
 

@@ -29,26 +29,15 @@ from adyton.noise.refine import Floats
 from adyton.query.nodes import Cdf, Quantile
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
+from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
 from adyton.validity.subset.last_look import p_value_threshold_paid
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
-from adyton.validity.subset.study_plans import StudyPlan, plan_of
+from adyton.validity.subset.study_plans import StudyPlan
 from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import Before
 
-FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
-FOR_COUNTS = Fraction(1, 32)  # that noisy counts of all units are right, where their number is private
-
-
-
-def claims_failure(study: Study) -> Fraction:
-    """The part of the failure that is left for the intervals themselves."""
-    assert study.validity is not None
-    counts = 0 if study.unit.neighbours == "replace" else FOR_COUNTS
-    return (1 - study.validity.confidence) * (1 - FOR_NOISE - counts)
-
-
 _UNPROVED = Absent(
-    "keys were found in the data, or a test on the rows was published: nothing is proved about this answer and later ones"
+    "keys were found in the data, or a test on the rows was published: nothing is proved after that"
 )
 
 
@@ -68,7 +57,8 @@ class SubsetPopulation:
 
     @cached_property
     def plan(self) -> StudyPlan | None:
-        return plan_of(self.study) if self.validity is not None and self.validity.tolerance is not None else None
+        planned = self.validity is not None and self.validity.tolerance is not None
+        return gaussian_plan(self.study) if planned else None
 
     @cached_property
     def _levels(self) -> OpenLevels | KnownLevels:
@@ -100,7 +90,13 @@ class SubsetPopulation:
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.missing(at, units) is not None:
             return (), ()
-        theorems = ("SUBSET-SHARES", "SUBSET-TRANSFER", "PAY-AS-YOU-GO", "SUBSET-VARIANCE", "L2-RADIUS")
+        theorems: tuple[str, ...] = (
+            "SUBSET-SHARES",
+            "SUBSET-TRANSFER",
+            "PAY-AS-YOU-GO",
+            "SUBSET-VARIANCE",
+            "L2-RADIUS",
+        )
         theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
         theorems += ("SUBSET-WITH-PURE-PARTS",) if at.pure else ()
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
@@ -159,7 +155,10 @@ class SubsetPopulation:
         low, high = self.means(part, (np.array([0]), np.array([matching * times])), standing)
         return float_up(Fraction(float((high - low)[0]) / 2) * times * steps)
 
-    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int | None:
+    def certifies(self, question: int) -> bool:
+        return self.validity is not None
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
         return max(1, math.ceil(count.released + self._noise_of(count, failure)))
 
     def units_at_least(self, count: Counted) -> int:

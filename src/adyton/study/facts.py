@@ -26,7 +26,7 @@ from adyton.schema import (
 )
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
-from adyton.study.validity import Validity, check_tolerance
+from adyton.study.validity import Validity, check_validity
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
@@ -68,7 +68,7 @@ class Study(Shown):
             raise InvalidRequest("privacy.keys_delta is a part of privacy.delta: at least 0, at most delta")
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
-        check_tolerance(self)
+        check_validity(self)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -132,6 +132,7 @@ class Study(Shown):
         if self.validity is not None:
             v = self.validity
             facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
+            facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise] if v.expects else []
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
         facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]

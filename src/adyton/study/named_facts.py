@@ -12,7 +12,17 @@ from adyton.study.facts import Study
 
 _UNIT = ("privacy.neighbours", "privacy.person", "privacy.rows_per_person")
 _LIMIT = ("privacy.epsilon", "privacy.delta", "privacy.filter")
-_VALIDITY = ("confidence", "stability", "questions", "tolerance", "beyond")
+_VALIDITY = (
+    "confidence",
+    "stability",
+    "questions",
+    "tolerance",
+    "beyond",
+    "share",
+    "spread",
+    "group",
+    "noise",
+)
 _EPOCH = datetime.date(1970, 1, 1)
 
 

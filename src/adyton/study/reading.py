@@ -5,9 +5,10 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
@@ -98,7 +99,12 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
     return Guarantee(epsilon, rational(privacy["delta"], "privacy.delta"))
 
 
-_VALIDITY_KEYS = ("independent", "confidence", "stability", "questions", "tolerance", "beyond")
+_VALIDITY_KEYS = (
+    *("independent", "confidence", "stability", "questions", "tolerance", "beyond"),
+    *("share", "spread", "group", "noise"),
+)
+
+_BEYOND: tuple[Literal["refuse", "answer"], ...] = ("refuse", "answer")
 
 
 def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
@@ -108,10 +114,17 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
             "validity.independent must be true: the units are independent draws from the population; "
             "if they are not, remove the section, and answers will say nothing about a population"
         )
+    given: dict[str, Fraction] = {
+        key: positive(section[key], f"validity.{key}")
+        for key in ("stability", "tolerance", "share", "spread", "group")
+        if key in section
+    }
     return Validity(
         rational(section.get("confidence", Decimal("0.95")), "validity.confidence"),
-        positive(section["stability"], "validity.stability") if "stability" in section else None,
-        whole(section["questions"], "validity.questions") if "questions" in section else None,
-        positive(section["tolerance"], "validity.tolerance") if "tolerance" in section else None,
-        choice(section.get("beyond", "refuse"), "validity.beyond", ("refuse", "answer")),
+        questions=whole(section["questions"], "validity.questions") if "questions" in section else None,
+        beyond=choice(section["beyond"], "validity.beyond", ("refuse", "answer"))
+        if "beyond" in section
+        else None,
+        noise=choice(section.get("noise", "constant"), "validity.noise", ("constant", "decreasing")),
+        **given,
     )

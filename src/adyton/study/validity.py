@@ -12,77 +12,146 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Neighbours
 from adyton.study.keys_failure import keys_failure
 from adyton.validity.planned import PlannedSchedule
+from adyton.validity.subset.study_plans import Expected, StudyPlan, planned_study
 
 if TYPE_CHECKING:
     from adyton.study.facts import Study
 
-_COUNTING = Fraction(1, 100)  # of the failure
+_COUNTING = Fraction(1, 100)  # of the failure, in a pure study
+
+FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
+FOR_COUNTS = Fraction(1, 32)  # that noisy counts of all units are right, where their number is private
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
     """What the population intervals of a study rest on, fixed before the first question.
 
-    Either a cap on what all questions together may spend of stability (mu0), or how many questions there will
-    be and the tolerance for each.  Beyond it a question is refused, or answered without the interval.
+    A study with Gaussian noise needs nothing but the confidence.  It may plan: how many questions there will
+    be, the tolerance for each, and what is expected of them, which chooses noise and promises nothing.  A
+    pure study needs such a plan, or a cap on what all questions together may spend of ``stability`` (mu0).
+    ``beyond`` it a question is refused, or answered all the same.
     """
 
     confidence: Fraction
     stability: Fraction | None = None
     questions: int | None = None
     tolerance: Fraction | None = None
-    beyond: Literal["refuse", "answer"] = "refuse"
+    beyond: Literal["refuse", "answer"] | None = None
+    share: Fraction | None = None
+    spread: Fraction | None = None
+    group: Fraction | None = None
+    noise: Literal["constant", "decreasing"] = "constant"
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
         if self.questions is not None and self.questions < 1:
             raise InvalidRequest("validity.questions must be at least 1")
-        if (self.stability is None) == (self.tolerance is None):
-            raise InvalidRequest(
-                "give either validity.stability, or validity.tolerance and validity.questions"
-            )
         if self.stability is not None and self.stability > 1:
             raise InvalidRequest("validity.stability above 1 certifies nothing; below 0.1 is useful")
         if self.tolerance is not None and self.questions is None:
             raise InvalidRequest("validity.tolerance needs validity.questions")
+        if self.expects and self.tolerance is None:
+            raise InvalidRequest(
+                "validity.share, spread, group and noise choose the noise of a plan: give validity.tolerance "
+                "and validity.questions too"
+            )
+        for name, most in (("share", 1), ("spread", Fraction(1, 2)), ("group", 1)):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= most:
+                raise InvalidRequest(f"validity.{name} must be above 0 and at most {float(most):g}")
+        if self.share is not None and self.spread is not None:
+            raise InvalidRequest("a plan is for a share or for values with a spread: give one of the two")
+
+    @property
+    def expects(self) -> bool:
+        """Whether a plan says more than how many questions there are, and how exact they should be."""
+        return self.noise != "constant" or any(
+            given is not None for given in (self.share, self.spread, self.group)
+        )
+
+    @property
+    def expected(self) -> Expected:
+        share, spread = (None if x is None else float(x) for x in (self.share, self.spread))
+        return Expected(share, spread, float(self.group or 1))
 
 
-def check_tolerance(study: Study) -> None:
-    """Refuses a plan that these rows cannot bear."""
-    validity, rows = study.validity, study.table.rows
-    if validity is None or validity.tolerance is None:
+def check_validity(study: Study) -> None:
+    """Refuses what does not go with the noise of the study, and a plan that these rows cannot bear."""
+    validity = study.validity
+    if validity is None:
         return
+    if study.filter_name != "pure":
+        if validity.stability is not None:
+            raise InvalidRequest(
+                "validity.stability is the cap of a pure study; with Gaussian noise every answer has an "
+                "interval, whose width follows what was spent: remove it"
+            )
+    elif (validity.stability is None) == (validity.tolerance is None):
+        raise InvalidRequest(
+            "a pure study gives either validity.stability, or validity.tolerance and validity.questions"
+        )
+    elif validity.expects:
+        raise InvalidRequest("validity.share, spread, group and noise go with Gaussian noise, not with pure")
+    if validity.tolerance is not None:
+        _check_tolerance(study, validity, validity.tolerance)
+
+
+def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> None:
+    rows = study.table.rows
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
-    delta = keys_failure(study)
-    best = planned(validity, rows, study.unit.neighbours, study.filter_name, delta).tolerance
-    if best > validity.tolerance:
+    if study.filter_name == "pure":
+        best = planned(validity, rows, study.unit.neighbours, keys_failure(study)).tolerance
+    else:
+        best = gaussian_plan(study).tolerance
+    if best > tolerance:
         from adyton.validity.planner import in_words
 
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
         noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
-        found = " where keys may be found (privacy.keys_delta)" if study.keys_delta else ""
+        found = " where keys may be found (privacy.keys_delta)" if noise and study.keys_delta else ""
         units = "rows" if study.unit.person is None else "persons"
         raise InvalidRequest(
             f"{rows} {units} certify {validity.questions} adaptive questions within {shown}{noise}{found}, "
-            f"not within {float(validity.tolerance):g}: ask fewer questions or allow a wider tolerance "
+            f"not within {float(tolerance):g}: ask fewer questions or allow a wider tolerance "
             "(see adyton plan)"
         )
 
 
+def claims_failure(study: Study) -> Fraction:
+    """The part of the failure that is left for the intervals themselves, in a study with Gaussian noise."""
+    assert study.validity is not None
+    counts = 0 if study.unit.neighbours == "replace" else FOR_COUNTS
+    return (1 - study.validity.confidence) * (1 - FOR_NOISE - counts)
+
+
+def gaussian_plan(study: Study) -> StudyPlan:
+    """The noise of a plan.  Where the size is private, it is made for the public guess of it."""
+    validity, rows = study.validity, study.table.rows
+    assert validity is not None
+    assert validity.questions is not None
+    assert rows is not None
+    assert validity.tolerance is not None
+    failure = claims_failure(study)
+    return planned_study(
+        rows, validity.questions, failure, validity.tolerance, validity.expected, validity.noise
+    )
+
+
 @lru_cache(maxsize=16)
 def planned(
-    validity: Validity, rows: int, neighbours: Neighbours, filter_name: str, delta: Fraction = Fraction(0)
+    validity: Validity, rows: int, neighbours: Neighbours, delta: Fraction = Fraction(0)
 ) -> PlannedSchedule:
-    """The widths of the plan.  Where the size is private, noisy counts of the units must be right too."""
+    """The widths of a pure plan.  Where the size is private, noisy counts of the units must be right too."""
     assert validity.questions is not None
     failure = 1 - validity.confidence
     return PlannedSchedule.plan(
         rows,
         validity.questions,
         failure,
-        noise="laplace" if filter_name == "pure" else "gaussian",
+        noise="laplace",
         counting=0 if neighbours == "replace" else failure * _COUNTING,
         delta=delta,
     )

@@ -14,7 +14,17 @@ from adyton.exact import float_up
 from adyton.validity.outward import square_root_up
 from adyton.validity.subset.tails import MARGIN, Floats, Places, Way, hazard, least_width
 
-__all__ = ["MARGIN", "Floats", "Sample", "fixed_width", "hazard", "paid_width", "planned_width", "price_of", "shift"]
+__all__ = [
+    "MARGIN",
+    "Floats",
+    "Sample",
+    "fixed_width",
+    "hazard",
+    "paid_width",
+    "planned_width",
+    "price_of",
+    "shift",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,7 @@ def price_of(units: int, spent: Fraction, kept: float) -> float:
 
 
 def hoeffding_width(units: int, span: Floats, scale: Floats, ways: Sequence[Way]) -> Floats:
-    """t, rounded up, for sums of ``units`` parts that lie in intervals of length ``span``, for many answers."""
+    """t, rounded up, for sums of ``units`` parts that lie in intervals of length ``span``."""
     length, noise = np.broadcast_arrays(np.asarray(span, np.float64), np.asarray(scale, np.float64))
     proxy = units * length**2 / 4 * (1 + 1e-15)
 

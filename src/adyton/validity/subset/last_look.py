@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.validity.outward import float_down, float_up, probability
+from adyton.validity.subset.ways import Before, ways_after
 
 
 def p_value_threshold(alpha: Fraction, units: int, spent: Fraction) -> float:
@@ -26,12 +27,19 @@ def p_value_threshold(alpha: Fraction, units: int, spent: Fraction) -> float:
     return math.exp(-(root**2) * (1 + 1e-12)) * (1 - 1e-12)
 
 
-def p_value_threshold_paid(alpha: Fraction, units: int, spent: Fraction, kept: Fraction) -> float:
-    """The same if the noise was chosen on the way, for a part ``kept`` of the rows that was fixed in advance:
-    alpha**(1 / (1 - c)) exp(-A / c).  Theorem: SUBSET-P-VALUES.
+KEPT = (Fraction(1, 8), Fraction(3, 8), Fraction(3, 4), Fraction(15, 16))
+"""Fixed in advance, each with an equal part of alpha, where the noise was chosen on the way."""
+
+
+def p_value_threshold_paid(alpha: Fraction, units: int, before: Before) -> float:
+    """The same if the noise, or how many answers there are, was chosen on the way.
+
+    For a part c of the rows that is kept, fixed in advance, (alpha exp(-price))**(1 / (1 - c)); the best of a
+    few is taken, which share alpha.  Theorem: SUBSET-P-VALUES.
     """
     level = probability(alpha, "alpha")
-    if spent == 0:
+    if before.spent == before.pure == 0:
         return float_down(level)
-    exponent = -math.log(float_down(level)) / float_down(1 - kept) + float_up(units * spent / 2 / kept)
-    return math.exp(-exponent * (1 + 1e-12)) * (1 - 1e-12)
+    ways = ways_after(before, units, float_down(level), kept=tuple(map(float, KEPT)))
+    exponents = [(way.price - way.log_level) / way.fresh for way in ways]
+    return math.exp(-min(exponents) * (1 + 1e-12)) * (1 - 1e-12)

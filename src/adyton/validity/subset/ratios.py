@@ -1,8 +1,8 @@
 """Intervals for means: what the rows, the noise of the sum and that of the count may do together.
 
-A mean theta is the ratio of two expectations, of f and of g.  At the true theta the sum of f - theta g has the
-expectation 0, so |a_f - theta a_g| is at most the width of that sum, which depends on theta: through the noise,
-through the variance, through the range.  First it is taken at the worst theta of all; what is left is an
+A mean theta is the ratio of two expectations, of f and of g.  At the true theta the sum of f - theta g has
+the expectation 0, so |a_f - theta a_g| is at most the width of that sum, which depends on theta: through the
+noise, the variance and the range.  First it is taken at the worst theta of all; what is left is an
 interval, and the worst theta in it gives a smaller one, and so on.  Each step keeps the true theta.
 """
 
@@ -16,14 +16,14 @@ from adyton.validity.subset.tails import Floats
 
 Ends = tuple[Floats, Floats]
 Widths = Callable[[Floats, Floats], Ends]
-"""From the ends of an interval of theta: how far a_f - theta a_g may be above and below 0 for any theta in it."""
+"""From the ends of an interval of theta: how far a_f - theta a_g may be above and below 0 for theta in it."""
 
 _STEPS = 4
 _ERROR = 2.0**-50  # of a quotient of two floats that were integers before, and of a sum
 
 
 def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: Widths) -> Ends:
-    """The ends of an interval that contains every theta in ``low..high`` with a_f - theta a_g within its width.
+    """The ends of an interval with every theta in ``low..high`` at which a_f - theta a_g is within its width.
 
     Claim:    if for the true theta, with the probability that is claimed, top - theta bottom lies between
               -below and above for the widths at theta, the interval contains theta with that probability.
@@ -34,14 +34,16 @@ def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: W
     for _ in range(_STEPS):
         above, below = widths(first, last)
         nearer = _solved(top, bottom, above, below)
-        empty = np.maximum(nearer[0], first) > np.minimum(nearer[1], last)  # a width did not hold: say nothing
+        empty = np.maximum(nearer[0], first) > np.minimum(
+            nearer[1], last
+        )  # a width did not hold: say nothing
         first = np.where(empty, low, np.maximum(nearer[0], first))
         last = np.where(empty, high, np.minimum(nearer[1], last))
     return first, last
 
 
 def _solved(top: Floats, bottom: Floats, above: Floats, below: Floats) -> Ends:
-    """All theta with -below <= top - theta bottom <= above, rounded outwards; all of them where bottom is 0."""
+    """All theta with -below <= top - theta bottom <= above, rounded outwards; all where bottom is 0."""
     slack = _ERROR * np.abs(top)
     least, most = top - above - slack, top + below + slack
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -30,8 +31,9 @@ _STEPS, _HALVINGS, _BLOCKS = 40, 20, 24
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is expected of the questions: a share of the units that has a property; or the standard deviation of
-    values, as a share of their range, and the part of the units that a mean is over."""
+    """What is expected of questions: the share of the units that has a property, or the standard deviation
+    of values, as a share of their range; and the part of the units that they are about.
+    """
 
     share: float | None = None
     spread: float | None = None
@@ -117,9 +119,7 @@ class StudyPlan:
         """Within which every answer of the plan stays, each block judged by its last question."""
         k = self.questions
         looks = np.unique(np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64))
-        return max(
-            self.width(int(first) + 1, int(last)) for first, last in zip(looks[:-1], looks[1:], strict=True)
-        )
+        return max(self.width(int(first) + 1, int(last)) for first, last in pairwise(looks))
 
 
 def best_part(before: float, own: float) -> float | None:
@@ -163,7 +163,9 @@ def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
     return low
 
 
-def _decreasing(units: int, questions: int, failure: Fraction, within: float, expected: Expected) -> StudyPlan:
+def _decreasing(
+    units: int, questions: int, failure: Fraction, within: float, expected: Expected
+) -> StudyPlan:
     """Block after block the most noise with which its last question is within the tolerance."""
     ends = tuple(np.unique(np.ceil(np.linspace(0, questions, _BLOCKS + 1))[1:].astype(np.int64)).tolist())
     scales: tuple[float, ...] = ()
@@ -171,7 +173,9 @@ def _decreasing(units: int, questions: int, failure: Fraction, within: float, ex
 
         def width(scale: float, end: int = end, before: tuple[float, ...] = scales) -> float:
             tried = (*before, scale)
-            plan = StudyPlan(units, questions, failure, expected, tried, (*ends[: len(tried) - 1], questions), rising=False)
+            plan = StudyPlan(
+                units, questions, failure, expected, tried, (*ends[: len(tried) - 1], questions), rising=False
+            )
             return plan.width(end)
 
         best = least(width, within / 1000, within, _STEPS // 2)

@@ -1,12 +1,12 @@
 """How far an answer with normal noise may be off, for any bound on the moments of what the rows add.
 
-The logarithm of the normal tail is concave.  Its tangent at a location y, with the hazard h there and the tilt
-h / scale, turns a bound M on log E exp(tilt D), D what the rows deviate, into
+The logarithm of the normal tail is concave.  Its tangent at a location y, with the hazard h there and the
+tilt h / scale, turns a bound M on log E exp(tilt D), D what the rows deviate, into
 
-    Pr[D + noise > t] <= P(N > y) exp(tilt scale y - tilt t + M),    so    t = scale y + (log P(N > y) + M - level) / tilt
+    Pr[D + noise > t] <= P(N > y) exp(tilt scale y - tilt t + M),
 
-is a width at this level.  *Every* location is valid: floats choose a good one, and only the last evaluation is
-rounded to the safe side.  Theorem: SUBSET-ANSWERS.
+so t = scale y + (log P(N > y) + M - level) / tilt is a width at this level.  *Every* location is valid:
+floats choose a good one, and only the last evaluation is rounded to the safe side.  Theorem: SUBSET-ANSWERS.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from adyton.validity.outward import float_down
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-Moment = Callable[[Places], Callable[[Floats, Floats], Floats]]  # of some answers: of the tilt and of what is fresh
+Moment = Callable[
+    [Places], Callable[[Floats, Floats], Floats]
+]  # of some answers: of the tilt and of what is fresh
 
 MARGIN = 1e-12
 """Of all terms of an exponent together.  It pays for their roundings, some tens of 1e-16 each, and for a
@@ -32,7 +34,9 @@ hazard that is off by as much: see SUBSET-ANSWERS."""
 _ROOT_HALF = 0.5**0.5
 _ROOT_TWO_OVER_PI = (2 / np.pi) ** 0.5
 _BLOCK, _SAMPLE = 2048, 64
-_FIRST = np.exp2(np.linspace(-1.5, 1.5, 7))  # around a rough guess of the best tilt, and then around the best of these
+_FIRST = np.exp2(
+    np.linspace(-1.5, 1.5, 7)
+)  # around a rough guess of the best tilt, and then around the best of these
 _SECOND = np.exp2(np.linspace(-0.375, 0.375, 7))
 
 
@@ -119,22 +123,21 @@ class Paid:
 
 
 def best_of(value: Callable[[Floats], Floats], tilts: Floats) -> Floats:
-    """The greatest value near some tilts, of all ways: first on a coarse grid, then around the best of each."""
+    """The greatest value near some tilts, of all ways: on a coarse grid, then around the best of each."""
     coarse = tilts * _FIRST
     first = value(coarse)
     best = np.take_along_axis(coarse, first.argmax(-1)[..., None], -1)
-    return np.maximum(first.max((-1, -2)), value(best * _SECOND).max((-1, -2)))
+    found: Floats = np.maximum(first.max((-1, -2)), value(best * _SECOND).max((-1, -2)))
+    return found
 
 
 def tangent(tilts: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """For tilts that are wished for: tilts that are taken, and y and log P(N > y) that belong to them exactly."""
+    """For tilts that are wished for: those that are taken, and the y and log P(N > y) that belong to them."""
     y = location(tilts * noise)
     return hazard(y) / noise, y, special().log_ndtr(-y)
 
 
-def _width(
-    tilts: Floats, noise: Floats, moment: Callable[[Floats, Floats], Floats], paid: Paid
-) -> Floats:
+def _width(tilts: Floats, noise: Floats, moment: Callable[[Floats, Floats], Floats], paid: Paid) -> Floats:
     tilt, y, tail = tangent(tilts, noise)
     spread = moment(tilt, paid.fresh)
     size = 1 + np.abs(tail) + tilt * noise * np.abs(y) + spread + paid.price - paid.log_level

@@ -9,6 +9,7 @@ second part of the rows pays for that.  Theorems: PAY-AS-YOU-GO, SUBSET-VARIANCE
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,12 +18,12 @@ from adyton.exact import float_up
 from adyton.validity.subset.tails import Way
 
 KEPT = (0.2, 0.5, 0.8, 0.94, 0.985)
-"""Parts c whose c / (1 - c) grows by four: in between the shift is at most 1.25 times what the best c gives."""
+"""Parts c whose c / (1 - c) grows by four: in between the shift is at most 1.25 times that of the best c."""
 KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97) for part in (0.2, 0.6))
 """Parts for Gaussian answers and for releases that are not."""
 _FOR_PURE = 1 / 32  # of the failure, for questions after such a release
 _PLANNED = 0.98  # of the rest, for the part that a plan foresees
-_SETTLED_FROM = 100  # units: with fewer, no answer settles for less than its full radius
+SETTLED_FROM = 100  # units: with fewer, no answer settles for less than its full radius
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,13 @@ class Before:
     pure: Fraction = Fraction(0)
 
 
-def ways_after(before: Before, units: int, failure: float, planned: float | None = None) -> list[Way]:
+def ways_after(
+    before: Before,
+    units: int,
+    failure: float,
+    planned: float | None = None,
+    kept: Sequence[float] = KEPT,
+) -> list[Way]:
     """All that are valid together at ``failure``, for at most so many units.
 
     ``planned``: the part c that a plan, fixed in advance, foresees for the question with this number.
@@ -57,17 +64,17 @@ def ways_after(before: Before, units: int, failure: float, planned: float | None
     if planned is not None:
         ways.append(Way(1 - planned, price_of(units, spent, planned), math.log(left * _PLANNED)))
         left *= 1 - _PLANNED
-    level = math.log(left / len(KEPT))
-    return ways + [Way(1 - c, price_of(units, spent, c), level) for c in KEPT]
+    level = math.log(left / len(kept))
+    return ways + [Way(1 - c, price_of(units, spent, c), level) for c in kept]
 
 
 def price_of(units: int, spent: float, kept: float) -> float:
     """What the Gaussian answers before add to an exponent, if rows in a part ``kept`` are compared with all.
 
-    ((1 - c) / c) (n + 2) mu0**2 / 2 and a trifle, rounded up: n + 2 covers n**2 / (n - 1), and the trifle that
+    ((1 - c) / c) (n + 2) mu0**2 / 2 and a trifle, rounded up: n + 2 covers n**2 / (n - 1), the trifle that
     the size of a part is a whole number.  Theorem: SUBSET-VARIANCE.
     """
-    whole_size = 1 / (4 * kept**3 * (_SETTLED_FROM - 1))
+    whole_size = 1 / (4 * kept**3 * (SETTLED_FROM - 1))
     return ((1 - kept) / kept * (units + 2) / 2 + whole_size) * spent * (1 + 1e-12)
 
 

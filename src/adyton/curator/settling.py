@@ -1,0 +1,91 @@
+"""What validity pays for an answer once it is known: how spread the units can have been, not how spread ever.
+
+A question is charged as if its values were as far apart as they can be.  Where few units have a property, or
+few rows are in a filter, the released counts show it, but for the noise; then the answer settles for less,
+and all later answers have narrower intervals.  Theorem: SUBSET-VARIANCE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.columns import whole
+from adyton.curator.noised import Noised
+from adyton.curator.part import Columns, Part
+from adyton.curator.plan import Basket
+from adyton.curator.search import Search
+from adyton.exact import float_up, units_up
+from adyton.mechanisms import GaussianNoise
+from adyton.validity.subset.tails import largest_normal
+from adyton.validity.subset.ways import SETTLED_FROM
+from adyton.wire import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """How many units there are, at least and at most: the same where that is public."""
+
+    least: int
+    most: int
+
+
+def settled_radius(basket: Basket, stored: Sequence[Stored], units: Units, failure: Fraction) -> int:
+    """At most what was charged; all of it where nothing can be said.
+
+    Claim:    with probability 1 - failure the mean squared distance of the units from their mean, in units
+              of the noise and over all that was released, is at most this.
+    Assumes:  the number of units is in ``units``, which holds with a level of its own.
+    Source:   derived here.  Theorem: SUBSET-VARIANCE.
+    """
+    if units.least < SETTLED_FROM or any(plan.finding is not None for plan in basket.plans):
+        return basket.radius
+    parts = [
+        (part, released)
+        for plan, own in zip(basket.plans, stored, strict=True)
+        for part, released in zip(plan.parts, own.released, strict=True)
+    ]
+    z = largest_normal(failure / len(parts))
+    return min(basket.radius, sum(_settled(part, released, units, z) for part, released in parts))
+
+
+def _settled(part: Part, released: Columns, units: Units, z: float) -> int:
+    """What one part settles for: by the noisy count of what it adds up, which is its last column."""
+    full = sum(noised.radius() for noised in part.noised)
+    (noised,) = part.noised
+    low, high = noised.reading.sensitivity.boxes[-1]
+    if isinstance(part, Search) or not isinstance(noised.mechanism, GaussianNoise) or low < 0:
+        return full
+    counts = whole(released[-1]).astype(float)
+    beyond = z * float_up(noised.mechanism.scales[-1]) * len(counts) ** 0.5 + len(counts) / 2
+    total, most = float(np.sum(counts)), float(high * noised.reading.sensitivity.rows)
+    first, last = (total - beyond) / units.most, (total + beyond) / units.least
+    if len(released) == 1:
+        spread = _most_spread(max(first, 0.0), max(last, 0.0), most, len(counts))
+    else:
+        spread = most * max(last, 0.0)
+    return min(full, units_up(Fraction(spread) * _weight(noised) * (1 + Fraction(1, 2**40))))
+
+
+def _most_spread(first: float, last: float, most: float, cells: int) -> float:
+    """Of what units add to some cells, each 0 or more, together up to ``most``, on average first..last.
+
+    The mean square is at most most * m, and the square of the mean, over all cells, at least m**2 / cells.
+    """
+    m = min(max(most * cells / 2, first), last)
+    return max(most * m - m**2 / cells, 0.0)
+
+
+def _weight(noised: Noised) -> Fraction:
+    """The squares of all coordinates of one row, in units of their noise, for each square of the last one.
+
+    The others are at most so many times as large: a sum lies between bounds times its count.
+    """
+    scales, boxes = noised.mechanism.scales, noised.reading.sensitivity.boxes
+    last = Fraction(boxes[-1][1])
+    farthest = [Fraction(max(abs(low), abs(high))) / last for low, high in boxes[:-1]]
+    squares = [(far / scale) ** 2 for far, scale in zip(farthest, scales[:-1], strict=True)]
+    return sum(squares, 1 / scales[-1] ** 2)
