@@ -13,6 +13,7 @@ from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
+from adyton.curator.subset_ends import uncentred_step
 from adyton.exact import float_up
 from adyton.lines import Line
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
@@ -100,11 +101,10 @@ def _means(part: Noised, released: Columns, standing: Standing, solved: list[End
 
 def uncentred(part: Noised) -> Line:
     """From the ratio of the two integers to the mean that it stands for."""
-    centred, counted = part.reading.coordinates
+    centred, _ = part.reading.coordinates
     assert centred.value is not None
     lattice = centred.value.lattice
-    half = lattice.grain / 2
-    return Line(counted.times * half, (lattice.low + lattice.high) * half)
+    return Line(uncentred_step(part), (lattice.low + lattice.high) * lattice.grain / 2)
 
 
 def uncentred_outward(part: Noised, ends: Ends) -> Ends:

@@ -20,6 +20,7 @@ from adyton.certify import (
 from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
 from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.known import left_out_rows
+from adyton.curator.learned import Learned
 from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
@@ -64,6 +65,7 @@ class Curator(Shown):
         self._population = HingePopulation(study) if study.filter_name == "pure" else SubsetPopulation(study)
         self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
+        self._learned = Learned(study, ledger, _position_of)
         self.paid_for: int | None = None  # the receipt of the newest question that was charged here
 
     def ask(
@@ -369,7 +371,7 @@ class Curator(Shown):
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
         at = replace(at, values=values, elsewhere=elsewhere, unproved=at.unproved or basket.unproved)
-        return Standing(self._population, at, self._stand_in.units())
+        return Standing(self._population, at, self._stand_in.units(), self._learned.variance)
 
     def _next(self, basket: Basket) -> Standing:
         """Where the answers would stand if they were asked now."""

@@ -7,7 +7,7 @@ Two theorems, by the noise of the study: with Gaussian noise every answer pays f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -19,6 +19,7 @@ from adyton.exact import Number
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
+from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
@@ -154,6 +155,7 @@ class Standing:
     population: Population
     at: Position
     units: int | None
+    learned: Callable[[Reading, Standing], Floats | None] | None = None  # the variance of what a mean is over
 
     @property
     def missing(self) -> Absent | None:

@@ -72,15 +72,15 @@ class Spread(OfOneReading):
         noise = self._intervals(solved[0], solved[1], LEVEL)
         means = ratio_guess(_over_count(released, _SUM), solved[0])
         squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
-        population: Intervals | Absent | None = standing.missing
-        if population is None:
-            both = (self.mean, _SUM), (self.square, _SQUARE)
-            wide = [self._population(part, _over_count(released, top), standing) for part, top in both]
-            population = self._intervals(wide[0], wide[1], standing.population.level)
+        population = standing.missing or self.population(released, standing)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
-    def _population(self, part: Noised, released: Columns, standing: Standing) -> Ends:
-        return standing.population.means(part, [whole(column) for column in released], standing)
+    def population(self, released: Columns, standing: Standing) -> Intervals:
+        """Where an interval is not missing."""
+        sums, squares, counts = (whole(column) for column in released)
+        mean = standing.population.means(self.mean, (sums, counts), standing)
+        square = standing.population.means(self.square, (squares, counts), standing)
+        return self._intervals(mean, square, standing.population.level)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.columns import Array
 from adyton.curator.noised import Noised
-from adyton.exact import UNITS_PER_ONE, float_up
+from adyton.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
@@ -84,10 +84,18 @@ class Coin:
         return _up(share * self.units * self._length + self.units * self.low)
 
 
-def mean_ends(part: Noised, top: Array, bottom: Array, certain: Certain, scales: tuple[float, float]) -> Ends:
+def mean_ends(
+    part: Noised,
+    top: Array,
+    bottom: Array,
+    certain: Certain,
+    scales: tuple[float, float],
+    learned: Floats | None = None,
+) -> Ends:
     """Ends of the ratio of a centred sum and a count, in their steps.  Theorem: SUBSET-MEANS.
 
-    ``scales``: the standard deviations of the noise of the two.
+    ``scales``: the standard deviations of the noise of the two; ``learned``: upper ends of the variances of
+    the values, if the study knows any.
     """
     sensitivity = part.reading.sensitivity
     reach, rows, times = largest_ratio(sensitivity), sensitivity.rows, sensitivity.boxes[1][1]
@@ -97,11 +105,13 @@ def mean_ends(part: Noised, top: Array, bottom: Array, certain: Certain, scales:
     )
     ways = certain.ways((1 - _OF_THE_COUNT) / 2)
     weighed = most * times * rows  # times the variance of one row's part, in units of the count's step
+    step = float_down(uncentred_step(part))
+    known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * _UP
 
     def widths(first: Floats, last: Floats) -> Ends:
         far = np.maximum(np.abs(first), np.abs(last))
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
-        variance = weighed * np.maximum(reach**2 - near**2, 0.0) * _UP
+        variance = weighed * np.minimum(np.maximum(reach**2 - near**2, 0.0), known) * _UP
         noise, rounding = np.hypot(scales[0], far * scales[1]) * _UP, _HALF_STEP * (1 + far)
         beyond = (times * rows * (reach - first) * _UP, times * rows * (reach + last) * _UP)
         least = times * rows * reach * 2.0**-20
@@ -154,6 +164,13 @@ def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) ->
         for b in (1 - q, q)
     )
     return math.ceil(below + _HALF_STEP), math.ceil(above + _HALF_STEP)
+
+
+def uncentred_step(part: Noised) -> Fraction:
+    """What 1 in the ratio of the two integers means in the units of the value."""
+    centred, counted = part.reading.coordinates
+    assert centred.value is not None
+    return counted.times * centred.value.lattice.grain / 2
 
 
 def span_of(part: Noised) -> tuple[int, int]:

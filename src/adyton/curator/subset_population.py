@@ -20,7 +20,14 @@ from adyton.columns import Array
 from adyton.curator.hinge_population import level_for_counts
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.population import Counted, Position, Standing, assumptions_about, missing_anywhere
-from adyton.curator.subset_ends import Certain, cumulated_ends, mean_ends, search_reach, single_ends
+from adyton.curator.subset_ends import (
+    Certain,
+    cumulated_ends,
+    mean_ends,
+    search_reach,
+    single_ends,
+    span_of,
+)
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive, units_down
 from adyton.ledger.cap import Cap
@@ -125,7 +132,8 @@ class SubsetPopulation:
     def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
         top, bottom = released
         first, second = (float_up(scale) for scale in part.mechanism.scales)
-        return mean_ends(part, top, bottom, self._certain(standing), (first, second))
+        spread = standing.learned(part.reading, standing) if standing.learned is not None else None
+        return mean_ends(part, top, bottom, self._certain(standing), (first, second), spread)
 
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         return cumulated_ends(part, left, right, bins, self._certain(standing))
@@ -147,7 +155,8 @@ class SubsetPopulation:
             low, high = cumulated_ends(part, *half, (np.array([bins / 2]), np.array([bins / 2])), certain)
             return float((high - low)[0]) / 2
         if len(part.reading.coordinates) == 1:
-            low, high = single_ends(part, np.array([units * part.reading.sensitivity.rows // 2]), certain)
+            middle = np.array([units * sum(span_of(part)) // 2])
+            low, high = single_ends(part, middle, certain)
             return float_up(Fraction(float((high - low)[0]) / 2) * steps / (part.reading.public_rows or 1))
         if not matching:
             return None

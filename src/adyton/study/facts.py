@@ -132,7 +132,7 @@ class Study(Shown):
         if self.validity is not None:
             v = self.validity
             facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
-            facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise] if v.expects else []
+            facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise]
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
         facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]

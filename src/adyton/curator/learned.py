@@ -1,0 +1,108 @@
+"""What the study has learned about the spread of values: it narrows the intervals of their means.
+
+A variance or a standard deviation that was asked has a population interval with a level of its own, so its
+upper end may stand for the variance in the interval of a mean over the same rows.  Both hold at once with the
+confidence of the study, whichever was asked first.  Theorem: SUBSET-BENNETT.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from fractions import Fraction
+
+from adyton.curator.noised import Noised
+from adyton.curator.population import Position, Standing
+from adyton.curator.spread import Spread
+from adyton.errors import InvalidRequest
+from adyton.ledger import Ledger, Receipt
+from adyton.mechanisms import GaussianNoise
+from adyton.noise.refine import Floats
+from adyton.query.asking import asking_of
+from adyton.query.cells import number_of_cells
+from adyton.query.nodes import Cdf, Mean, Question, Variance
+from adyton.sensitivity import Reading
+from adyton.sensitivity.readings import readings_of
+from adyton.study import Study
+from adyton.wire import many_from_text
+
+_MOST = 1000  # receipts that are looked at, the newest first
+_WORDS = ("STDDEV(", "VARIANCE(")
+
+PlaceOf = Callable[[Receipt], Position]
+
+
+class Learned:
+    """Looks at receipts that paid for a variance; the newest one of each is taken."""
+
+    def __init__(self, study: Study, ledger: Ledger, place: PlaceOf) -> None:
+        self._study, self._ledger, self._place = study, ledger, place
+        self._looked_at = 0
+        self._known: dict[Hashable, Receipt] = {}
+
+    def variance(self, reading: Reading, standing: Standing) -> Floats | None:
+        """An upper end, for each cell, of the variance of the values whose mean is read; None if not asked."""
+        if not isinstance(reading.measure, Mean):
+            return None
+        self._look()
+        receipt = self._known.get(_key(reading))
+        return None if receipt is None else self._upper_end(receipt, reading, standing)
+
+    def _look(self) -> None:
+        newest = self._ledger.count()
+        for number in range(max(self._looked_at, newest - _MOST) + 1, newest + 1):
+            receipt = self._ledger.receipt(number)
+            if receipt is not None and any(word in receipt.order.question for word in _WORDS):
+                question = self._question(receipt)
+                if question is not None:
+                    self._known |= {_key(reading): receipt for reading in self._variances(question)}
+        self._looked_at = newest
+
+    def _question(self, receipt: Receipt) -> Question | None:
+        try:
+            question = asking_of(receipt.order.question, *self._study.tables).question
+        except InvalidRequest:  # a batch, or something else that is no one question
+            return None
+        return None if question.finds_keys or question.table != self._study.table else question
+
+    def _variances(self, question: Question) -> list[Reading]:
+        readings = readings_of(question, self._study.unit_of(question.table))
+        return [reading for reading in readings if isinstance(reading.measure, Variance)]
+
+    def _upper_end(self, receipt: Receipt, wanted: Reading, standing: Standing) -> Floats | None:
+        question, stored = self._question(receipt), self._ledger.recall(receipt.number)
+        if question is None or stored is None or receipt.unproved:
+            return None
+        readings = readings_of(question, self._study.unit_of(question.table))
+        details = json.loads(receipt.order.detail)
+        at = replace(self._place(receipt), values=number_of_cells(question) * _noises(readings, details))
+        own = replace(standing, at=at, learned=None)
+        released = many_from_text(stored)[0].released
+        for reading, detail, columns in zip(readings, details, released, strict=True):
+            if isinstance(reading.measure, Variance) and _key(reading) == _key(wanted):
+                noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
+                return Spread(Noised(reading, noise), root=False).population(columns, own).high
+        return None
+
+
+def _key(reading: Reading) -> Hashable:
+    """Which rows and values: those of a mean and of a variance are the same if their conditions are."""
+    measure = reading.measure
+    assert isinstance(measure, Mean | Variance)
+    return measure.value, reading.where, reading.by, reading.kept
+
+
+def _noises(readings: tuple[Reading, ...], details: list[list[object]]) -> int:
+    """How many noisy values of one cell had to be right at the same time."""
+    total = 0
+    for reading, detail in zip(readings, details, strict=True):
+        match reading.measure:
+            case Variance():
+                total += 2
+            case Cdf(_, points):
+                total += len(points) + 1
+            case _:
+                times = [part for part in detail[2:] if isinstance(part, int)]
+                total += times[0] if times else 1
+    return total
