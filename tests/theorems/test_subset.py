@@ -17,13 +17,23 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import binom, norm
 
 from adyton.errors import InvalidRequest
-from adyton.validity.subset.answers import Sample, fixed_width, paid_width, planned_width, price_of, shift
+from adyton.validity.subset.answers import (
+    Sample,
+    fixed_width,
+    hoeffding_width,
+    paid_width,
+    planned_width,
+    price_of,
+    shift,
+)
+from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
-from adyton.validity.subset.levels import KEPT, KnownLevels, OpenLevels
+from adyton.validity.subset.levels import KnownLevels, OpenLevels
 from adyton.validity.subset.plans import constant_questions, decreasing_questions, missed
 from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.variances import variance_width
+from adyton.validity.subset.ways import KEPT, Before, gaussian_price, pure_price, ways_after
 
 FAILURE = Fraction(1, 20)
 
@@ -180,9 +190,23 @@ def test_theorem_PAY_AS_YOU_GO_levels_never_run_out():
     assert sum(map(OpenLevels().share, range(1, 100_000))) < 1
     assert sum(map(OpenLevels().share, range(1, 100_000))) > 0.93
     known = KnownLevels(50)
-    assert sum(map(known.share, range(1, 51))) <= 0.95 + 1e-12
+    assert 0.97 < sum(map(known.share, range(1, 51))) <= 0.98 + 1e-12
     assert sum(map(known.share, range(1, 50_000))) < 1
-    assert sum(weight for _, weight in KEPT) == 1
+    equal = KnownLevels(300, rising=False)
+    assert 0.97 < sum(map(equal.share, range(1, 301))) <= 0.98 + 1e-12
+    assert 0.95 < sum(map(KnownLevels(9001).share, range(1, 9002))) <= 0.98
+
+
+@pytest.mark.parametrize("planned", [None, 0.7])
+def test_theorem_PAY_AS_YOU_GO_ways_share_the_failure(planned):
+    """Whatever was released before a question, all ways that some question may use have 1 of the failure."""
+    gaussian = ways_after(Before(Fraction(1, 50)), 1000, 0.05, planned)
+    with_stream = ways_after(Before(Fraction(1, 50), Fraction(1, 10)), 1000, 0.05, planned)
+    together = sum(math.exp(way.log_level) for way in [*gaussian, *with_stream])
+    assert together == pytest.approx(0.05, rel=1e-12)
+    (first,) = ways_after(Before(), 1000, 0.05, planned)
+    assert (first.fresh, first.price) == (1.0, 0.0)
+    assert math.exp(first.log_level) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("rows", [3, 40])
@@ -194,8 +218,8 @@ def test_theorem_PAY_AS_YOU_GO_noise_chosen_by_the_answers(rows, level):
     scales = (0.4, 2.0)
 
     def width(scale):
-        sample = Sample(rows, 1.0, scale)
-        return min(float(paid_width(sample, spent, c, math.log(level * float(w) / 2))) for c, w in KEPT)
+        ways = ways_after(Before(spent), rows, level / 2)
+        return float(hoeffding_width(rows, np.array([1.0]), np.array([scale]), ways)[0])
 
     widths = [width(scale) for scale in scales]
     total = 0.0
@@ -270,7 +294,7 @@ def test_theorem_SUBSET_SHARES_after_an_answer_that_chose():
     """Question two is the coin or its complement, by answer one; both ends hold at the paid price."""
     rows, first, second, level = 60, 3.0, 1.0, 0.05
     spent = Fraction(1) / (2 * Fraction(first)) ** 2
-    ways = [Way(1 - c, price_of(rows, spent, c), math.log(level * float(w))) for c, w in KEPT]
+    ways = ways_after(Before(spent), rows, level)
     draws = norm.ppf((np.arange(2000) + 0.5) / 2000)
     for share in (0.5, 0.1):
         total = 0.0
@@ -297,7 +321,7 @@ def test_theorem_SUBSET_P_VALUES_a_test_that_the_answer_chose():
     spent = Fraction(1) / (2 * Fraction(scale)) ** 2
     for threshold in (
         p_value_threshold(alpha, rows, spent),
-        max(p_value_threshold_paid(alpha, rows, spent, Fraction(c)) for c in (0.3, 0.4, 0.5)),
+        p_value_threshold_paid(alpha, rows, Before(spent)),
     ):
         total = 0.0
         for count in range(rows + 1):
@@ -312,9 +336,9 @@ def test_theorem_SUBSET_P_VALUES_numbers():
     spent = Fraction(1) / (2 * 4000 * Fraction("0.01")) ** 2
     assert p_value_threshold(FAILURE, 4000, spent) == pytest.approx(0.00528, abs=1e-5)
     assert p_value_threshold(FAILURE, 4000, Fraction(0)) == pytest.approx(0.05, rel=1e-15)
-    assert p_value_threshold_paid(FAILURE, 4000, spent, Fraction(1, 4)) <= p_value_threshold(
-        FAILURE, 4000, spent
-    )
+    paid = p_value_threshold_paid(FAILURE, 4000, Before(spent))
+    assert 0.0024 < paid <= p_value_threshold(FAILURE, 4000, spent)
+    assert p_value_threshold_paid(FAILURE, 4000, Before()) == pytest.approx(0.05, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -379,3 +403,101 @@ def test_theorem_SUBSET_BENNETT_against_fifty_digits():
             tail = mp.log(mp.erfc(mp.mpf(y) / mp.sqrt(2)) / 2)
             best = min(best, tail - tilt * (width - scale * y) + moments + way.price)
         assert level - 0.2 <= best <= level + 1e-3
+
+
+def slack_of_parts(rows, size, values, law, scales, answers, factor=1.0):
+    """As ``slack``, served from parts of a fixed size, with the spread that the sample has."""
+    kinds, kept = len(law), size / rows
+
+    def log_density(counts, of):
+        means = np.array(counts) @ values / of
+        return -float(np.sum((answers - means) ** 2 / (2 * scales**2)))
+
+    def price(counts):
+        shares = np.array(counts) / rows
+        spread = shares @ values**2 - (shares @ values) ** 2
+        radius = float(np.sum(spread / (rows * scales) ** 2))
+        return factor * rows**2 / (rows - 1) * (1 - kept) / kept * radius / 2
+
+    everyone = [log_chance(x, law) + (log_density(x, rows) - price(x)) / kept for x in counts_of(rows, kinds)]
+    served = [log_chance(x, law) + log_density(x, size) for x in counts_of(size, kinds)]
+    return float(logsumexp(served)) - kept * float(logsumexp(everyone))
+
+
+def test_theorem_SUBSET_VARIANCE_holds_on_every_path():
+    dice, worst = np.random.default_rng(7), math.inf
+    for _ in range(500):
+        rows, _, values, law, scales, answers = case(dice)
+        rows = max(rows, 2)
+        worst = min(worst, slack_of_parts(rows, int(dice.integers(1, rows)), values, law, scales, answers))
+    assert worst > -1e-9
+
+
+def test_theorem_SUBSET_VARIANCE_would_not_hold_for_a_little_less():
+    coin, even = np.array([[0.0], [1.0]]), np.array([0.5, 0.5])
+    tight = slack_of_parts(2, 1, coin, even, np.array([0.8]), np.array([0.5]))
+    assert -1e-12 < tight < 0.1
+    worst = min(
+        slack_of_parts(2, 1, coin, even, np.array([s]), np.array([a]), factor=0.9)
+        for s in (0.3, 0.8, 2.0, 6.0)
+        for a in (0.0, 0.25, 0.5)
+    )
+    assert worst < 0
+
+
+def test_theorem_SUBSET_VARIANCE_the_price_covers_every_size_of_a_part():
+    for rows, (kept, _) in itertools.product((100, 101, 137, 1000, 54321), KEPT):
+        size = math.floor(rows * kept)
+        exact = rows**2 / (rows - 1) * ((1 - kept) / kept + 1 / (4 * kept * size * (size + 1))) / 2
+        assert exact <= gaussian_price(rows, 1.0, kept) <= 1.05 * exact
+
+
+def test_theorem_SUBSET_WITH_PURE_PARTS_holds_on_every_path():
+    """A noisy average, and a coin whose bias follows the rows by at most epsilon for each."""
+    dice, worst = np.random.default_rng(8), math.inf
+    for _ in range(400):
+        rows, kept, values, law, scales, answers = case(dice)
+        other, epsilon = (1 - kept) * dice.uniform(0.1, 0.9), dice.choice([0.1, 0.7, 2.0])
+        everyone, served = counts_of(rows, len(law)), 0.0
+        tilts = dice.uniform(-1, 1, size=len(everyone))
+        logs = {x: _coin_log(x, everyone, tilts, epsilon) for x in everyone}
+
+        def log_density(counts, size, values=values, answers=answers, scales=scales):
+            means = 0.5 + np.array(counts) @ (values - 0.5) / size
+            return -float(np.sum((answers - means) ** 2 / (2 * scales**2)))
+
+        both = [log_chance(x, law) + (log_density(x, rows) + logs[x]) / (kept + other) for x in everyone]
+        spent = float(sum(1 / (2 * rows * s) ** 2 for s in scales))
+        bound = (1 - kept) / kept * rows * spent / 2 + pure_price(rows, epsilon, other)
+        bound += float(logsumexp([log_chance(x, law) + logs[x] for x in everyone]))
+        for size in range(rows + 1):
+            weight = math.comb(rows, size) * kept**size * (1 - kept) ** (rows - size)
+            served = [log_chance(x, law) + log_density(x, kept * rows) for x in counts_of(size, len(law))]
+            bound += weight * float(logsumexp(served))
+        worst = min(worst, bound - (kept + other) * float(logsumexp(both)))
+    assert worst > -1e-9
+
+
+def _coin_log(counts, everyone, tilts, epsilon):
+    """log of a probability that moves by at most epsilon if one row is exchanged: the least of what others allow."""
+    apart = [sum(abs(a - b) for a, b in zip(counts, x, strict=True)) / 2 for x in everyone]
+    return min(t + epsilon * d for t, d in zip(tilts, apart, strict=True)) - 5.0
+
+
+def test_theorem_SUBSET_ALL_FUNCTIONS_information_of_one_answer():
+    """Exactly, by quadrature: a noisy count of coins, and how often it tells more than the bound."""
+    rows, scale, failure = 12, 1.5, Fraction(1, 50)
+    spent = Fraction(1) / (2 * Fraction(scale)) ** 2
+    bound = information_bound(rows, spent, failure)
+    counts = np.arange(rows + 1)
+    prior = binom.pmf(counts, rows, 0.5)
+    grid = np.linspace(-12, rows + 12, 6001)
+    joint = prior[:, None] * norm.pdf(grid[None, :], counts[:, None], scale)
+    density = joint.sum(0)
+    told = np.nansum(joint / density * np.log(joint / density / prior[:, None]), axis=0)
+    step = grid[1] - grid[0]
+    assert float(density[told > bound].sum() * step) <= float(failure)
+    assert float(np.sum(density * told) * step) <= information_bound(rows, spent, Fraction(999, 1000))
+    assert every_function_width(rows, spent, failure) == pytest.approx(
+        math.sqrt(float(spent)) / 2 + math.sqrt(math.log(50) / 24), rel=1e-9
+    )

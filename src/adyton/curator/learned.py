@@ -42,7 +42,7 @@ class Learned:
         self._known: dict[Hashable, Receipt] = {}
 
     def variance(self, reading: Reading, standing: Standing) -> Floats | None:
-        """An upper end, for each cell, of the variance of the values whose mean is read; None if not asked."""
+        """An upper end, for each cell, of the variance of the values whose mean is read; None if unknown."""
         if not isinstance(reading.measure, Mean):
             return None
         self._look()

@@ -27,8 +27,8 @@ def p_value_threshold(alpha: Fraction, units: int, spent: Fraction) -> float:
     return math.exp(-(root**2) * (1 + 1e-12)) * (1 - 1e-12)
 
 
-KEPT = (Fraction(1, 8), Fraction(3, 8), Fraction(3, 4), Fraction(15, 16))
-"""Fixed in advance, each with an equal part of alpha, where the noise was chosen on the way."""
+_KEPT = ((0.25, 0.6), (0.6, 0.3), (0.9, 0.1))
+"""Fixed in advance, each with a part of alpha, where the noise was chosen on the way: most of it for few."""
 
 
 def p_value_threshold_paid(alpha: Fraction, units: int, before: Before) -> float:
@@ -40,6 +40,6 @@ def p_value_threshold_paid(alpha: Fraction, units: int, before: Before) -> float
     level = probability(alpha, "alpha")
     if before.spent == before.pure == 0:
         return float_down(level)
-    ways = ways_after(before, units, float_down(level), kept=tuple(map(float, KEPT)))
+    ways = ways_after(before, units, float_down(level), kept=_KEPT)
     exponents = [(way.price - way.log_level) / way.fresh for way in ways]
     return math.exp(-min(exponents) * (1 + 1e-12)) * (1 - 1e-12)

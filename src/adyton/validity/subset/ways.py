@@ -17,8 +17,8 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.validity.subset.tails import Way
 
-KEPT = (0.2, 0.5, 0.8, 0.94, 0.985)
-"""Parts c whose c / (1 - c) grows by four: in between the shift is at most 1.25 times that of the best c."""
+KEPT = tuple((c, 1 / 5) for c in (0.2, 0.5, 0.8, 0.94, 0.985))
+"""With weights: parts c whose c / (1 - c) grows by four, so that the shift is at most 1.25 times the best one."""
 KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97) for part in (0.2, 0.6))
 """Parts for Gaussian answers and for releases that are not."""
 _FOR_PURE = 1 / 32  # of the failure, for questions after such a release
@@ -41,7 +41,7 @@ def ways_after(
     units: int,
     failure: float,
     planned: float | None = None,
-    kept: Sequence[float] = KEPT,
+    kept: Sequence[tuple[float, float]] = KEPT,
 ) -> list[Way]:
     """All that are valid together at ``failure``, for at most so many units.
 
@@ -56,19 +56,18 @@ def ways_after(
     if pure:
         level = math.log(failure * _FOR_PURE / len(KEPT_TWICE))
         return [
-            Way(1 - c - other, price_of(units, spent, c) + pure_price(units, pure, other), level)
+            Way(1 - c - other, gaussian_price(units, spent, c) + pure_price(units, pure, other), level)
             for c, other in KEPT_TWICE
         ]
     left = failure * (1 - _FOR_PURE)
     ways = []
     if planned is not None:
-        ways.append(Way(1 - planned, price_of(units, spent, planned), math.log(left * _PLANNED)))
+        ways.append(Way(1 - planned, gaussian_price(units, spent, planned), math.log(left * _PLANNED)))
         left *= 1 - _PLANNED
-    level = math.log(left / len(kept))
-    return ways + [Way(1 - c, price_of(units, spent, c), level) for c in kept]
+    return ways + [Way(1 - c, gaussian_price(units, spent, c), math.log(left * weight)) for c, weight in kept]
 
 
-def price_of(units: int, spent: float, kept: float) -> float:
+def gaussian_price(units: int, spent: float, kept: float) -> float:
     """What the Gaussian answers before add to an exponent, if rows in a part ``kept`` are compared with all.
 
     ((1 - c) / c) (n + 2) mu0**2 / 2 and a trifle, rounded up: n + 2 covers n**2 / (n - 1), the trifle that
