@@ -7,6 +7,7 @@ the *population interval* what the world says.
 from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
 from adyton.certify.known import Known
+from adyton.certify.last_look import LastLook
 from adyton.certify.preview import Preview, Step
 from adyton.certify.rows import Intervals, KeyColumn, Keys, Rows, Values
 from adyton.certify.statement import Statement
@@ -38,6 +39,7 @@ __all__ = [
     "KeysFound",
     "KeysSought",
     "Known",
+    "LastLook",
     "Odometer",
     "Preview",
     "Promise",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from adyton.certify import (
     Answer,
     Certificate,
+    LastLook,
     Preview,
     Proof,
     Statement,
@@ -206,8 +207,22 @@ class Curator(Shown):
         A test rejects only if its own p-value is at most this; then it errs with probability at most
         ``alpha``, although the answers so far may have led to the very test.
         """
-        units = self._stand_in.units(self._population.for_counts(alpha))
-        return self._population.p_value_threshold(alpha, self._position(0, 1), units)
+        return self.last_look(alpha).threshold
+
+    def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
+        """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
+        from adyton.curator.last_look import look
+
+        return look(self._population, self._stand_in, self._position(0, 1), alpha, p_value)
+
+    def publish_test(self, p_value: Number) -> Receipt:
+        """Records that the result of a test on the rows was published: nothing is proved about later answers.
+
+        The result itself is not private; the ledger only remembers that it is known.
+        """
+        from adyton.curator.last_look import order_of
+
+        return self._ledger.charge(order_of(p_value)).receipt
 
     def receipts(self) -> Receipts:
         """Everything that was ever charged, oldest first: a list that prints."""

@@ -21,7 +21,7 @@ from adyton.columns import Array
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.population import Counted, Position, Standing, assumptions_about, missing_anywhere
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive, units_down
+from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
@@ -34,6 +34,7 @@ from adyton.validity.planned import PlannedSchedule
 from adyton.validity.subset.ratios import ratio_ends
 
 _LEVELS = 10
+_HALVINGS = 60
 _ROUNDING = 1  # a step, of geometric noise
 
 _OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
@@ -102,31 +103,30 @@ class HingePopulation:
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
         return theorems, assumptions_about(self.level)
 
-    def for_counts(self, alpha: Number) -> Fraction:
-        return level_for_counts(self.study, alpha)
+    last_look = "EVENTS-AFTER-INFORMATION"
 
-    def p_value_threshold(self, alpha: Number, at: Position, units: int | None) -> float:
-        """At or below which a p-value computed on these rows now may be called significant at ``alpha``.
-
-        The levels of stability were fixed in advance and share alpha equally; the lowest that covers what was
-        spent is used.  ``units`` is at least their number, but for the failure that is left ``for_counts``.
-        0 if nothing can be called significant any more.  Theorem: EVENTS-AFTER-INFORMATION.
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        """The levels of stability were fixed in advance and share alpha equally; the lowest that covers what
+        was spent is used.  0 if nothing can be called significant any more.  Theorem: EVENTS-AFTER-INFORMATION.
         """
-        schedule = self.schedule
-        if schedule is None or units is None:
-            raise InvalidRequest(
-                "a threshold for p-values needs a [validity] section and the number of units"
-            )
         if self.study.keys_delta:
             raise InvalidRequest(
                 "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
             )
-        level_of_test = positive(alpha, "alpha") - self.for_counts(alpha)
-        covering = [level for level in schedule.levels if level.spent >= at.before]
+        assert self.schedule is not None
+        covering = [level for level in self.schedule.levels if level.spent >= at.before]
         if not covering:
             return 0.0
-        share = level_of_test / len(schedule.levels)
-        return threshold_after(share, information_of(units, covering[0].spent))
+        return threshold_after(alpha / len(self.schedule.levels), information_of(units, covering[0].spent))
+
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        """Found by trying: the threshold rises with the level."""
+        low, high = Fraction(0), Fraction(1)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            enough = self.p_value_threshold(middle, at, units) >= p_value
+            low, high = (low, middle) if enough else (middle, high)
+        return float_up(high)
 
     def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
         reach = float_up(self._hidden(part, standing)[0] + self._drift(part, standing))
@@ -232,14 +232,6 @@ class HingePopulation:
         assert isinstance(self.schedule, WidthSchedule)
         known = self.schedule.questions
         return self.schedule.noise_failure * (Fraction(1, known) if known else question_share(question))
-
-
-def level_for_counts(study: Study, alpha: Number) -> Fraction:
-    """The part of a test's level for noisy counts of the units, where their number is private."""
-    level = positive(alpha, "alpha")
-    if level >= 1:
-        raise InvalidRequest("alpha, the level of a test, lies above 0 and below 1, e.g. 0.05")
-    return Fraction(0) if study.unit.neighbours == "replace" else level / 100
 
 
 @lru_cache(maxsize=16)

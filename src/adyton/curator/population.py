@@ -15,7 +15,6 @@ from typing import Protocol
 from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.curator.noised import Noised
-from adyton.exact import Number
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
@@ -23,6 +22,9 @@ from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
+UNPROVED = Absent(
+    "keys were found in the data, or a test on the rows was published: nothing is proved after that"
+)
 ELSEWHERE = Absent("the study's own table is the one that is a sample; this question asks another, or a join")
 
 
@@ -30,6 +32,8 @@ def missing_anywhere(study: Study, at: Position, units: int | None) -> Absent | 
     """Why an answer has no population interval, whichever theorem would give it; None if it has one."""
     if study.validity is None:
         return NOT_DECLARED
+    if at.unproved:
+        return UNPROVED
     if at.elsewhere:
         return ELSEWHERE
     if units is None:
@@ -119,10 +123,17 @@ class Population(Protocol):
         """
         ...
 
-    def p_value_threshold(self, alpha: Number, at: Position, units: int | None) -> float: ...
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        """At or below which a p-value computed on these rows now may be called significant at ``alpha``."""
+        ...
 
-    def for_counts(self, alpha: Number) -> Fraction:
-        """The part of a test's level that noisy counts of the units may use, if their number is private."""
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        """The least level at which it would be significant; 1 if at none."""
+        ...
+
+    @property
+    def last_look(self) -> str:
+        """The theorem behind these two."""
         ...
 
     # Of an answer whose interval is not missing:

@@ -31,10 +31,15 @@ class StandIn:
         """``failure``: of all counts together, in place of the part of the study's own that they may use."""
         if self._population.validity is None:
             return None
-        if self._study.unit.neighbours == "replace":
+        if self.public:
             return self._study.table.rows
         count = self.counted
         return self._population.units_at_most(count, failure) if count is not None else None
+
+    @property
+    def public(self) -> bool:
+        """Whether their number is a public fact."""
+        return self._study.unit.neighbours == "replace"
 
     @property
     def counted(self) -> Counted | None:

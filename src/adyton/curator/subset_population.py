@@ -17,7 +17,6 @@ import numpy as np
 
 from adyton.certify import Absent
 from adyton.columns import Array
-from adyton.curator.hinge_population import level_for_counts
 from adyton.curator.noised import Noised, step_of
 from adyton.curator.population import Counted, Position, Standing, assumptions_about, missing_anywhere
 from adyton.curator.subset_ends import (
@@ -28,8 +27,7 @@ from adyton.curator.subset_ends import (
     single_ends,
     span_of,
 )
-from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, positive, units_down
+from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
@@ -37,15 +35,11 @@ from adyton.query.nodes import Cdf, Quantile
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
-from adyton.validity.subset.last_look import p_value_threshold_paid
+from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold_paid
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
 from adyton.validity.subset.study_plans import StudyPlan
 from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import Before
-
-_UNPROVED = Absent(
-    "keys were found in the data, or a test on the rows was published: nothing is proved after that"
-)
 
 
 @dataclass(frozen=True)
@@ -75,8 +69,6 @@ class SubsetPopulation:
         return OpenLevels() if known is None else KnownLevels(known)
 
     def missing(self, at: Position, units: int | None) -> Absent | None:
-        if self.validity is not None and at.unproved:
-            return _UNPROVED
         return missing_anywhere(self.study, at, units)
 
     def each(self, question: int) -> int | None:
@@ -109,22 +101,13 @@ class SubsetPopulation:
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
         return theorems, assumptions_about(self.level)
 
-    def for_counts(self, alpha: Number) -> Fraction:
-        return level_for_counts(self.study, alpha)
+    last_look = "SUBSET-P-VALUES"
 
-    def p_value_threshold(self, alpha: Number, at: Position, units: int | None) -> float:
-        """At or below which a p-value computed on these rows now may be called significant at ``alpha``.
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        return p_value_threshold_paid(alpha, units, Before(at.before, at.pure))
 
-        Theorem: SUBSET-P-VALUES.
-        """
-        if self.validity is None or units is None:
-            raise InvalidRequest(
-                "a threshold for p-values needs a [validity] section and the number of units"
-            )
-        if at.unproved:
-            raise InvalidRequest("no threshold for p-values is proved after keys were found in the data")
-        level = positive(alpha, "alpha") - self.for_counts(alpha)
-        return p_value_threshold_paid(level, units, Before(at.before, at.pure))
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        return corrected_p_value(p_value, units, Before(at.before, at.pure))
 
     def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
         return single_ends(part, released, self._certain(standing))

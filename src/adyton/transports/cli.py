@@ -23,6 +23,7 @@ from adyton.transports import (
     cli_holdout,
     cli_init,
     cli_lab,
+    cli_p_value,
     cli_plan,
 )
 from adyton.transports.questions_file import Batch, read_questions
@@ -262,6 +263,7 @@ _COMMANDS = (
     cli_check,
     cli_amend,
     cli_bounds,
+    cli_p_value,
     cli_dummy,
     cli_accounting,
     cli_audit,

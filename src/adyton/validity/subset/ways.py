@@ -18,7 +18,7 @@ from adyton.exact import float_up
 from adyton.validity.subset.tails import Way
 
 KEPT = tuple((c, 1 / 5) for c in (0.2, 0.5, 0.8, 0.94, 0.985))
-"""With weights: parts c whose c / (1 - c) grows by four, so that the shift is at most 1.25 times the best one."""
+"""With weights.  c / (1 - c) grows by four, so that the shift is at most 1.25 times that of the best c."""
 KEPT_TWICE = tuple((kept * (1 - part), kept * part) for kept in (0.5, 0.85, 0.97) for part in (0.2, 0.6))
 """Parts for Gaussian answers and for releases that are not."""
 _FOR_PURE = 1 / 32  # of the failure, for questions after such a release

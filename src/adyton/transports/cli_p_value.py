@@ -1,0 +1,47 @@
+"""adyton p-value: how small a p-value must be after the rows have been questioned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.curator import open_study
+from adyton.errors import InvalidRequest
+from adyton.transports.terminal import Json, show
+
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
+Alpha = Annotated[str, typer.Option(help="Level of the test.", metavar="A")]
+PValue = Annotated[
+    str | None, typer.Option("--p", help="A p-value that was computed: what it is worth now.", metavar="P")
+]
+Publish = Annotated[
+    bool,
+    typer.Option(
+        "--publish", help="Record that the result is published: later answers have no population interval."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("p-value")(p_value)
+
+
+def p_value(
+    study: StudyFile, alpha: Alpha = "0.05", p: PValue = None, publish: Publish = False, as_json: Json = False
+) -> None:
+    """Say how small a p-value on the rows must be, after all that was asked, to be called significant.
+
+    The answers so far may have led to the very test, so its own p-value is too small to be believed as it is.
+    """
+
+    def make() -> Any:
+        if publish and p is None:
+            raise InvalidRequest("--publish records a result: give it with --p")
+        with open_study(study) as curator:
+            found = curator.last_look(alpha, p)
+            return replace(found, published=curator.publish_test(p).number) if publish and p else found
+
+    show(make, as_json)
