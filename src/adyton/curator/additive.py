@@ -13,7 +13,7 @@ from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
-from adyton.curator.subset_ends import uncentred_step
+from adyton.curator.subset_ends import uncentred
 from adyton.exact import float_up
 from adyton.lines import Line
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
@@ -56,11 +56,13 @@ class Additive(OfOneReading):
             return Bound(LEVEL, float_up(steps))
         return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
 
-    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
         absent = standing.missing
         if absent is not None:
             return absent
-        width = standing.population.half_width(self.only, standing, matching)
+        width = standing.population.half_width(self.only, standing, matching, expect)
         several = len(self.reading.coordinates) > 1
         return Bound(standing.population.level, width, matching if several else None)
 
@@ -97,14 +99,6 @@ def _means(part: Noised, released: Columns, standing: Standing, solved: list[End
         population = Intervals(standing.population.level, *uncentred_outward(part, wide))
     guess = uncentred(part).near(ratio_guess(released, noise))
     return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
-
-
-def uncentred(part: Noised) -> Line:
-    """From the ratio of the two integers to the mean that it stands for."""
-    centred, _ = part.reading.coordinates
-    assert centred.value is not None
-    lattice = centred.value.lattice
-    return Line(uncentred_step(part), (lattice.low + lattice.high) * lattice.grain / 2)
 
 
 def uncentred_outward(part: Noised, ends: Ends) -> Ends:

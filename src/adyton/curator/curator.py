@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -27,7 +27,7 @@ from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Position, Standing
-from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
+from adyton.curator.price import PriceWords, agreed_price, expected_of, names_a_price, price_of
 from adyton.curator.purse import Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
@@ -98,14 +98,28 @@ class Curator(Shown):
         """``ask`` for SQL text."""
         return self.ask(text, request=request, **price)
 
-    def preview(self, question: str | Draft | Question, **price: Unpack[PriceWords]) -> Preview:
-        """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free."""
-        return self.preview_many([question], **price)[0]
+    def preview(
+        self,
+        question: str | Draft | Question,
+        *,
+        expect: Number | Mapping[str, Number] | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Preview:
+        """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free.
+
+        ``expect``: population widths for this value, or for values by their names, instead of for the worst.
+        """
+        return self.preview_many([question], expect=expect, **price)[0]
 
     def preview_many(
-        self, questions: Iterable[str | Draft | Question], **price: Unpack[PriceWords]
+        self,
+        questions: Iterable[str | Draft | Question],
+        *,
+        expect: Number | Mapping[str, Number] | None = None,
+        **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
+        expected = expected_of(expect)
         basket, spent = self._basket(questions, price), self._ledger.spent()
         standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
         priced = (basket.text, basket.detail, basket.amount)
@@ -119,7 +133,9 @@ class Curator(Shown):
                 question=plan.text,
                 keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
                 bounds={part.name: part.bound(plan.matching) for part in plan.parts},
-                population={p.name: p.population_bound(standing, plan.matching) for p in plan.parts},
+                population={
+                    p.name: p.population_bound(standing, plan.matching, expected(p.name)) for p in plan.parts
+                },
                 cost=self._purse.amount(basket.amount),
                 spent=self._purse.amount(spent),
                 spent_after=self._purse.amount(spent + basket.amount) if more else None,

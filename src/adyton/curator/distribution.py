@@ -81,10 +81,12 @@ class Distribution(OfOneReading):
         error = _in_the_middle(self._noise_error(), bins)
         return Bound(LEVEL, float_up(Fraction(error) / matching) if matching else None, matching)
 
-    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
         if standing.missing is not None:
             return standing.missing
-        width = standing.population.half_width(self.only, standing, matching)
+        width = standing.population.half_width(self.only, standing, matching, expect)
         return Bound(standing.population.level, width, matching)
 
     def _noise_error(self) -> Error:

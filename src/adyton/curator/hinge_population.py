@@ -107,7 +107,8 @@ class HingePopulation:
 
     def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
         """The levels of stability were fixed in advance and share alpha equally; the lowest that covers what
-        was spent is used.  0 if nothing can be called significant any more.  Theorem: EVENTS-AFTER-INFORMATION.
+        was spent is used.  0 if nothing can be called significant any more.
+        Theorem: EVENTS-AFTER-INFORMATION.
         """
         if self.study.keys_delta:
             raise InvalidRequest(
@@ -162,7 +163,10 @@ class HingePopulation:
         reach = math.ceil(self._hidden(part, standing)[0] + self._drift(part, standing))
         return reach, reach
 
-    def half_width(self, part: Noised, standing: Standing, matching: int | None) -> float | None:
+    def half_width(
+        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> float | None:
+        """The same whatever is expected: the hinge does not know the question."""
         hidden, drift = self._hidden(part, standing), self._drift(part, standing)
         steps = hidden[0] + drift
         if len(hidden) > 1:

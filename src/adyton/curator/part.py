@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from adyton.certify import Absent, Bound, Values
@@ -62,7 +63,9 @@ class Part(Protocol):
         """How wide the noise interval will be, before anything is read."""
         ...
 
-    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent: ...
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,13 @@ class Population(Protocol):
         """How far below and above 0 a comparison of a search may be although it is there already."""
         ...
 
-    def half_width(self, part: Noised, standing: Standing, matching: int | None) -> float | None:
-        """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute."""
+    def half_width(
+        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> float | None:
+        """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute.
+
+        ``expect``: for this value; None for the one that has the widest.
+        """
         ...
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
+from adyton.exact import Number, positive, rational
 from adyton.query.asking import Asking
 from adyton.study import Study
 
@@ -89,22 +89,39 @@ def price_of(**words: Unpack[PriceWords]) -> Price:
     return Price(by, amount, matching, each)
 
 
+def expected_of(expect: Number | Mapping[str, Number] | None) -> Callable[[str], Fraction | None]:
+    """What is expected of a value with this name; None if nothing."""
+    if expect is None:
+        return lambda name: None
+    named = by_name(expect, "expect")
+    if not named:
+        only = rational(expect, "expect")  # type: ignore[arg-type]
+        return lambda name: only
+    known = {name.casefold(): rational(value, f"expect for {name!r}") for name, value in named}
+    return lambda name: known.get(name.casefold())
+
+
 def _each(within: Number | Mapping[str, Number]) -> tuple[tuple[str, Fraction], ...]:
     """The widths of values by their names; nothing where one number is for all of them."""
+    return tuple((name, positive(width, f"within for {name!r}")) for name, width in by_name(within, "within"))
+
+
+def by_name(given: Number | Mapping[str, Number], what: str) -> list[tuple[str, Number]]:
+    """Numbers of values by their names, as a mapping or as name=number,name=number; nothing for one number."""
     named: list[tuple[str, Number]]
-    if isinstance(within, str) and "=" in within:
-        pieces = [piece.rpartition("=") for piece in within.split(",")]
+    if isinstance(given, str) and "=" in given:
+        pieces = [piece.rpartition("=") for piece in given.split(",")]
         if any(not name.strip() for name, _, _ in pieces):
-            raise InvalidRequest(f"within is one number, or name=number,name=number, not {within[:100]!r}")
-        named = [(name.strip(), width.strip()) for name, _, width in pieces]
-    elif isinstance(within, Mapping):
-        named = [(str(name), width) for name, width in within.items()]
+            raise InvalidRequest(f"{what} is one number, or name=number,name=number, not {given[:100]!r}")
+        named = [(name.strip(), number.strip()) for name, _, number in pieces]
+    elif isinstance(given, Mapping):
+        named = [(str(name), number) for name, number in given.items()]
         if not named:
-            raise InvalidRequest('within names no value: {"n": 100} gives the one called n a width of 100')
+            raise InvalidRequest(f'{what} names no value: {{"n": 100}} gives the one called n a width of 100')
     else:
-        return ()
+        return []
     folded = [name.casefold() for name, _ in named]
     twice = next((name for name in folded if folded.count(name) > 1), None)
     if twice is not None:
-        raise InvalidRequest(f"within names {twice!r} twice")
-    return tuple((name, positive(width, f"within for {name!r}")) for name, width in named)
+        raise InvalidRequest(f"{what} names {twice!r} twice")
+    return named

@@ -86,7 +86,9 @@ class Search(OfOneReading):
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
 
-    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
         if isinstance(self._measure, Extreme):
             return _BEYOND
         return standing.missing or Bound(standing.population.level, None)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
-from adyton.curator.additive import mean_ratio, ratio_guess, uncentred
+from adyton.curator.additive import mean_ratio, ratio_guess
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
+from adyton.curator.subset_ends import uncentred
 from adyton.lines import Line
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends
@@ -85,7 +87,9 @@ class Spread(OfOneReading):
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
 
-    def population_bound(self, standing: Standing, matching: int | None) -> Bound | Absent:
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
         return standing.missing or Bound(standing.population.level, None)
 
     def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:

@@ -12,6 +12,7 @@ import numpy as np
 from adyton.columns import Array
 from adyton.curator.noised import Noised
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
+from adyton.lines import Line
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
@@ -105,7 +106,7 @@ def mean_ends(
     )
     ways = certain.ways((1 - _OF_THE_COUNT) / 2)
     weighed = most * times * rows  # times the variance of one row's part, in units of the count's step
-    step = float_down(uncentred_step(part))
+    step = float_down(uncentred(part).scale)
     known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * _UP
 
     def widths(first: Floats, last: Floats) -> Ends:
@@ -166,11 +167,13 @@ def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) ->
     return math.ceil(below + _HALF_STEP), math.ceil(above + _HALF_STEP)
 
 
-def uncentred_step(part: Noised) -> Fraction:
-    """What 1 in the ratio of the two integers means in the units of the value."""
+def uncentred(part: Noised) -> Line:
+    """From the ratio of a mean's two integers to the mean that it stands for."""
     centred, counted = part.reading.coordinates
     assert centred.value is not None
-    return counted.times * centred.value.lattice.grain / 2
+    lattice = centred.value.lattice
+    half = lattice.grain / 2
+    return Line(counted.times * half, (lattice.low + lattice.high) * half)
 
 
 def span_of(part: Noised) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from adyton.curator.subset_ends import (
     search_reach,
     single_ends,
     span_of,
+    uncentred,
 )
 from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
@@ -127,25 +128,30 @@ class SubsetPopulation:
         times, _ = search_weights(measure)
         return search_reach(part, measure.fraction, times, self._certain(standing))
 
-    def half_width(self, part: Noised, standing: Standing, matching: int | None) -> float | None:
-        """For a share of one half, or a mean in the middle: the worst that can be expected."""
-        certain, units, steps = self._certain(standing), standing.known_units, step_of(part.reading)
-        if isinstance(part.reading.measure, Cdf):
-            if not matching:
-                return None
-            bins = len(part.reading.measure.points) + 1
-            half = np.array([matching / 2]), np.array([matching / 2])
-            low, high = cumulated_ends(part, *half, (np.array([bins / 2]), np.array([bins / 2])), certain)
-            return float((high - low)[0]) / 2
-        if len(part.reading.coordinates) == 1:
-            middle = np.array([units * sum(span_of(part)) // 2])
-            low, high = single_ends(part, middle, certain)
-            return float_up(Fraction(float((high - low)[0]) / 2) * steps / (part.reading.public_rows or 1))
+    def half_width(
+        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> float | None:
+        certain, reading = self._certain(standing), part.reading
+        if len(reading.coordinates) == 1 and not isinstance(reading.measure, Cdf):
+            step = step_of(reading) / (reading.public_rows or 1)
+            middle = Fraction(standing.known_units * sum(span_of(part)), 2)
+            released = middle if expect is None else expect / step
+            return _half(single_ends(part, np.array([round(released)]), certain), step)
         if not matching:
             return None
-        times = part.reading.coordinates[1].times
-        low, high = self.means(part, (np.array([0]), np.array([matching * times])), standing)
-        return float_up(Fraction(float((high - low)[0]) / 2) * times * steps)
+        if isinstance(reading.measure, Cdf):
+            fraction, bins = (
+                float(Fraction(1, 2) if expect is None else expect),
+                len(reading.measure.points) + 1,
+            )
+            sides = (np.array([matching * fraction]), np.array([matching * (1 - fraction)]))
+            half = np.array([bins / 2])
+            return _half(cumulated_ends(part, *sides, (half, half), certain), Fraction(1))
+        line = uncentred(part)
+        ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
+        count = matching * reading.coordinates[1].times
+        both = np.array([round(ratio * count)]), np.array([count])
+        return _half(self.means(part, both, standing), line.scale)
 
     def certifies(self, question: int) -> bool:
         return self.validity is not None
@@ -176,3 +182,8 @@ class SubsetPopulation:
         level = float(claims_failure(self.study)) * self._levels.share(at.question) / at.values
         planned = self.plan.kept(at.question) if self.plan is not None else None
         return Certain(Before(at.before, at.pure), standing.known_units, level, planned)
+
+
+def _half(ends: Ends, step: Fraction) -> float:
+    low, high = ends
+    return float_up(Fraction(float((high - low)[0])) / 2 * step)

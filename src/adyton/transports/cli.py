@@ -60,6 +60,12 @@ Within = Annotated[
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this question.", metavar="E")]
 Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
 Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        help="Population widths for this value, or name=value,name=value, not for the worst.", metavar="V"
+    ),
+]
 Matching = Annotated[
     str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
 ]
@@ -96,6 +102,7 @@ def preview(
     share: Share = None,
     scale: Scale = None,
     matching: Matching = None,
+    expect: Expect = None,
     file: Questions = None,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -106,9 +113,9 @@ def preview(
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
             case str(question):
-                return curator.preview(question, **_price(**words))
+                return curator.preview(question, expect=expect, **_price(**words))
             case questions:
-                return Batch.previewed_by(curator, questions, _price(**words))
+                return Batch.previewed_by(curator, questions, _price(**words), expect)
 
     _show(study, make, as_json, verbose=verbose)
 

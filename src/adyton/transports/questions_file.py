@@ -42,9 +42,11 @@ class Batch:
             return cls(curator.ask_many(questions, request=request, **price))
 
     @classmethod
-    def previewed_by(cls, curator: Curator, questions: Sequence[str], price: dict[str, Any]) -> Batch:
+    def previewed_by(
+        cls, curator: Curator, questions: Sequence[str], price: dict[str, Any], expect: str | None
+    ) -> Batch:
         with _numbered(curator, questions):
-            return cls(curator.preview_many(questions, **price))
+            return cls(curator.preview_many(questions, expect=expect, **price))
 
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
