@@ -95,7 +95,7 @@ def expected_of(expect: Number | Mapping[str, Number] | None) -> Callable[[str],
         return lambda name: None
     named = by_name(expect, "expect")
     if not named:
-        only = rational(expect, "expect")  # type: ignore[arg-type]
+        only = rational(expect, "expect")
         return lambda name: only
     known = {name.casefold(): rational(value, f"expect for {name!r}") for name, value in named}
     return lambda name: known.get(name.casefold())
@@ -107,7 +107,7 @@ def _each(within: Number | Mapping[str, Number]) -> tuple[tuple[str, Fraction], 
 
 
 def by_name(given: Number | Mapping[str, Number], what: str) -> list[tuple[str, Number]]:
-    """Numbers of values by their names, as a mapping or as name=number,name=number; nothing for one number."""
+    """Numbers of values by their names, a mapping or name=number,name=number; nothing for one number."""
     named: list[tuple[str, Number]]
     if isinstance(given, str) and "=" in given:
         pieces = [piece.rpartition("=") for piece in given.split(",")]
