@@ -8,7 +8,7 @@ from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
 from adyton.certify.known import Known
 from adyton.certify.preview import Preview, Step
-from adyton.certify.rows import Intervals, KeyColumn, Keys, Rows, Values
+from adyton.certify.rows import Intervals, KeyColumn, Keys, LateValues, Rows, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
@@ -38,6 +38,7 @@ __all__ = [
     "KeysFound",
     "KeysSought",
     "Known",
+    "LateValues",
     "Odometer",
     "Preview",
     "Promise",

@@ -17,7 +17,7 @@ from adyton.certify import (
     Statement,
     Step,
 )
-from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
+from adyton.curator.estimate import cells_in, found_in, late_rows, rows_of_many, scales_of, sensitivity_of, shaped
 from adyton.curator.known import left_out_rows
 from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
@@ -326,15 +326,21 @@ class Curator(Shown):
             ) from None
 
     def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
-        released = many_from_text(stored)
-        standing = self._standing(basket, receipt.number, receipt.spent_radius, released)
+        # Where keys are found, what is stored says how many rows there are.
+        known = many_from_text(stored) if any(plan.finding for plan in basket.plans) else None
+        standing = self._standing(basket, receipt.number, receipt.spent_radius, known)
+        rows_of_each = (
+            rows_of_many(basket.plans, known, standing)
+            if known is not None
+            else late_rows(basket.plans, stored, standing)
+        )
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
         for plan, own, rows in zip(
-            basket.plans, released, rows_of_many(basket.plans, released, standing), strict=True
+            basket.plans, known or [None] * len(basket.plans), rows_of_each, strict=True
         ):
             shown = shaped(rows, plan.shape, plan.known)
             answers.append(
@@ -361,9 +367,9 @@ class Curator(Shown):
     # What an answer may say about the population.
 
     def _standing(
-        self, basket: Basket, number: int, spent_radius: int, released: Sequence[Stored] = ()
+        self, basket: Basket, number: int, spent_radius: int, stored: Sequence[Stored] | None = None
     ) -> Standing:
-        known: Sequence[Stored | None] = released or [None] * len(basket.plans)
+        known = stored or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
         at = self._population.position(number, spent_radius, values, elsewhere=elsewhere)

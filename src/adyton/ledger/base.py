@@ -25,6 +25,8 @@ from adyton.ledger.checks import check_amount, check_request, check_text
 
 FORMAT = 1
 CURRENCIES = ("gdp", "zcdp", "pure")
+_PLAIN_TEXT = "text:"  # before the digest of an answer that was hashed as it is
+_PIECE = 1 << 16  # characters that are hashed at a time; no second copy of a long answer is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +266,22 @@ def question_digest(question: str, detail: str, amount: int) -> str:
 
 
 def answer_digest(receipt: Receipt, answer: str) -> str:
-    """Ties an answer to the receipt that paid for it."""
-    return _digest("answer", receipt.digest, answer)
+    """Ties an answer to the receipt that paid for it.
+
+    SHA-256 of a JSON array, as long for every receipt, and after it the text as it is: an answer may have
+    millions of characters, and to write them as JSON takes longer than to hash them.
+    """
+    hashed = hashlib.sha256(json.dumps(["adyton", FORMAT, "text of an answer", receipt.digest]).encode())
+    for start in range(0, len(answer), _PIECE):
+        hashed.update(answer[start : start + _PIECE].encode())
+    return _PLAIN_TEXT + hashed.hexdigest()
+
+
+def is_answer_digest(digest: str, receipt: Receipt, answer: str) -> bool:
+    """Whether ``digest`` is that of this answer.  Earlier versions hashed the answer as JSON too."""
+    if digest.startswith(_PLAIN_TEXT):
+        return digest == answer_digest(receipt, answer)
+    return digest == _digest("answer", receipt.digest, answer)
 
 
 def note_digest(receipt: Receipt, index: int, text: str) -> str:

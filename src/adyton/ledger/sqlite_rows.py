@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import Header, Order, Receipt, answer_digest
+from adyton.ledger.base import Header, Order, Receipt, is_answer_digest
 
 _RECEIPT = (
     "SELECT number, question, detail, amount, radius, request, "
@@ -75,7 +75,7 @@ def read_answer(connection: sqlite3.Connection, receipt: Receipt) -> str | None:
     if row is None:
         return None
     answer, digest = row
-    if not isinstance(answer, str) or answer_digest(receipt, answer) != digest:
+    if not isinstance(answer, str) or not is_answer_digest(digest, receipt, answer):
         raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
     return answer
 

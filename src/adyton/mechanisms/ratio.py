@@ -30,16 +30,22 @@ class Band:
     d: Floats | float
 
     def __call__(self, t: Floats) -> Floats:
-        band: Floats = np.hypot(self.a, t * self.b) + self.c + np.abs(t) * self.d
-        return band
+        return self._band(t, np.hypot(self.a, t * self.b))
 
     def slope(self, t: Floats) -> Floats:
         """How steeply it rises; where it has a corner, a slope between those on either side."""
+        return self.with_slope(t)[1]
+
+    def with_slope(self, t: Floats) -> tuple[Floats, Floats]:
+        """The band and its slope, from one root: the root is what takes long."""
         along = t * self.b
         root: Floats = np.hypot(self.a, along)
         round_part = np.divide(along * self.b, root, out=np.zeros_like(root), where=root > 0)
-        slope: Floats = round_part + np.sign(t) * self.d
-        return slope
+        return self._band(t, root), round_part + np.sign(t) * self.d
+
+    def _band(self, t: Floats, root: Floats) -> Floats:
+        band: Floats = root + self.c + np.abs(t) * self.d
+        return band
 
     def of(self, cells: Places | Truths) -> Band:
         """The band of some of the cells only, where each cell has its own."""
@@ -55,18 +61,33 @@ class Ratio:
     reach: float
     band: Band
 
+    def telling(self) -> Places:
+        return _telling(self.denominator, np.asarray(self.reach, float), self.band)
+
 
 Ends = tuple[Floats, Floats]
 
 
 def intervals_of(ratios: Sequence[Ratio]) -> list[Ends]:
-    """The intervals of all ``ratios``; those of few cells are found together, as fast as one of them."""
-    few = [i for i, ratio in enumerate(ratios) if len(ratio.numerator) < _BLOCK]
-    found = dict(zip(few, _together([ratios[i] for i in few]), strict=True))
-    for i, ratio in enumerate(ratios):
-        if i not in found:
-            found[i] = ratio_interval(ratio.numerator, ratio.denominator, ratio.reach, ratio.band)
-    return [found[i] for i in range(len(ratios))]
+    """The intervals of all ``ratios``, found together.
+
+    Of those with very many cells, first the cells that may say something: all others have the whole range.
+    """
+    telling = [ratio.telling() if len(ratio.numerator) >= _BLOCK else None for ratio in ratios]
+    some = [
+        ratio if at is None else Ratio(ratio.numerator[at], ratio.denominator[at], ratio.reach, ratio.band)
+        for ratio, at in zip(ratios, telling, strict=True)
+    ]
+    return [
+        ends if at is None else _among_all(ratio, at, ends)
+        for ratio, at, ends in zip(ratios, telling, _together(some), strict=True)
+    ]
+
+
+def _among_all(ratio: Ratio, at: Places, ends: Ends) -> Ends:
+    low, high = (np.full(len(ratio.numerator), end) for end in (-ratio.reach, ratio.reach))
+    low[at], high[at] = ends
+    return low, high
 
 
 def _together(ratios: Sequence[Ratio]) -> list[Ends]:
@@ -99,7 +120,7 @@ def ratio_interval(numerator: Floats, denominator: Floats, reach: float | Floats
     """
     ends = np.asarray(reach, float)
     high = np.broadcast_to(ends, numerator.shape).copy()
-    low, informative = -high, np.flatnonzero(denominator > error.slope(ends) * (1 - 2.0**-20))
+    low, informative = -high, _telling(denominator, ends, error)
 
     def side(at: Places) -> _Side:
         return _Side(numerator[at], denominator[at], high[at], error.of(at))
@@ -111,6 +132,11 @@ def ratio_interval(numerator: Floats, denominator: Floats, reach: float | Floats
         own = side(at)
         low[at], high[at] = own.first(), -own.mirrored().first()
     return low, high
+
+
+def _telling(denominator: Floats, reach: Floats, error: Band) -> Places:
+    """Nearly only the cells whose ratio the noise leaves something to say about, and all of these."""
+    return np.flatnonzero(denominator > error.slope(reach) * (1 - 2.0**-20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +158,11 @@ class _Side:
         return _Side(-self.numerator, self.denominator, self.reach, self.error)
 
     def band(self, t: Floats) -> Floats:
+        return self._widened(self.error(t), t)
+
+    def _widened(self, error: Floats, t: Floats) -> Floats:
         rounding = np.abs(self.numerator) + np.abs(t * self.denominator)
-        widened: Floats = self.error(t) + _FLOAT_ERROR * rounding
+        widened: Floats = error + _FLOAT_ERROR * rounding
         return widened
 
     def steepest(self) -> Floats:
@@ -169,7 +198,8 @@ class _Side:
         beside, left, side = np.empty_like(place), np.arange(len(place)), self
         for _ in range(_STEPS):
             t = place[left]
-            band, rise = side.band(t), side.denominator + side.error.slope(t)
+            error, slope = side.error.with_slope(t)
+            band, rise = side._widened(error, t), side.denominator + slope
             nearer = t - (t * side.denominator - side.numerator + band) / rise
             unit = 2.0**-51 * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
             place[left] = np.clip(nearer, -side.reach, side.reach)
