@@ -16,7 +16,7 @@ from adyton.curator.noised import LEVEL
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
 from adyton.lines import Line
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Ends, Solved
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
@@ -75,7 +75,7 @@ class Search(OfOneReading):
 
     # With what was released.
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
         looked_at = list(self._looked_at(released))
         low, high = self._noise_ends(released, looked_at)
         # A later comparison may be surer than the turn that was taken.

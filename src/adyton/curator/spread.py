@@ -15,7 +15,7 @@ from adyton.curator.part import Columns, Read
 from adyton.curator.population import NOT_DECLARED, Standing
 from adyton.lines import Line
 from adyton.mechanisms import Ratio
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 
@@ -69,12 +69,13 @@ class Spread:
         square = mean_ratios(self.square, released[2:], standing, _EACH)
         return [ratio for both in zip(mean, square, strict=True) for ratio in both]
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
-        noise = self._intervals(solved[0], solved[1], LEVEL)
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+        ends = [own.ends() for own in solved]
+        noise = self._intervals(ends[0], ends[1], LEVEL)
         means, squares = ratio_guess(released[:2], solved[0]), ratio_guess(released[2:], solved[1])
         population: Intervals | Absent = standing.missing or NOT_DECLARED
-        if len(solved) > 2:
-            population = self._intervals(solved[2], solved[3], standing.population.level)
+        if len(ends) > 2:
+            population = self._intervals(ends[2], ends[3], standing.population.level)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
     def bound(self, matching: int | None) -> Bound:

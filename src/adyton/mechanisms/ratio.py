@@ -64,30 +64,46 @@ class Ratio:
     def telling(self) -> Places:
         return _telling(self.denominator, np.asarray(self.reach, float), self.band)
 
+    def of(self, cells: Places) -> Ratio:
+        return Ratio(self.numerator[cells], self.denominator[cells], self.reach, self.band)
+
 
 Ends = tuple[Floats, Floats]
 
 
-def intervals_of(ratios: Sequence[Ratio]) -> list[Ends]:
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Intervals of the ratios of ``size`` cells: ``low`` and ``high`` are those at some ``places``.
+
+    At all others it is -reach..reach; None: they are those of all cells.
+    """
+
+    size: int
+    reach: float
+    places: Places | None
+    low: Floats
+    high: Floats
+
+    def ends(self) -> Ends:
+        """Of all cells."""
+        if self.places is None:
+            return self.low, self.high
+        low, high = (np.full(self.size, end) for end in (-self.reach, self.reach))
+        low[self.places], high[self.places] = self.low, self.high
+        return low, high
+
+
+def intervals_of(ratios: Sequence[Ratio]) -> list[Solved]:
     """The intervals of all ``ratios``, found together.
 
     Of those with very many cells, first the cells that may say something: all others have the whole range.
     """
-    telling = [ratio.telling() if len(ratio.numerator) >= _BLOCK else None for ratio in ratios]
-    some = [
-        ratio if at is None else Ratio(ratio.numerator[at], ratio.denominator[at], ratio.reach, ratio.band)
-        for ratio, at in zip(ratios, telling, strict=True)
-    ]
+    places = [ratio.telling() if len(ratio.numerator) >= _BLOCK else None for ratio in ratios]
+    some = [ratio if at is None else ratio.of(at) for ratio, at in zip(ratios, places, strict=True)]
     return [
-        ends if at is None else _among_all(ratio, at, ends)
-        for ratio, at, ends in zip(ratios, telling, _together(some), strict=True)
+        Solved(len(ratio.numerator), ratio.reach, at, *ends)
+        for ratio, at, ends in zip(ratios, places, _together(some), strict=True)
     ]
-
-
-def _among_all(ratio: Ratio, at: Places, ends: Ends) -> Ends:
-    low, high = (np.full(len(ratio.numerator), end) for end in (-ratio.reach, ratio.reach))
-    low[at], high[at] = ends
-    return low, high
 
 
 def _together(ratios: Sequence[Ratio]) -> list[Ends]:
@@ -177,9 +193,16 @@ class _Side:
     def first(self) -> Floats:
         """The least t from which on it is not below 0, rounded down.
 
-        However well the place was found: one just beside it is taken at which it certainly is below 0.  What
-        is convex is below 0 between two such places, so the far end is looked at too: slopes were rounded.
+        What is convex is below 0 between two places at which it is: nothing is searched for where it is not
+        below 0 at the far end, whatever the slopes say, which were rounded.
         """
+        found, open_still = -self.reach, ~self.holds(-self.reach)
+        if open_still.any():
+            found[open_still] = self.of(open_still)._searched()
+        return found
+
+    def _searched(self) -> Floats:
+        """However well the place was found: one beside it is taken at which it certainly is below 0."""
         place, beside = self._near()
         above, below = np.minimum(place + beside, self.reach), np.maximum(place - beside, -self.reach)
         while (open_still := self.holds(below) & (below > -self.reach)).any():
@@ -190,7 +213,7 @@ class _Side:
             middle = (below + above) / 2
             yes = self.holds(middle)
             above, below = np.where(yes, middle, above), np.where(yes, below, middle)
-        return np.where(self.holds(-self.reach), -self.reach, below)
+        return below
 
     def _near(self) -> Ends:
         """Newton's method: about where it is 0, and how exactly floats can tell."""
