@@ -155,7 +155,8 @@ class KeyColumn:
         return KeyColumn(self.labels, self.codes[places])
 
     def tolist(self) -> list[Key]:
-        return [self.labels[code] for code in self.codes.tolist()]
+        found: list[Key] = np.fromiter(self.labels, object, len(self.labels))[self.codes].tolist()
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -101,7 +101,7 @@ def _means(part: Noised, released: Columns, standing: Standing, solved: list[Sol
     population: Intervals | Absent = standing.missing or NOT_DECLARED
     if wide:
         population = Intervals(standing.population.level, *uncentred_outward(part, wide[0]))
-    guess = _away_from((-noise.reach, noise.reach), ratio_guess(released, noise), uncentred(part).near)
+    guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
     return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
 
 
@@ -122,20 +122,19 @@ def uncentred_outward(part: Noised, solved: Solved) -> Ends:
 
 def _outward(solved: Solved, end: float, ratios: Floats, rounded: Rounded) -> Floats:
     """Where nothing was looked for, the interval ends at the end of the range."""
+    told = _away_from(solved.reach, ratios, rounded)
     if solved.places is None:
-        return _away_from((end,), ratios, rounded)
-    told = np.full(solved.size, rounded(np.array([end]))[0])
-    told[solved.places] = _away_from((end,), ratios, rounded)
-    return told
+        return told
+    everywhere = np.full(solved.size, rounded(np.array([end]))[0])
+    everywhere[solved.places] = told
+    return everywhere
 
 
-def _away_from(ends: tuple[float, ...], ratios: Floats, rounded: Rounded) -> Floats:
-    """Most ratios of many small groups are an end of the whole range: each of these is worked out once."""
+def _away_from(reach: float, ratios: Floats, rounded: Rounded) -> Floats:
+    """Most ratios of many small groups are an end of the whole range: both of these are worked out once."""
     if len(ratios) < _MANY:
         return rounded(ratios)
-    told, inside = np.empty(len(ratios)), np.full(len(ratios), True)
-    for end in ends:
-        at_end = ratios == end
-        told[at_end], inside = rounded(np.array([end]))[0], inside & ~at_end
+    told = np.where(ratios < 0, *rounded(np.array([-reach, reach])))
+    inside = np.flatnonzero(np.abs(ratios) != reach)
     told[inside] = rounded(ratios[inside])
     return told

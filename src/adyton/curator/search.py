@@ -116,15 +116,10 @@ class Search(OfOneReading):
     ) -> tuple[Integers, Integers]:
         """None: no noisy count proves anything on that side."""
         lattice = self._measure.value.lattice
-        beyond = 1 + max(largest(whole(column)) for column in released)
-        first, last = surely_between(
-            looked_at,
-            released,
-            -beyond if below is None else below,
-            beyond if above is None else above,
-            lattice.low,
-            lattice.high,
-        )
+        if below is None or above is None:
+            beyond = 1 + max(largest(whole(column)) for column in released)
+            below, above = -beyond if below is None else below, beyond if above is None else above
+        first, last = surely_between(looked_at, released, below, above, lattice.low, lattice.high)
         # Comparisons that contradict each other happen only if one was off by more than they should be.
         return np.minimum(first, last), np.maximum(first, last)
 
