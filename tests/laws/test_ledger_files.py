@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import shutil
 import sqlite3
 import subprocess
@@ -252,3 +254,52 @@ def test_a_request_id_leads_to_no_second_answer_of_an_older_ledger(tmp_path: Pat
         with pytest.raises(adyton.InvalidRequest, match="older version"):
             curator.ask(question(1), scale=1000, request="r")
         assert curator.ask(question(1), scale=1000).receipt.number == 2
+
+
+LONG = "ä" * 70_000 + "z"  # more than is hashed at a time, and more bytes than characters
+
+
+def answered(path: Path, answer: str = LONG) -> None:
+    with closing(SqliteLedger.create(path, Header.fresh("ab" * 32, "gdp", 10))) as ledger:
+        ledger.charge(Order("q", "[]", 1, 0))
+        ledger.remember(1, answer)
+
+
+def as_before(path: Path, answer: str) -> None:
+    """The digest that earlier versions stored: of a JSON array with the answer in it."""
+    with closing(SqliteLedger(path)) as ledger:
+        receipt = ledger.receipt(1)
+    assert receipt is not None
+    array = json.dumps(["adyton", 1, "answer", receipt.digest, answer])
+    old = hashlib.sha256(array.encode()).hexdigest()
+    tamper(path, f"UPDATE answers SET digest = '{old}'")
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("place", [0, 65_535, 65_536, 70_000])
+def test_a_changed_letter_of_an_answer_is_found_whichever_version_stored_it(
+    tmp_path: Path, before: bool, place: int
+) -> None:
+    """Mutants: only the first piece is hashed; what is not marked as plain text is believed."""
+    path = tmp_path / "a.ledger"
+    answered(path)
+    if before:
+        as_before(path, LONG)
+    with closing(SqliteLedger(path)) as ledger:
+        assert ledger.recall(1) == LONG
+        assert ledger.verify().receipts == 1
+    tamper(path, f"UPDATE answers SET answer = '{LONG[:place] + 'x' + LONG[place + 1 :]}'")
+    with pytest.raises(adyton.LedgerCorrupt, match="answer 1 of the ledger was changed"):
+        SqliteLedger(path)  # which reads the newest answers
+
+
+def test_an_answer_is_tied_to_its_receipt(tmp_path: Path) -> None:
+    """Mutant: the digest of an answer without that of its receipt."""
+    one, other = tmp_path / "one.ledger", tmp_path / "other.ledger"
+    for path in (one, other):
+        answered(path)  # the same order, and ledgers with salts of their own
+    with closing(sqlite3.connect(one)) as connection:
+        ((digest,),) = connection.execute("SELECT digest FROM answers").fetchall()
+    tamper(other, f"UPDATE answers SET digest = '{digest}'")
+    with pytest.raises(adyton.LedgerCorrupt, match="answer 1 of the ledger was changed"):
+        SqliteLedger(other)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adyton.curator.additive import uncentred_outward
 from adyton.curator.noised import Noised
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
-from adyton.mechanisms.ratio import ratio_interval
+from adyton.mechanisms.ratio import Solved, ratio_interval
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Mean, Question, Square, ValueOf
 from adyton.schema import IntegerColumn, RealColumn, Table
@@ -25,8 +25,8 @@ def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     """Back from the middle of the bounds, in tenths, hardly any end is a float."""
     question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
-    ends = np.array([ratio]), np.array([ratio])
-    (low,), (high,) = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))), ends)
+    solved = Solved(1, 1.0, None, np.array([ratio]), np.array([ratio]))
+    (low,), (high,) = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))), solved)
     exact = (Fraction(ratio) * 10_000 + 10_000) / 20
     assert Fraction(low) <= exact <= Fraction(high)
     assert high - low <= 2.0**-42
@@ -64,7 +64,7 @@ def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
     (reading,) = readings_of(question, PrivacyUnit("replace"))
     reach = largest_ratio(reading.sensitivity)
     part = Noised(reading, GaussianNoise((Fraction(9), Fraction(3))))
-    (low,), (high,) = uncentred_outward(part, (np.array([-reach]), np.array([reach])))
+    (low,), (high,) = uncentred_outward(part, Solved(1, reach, None, np.array([-reach]), np.array([reach])))
     assert Fraction(low) <= 0 < most <= Fraction(high)
 
 

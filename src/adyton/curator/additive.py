@@ -134,7 +134,8 @@ def _away_from(reach: float, ratios: Floats, rounded: Rounded) -> Floats:
     """Most ratios of many small groups are an end of the whole range: both of these are worked out once."""
     if len(ratios) < _MANY:
         return rounded(ratios)
-    told = np.where(ratios < 0, *rounded(np.array([-reach, reach])))
+    least, most = rounded(np.array([-reach, reach]))
+    told: Floats = np.where(ratios < 0, least, most)
     inside = np.flatnonzero(np.abs(ratios) != reach)
     told[inside] = rounded(ratios[inside])
     return told

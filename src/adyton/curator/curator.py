@@ -15,11 +15,9 @@ from adyton.certify import (
     Preview,
     Proof,
     Statement,
-    Step,
 )
-from adyton.curator.estimate import cells_in, found_in, late_rows, rows_of_many, scales_of, sensitivity_of, shaped
+from adyton.curator.estimate import cells_in, found_in, late_rows, read_for_keys, shaped
 from adyton.curator.known import left_out_rows
-from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
@@ -43,7 +41,7 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
 from adyton.show import Sheet, Shown
 from adyton.study import Study
-from adyton.wire import Stored, many_from_text, many_to_text
+from adyton.wire import Stored, many_to_text
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
@@ -120,7 +118,7 @@ class Curator(Shown):
                 left=self._purse.left(spent),
                 limit=self._purse.limit,
                 more=more,
-                steps=tuple(map(self._step, plan.noised)),
+                steps=tuple(map(self._purse.step, plan.noised)),
                 certificate=self._certificate(plan, standing),
                 repeated=repeated,
                 would_fit=would_fit,
@@ -326,22 +324,15 @@ class Curator(Shown):
             ) from None
 
     def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
-        # Where keys are found, what is stored says how many rows there are.
-        known = many_from_text(stored) if any(plan.finding for plan in basket.plans) else None
+        known = read_for_keys(basket.plans, stored)
         standing = self._standing(basket, receipt.number, receipt.spent_radius, known)
-        rows_of_each = (
-            rows_of_many(basket.plans, known, standing)
-            if known is not None
-            else late_rows(basket.plans, stored, standing)
-        )
+        rows_of_each = late_rows(basket.plans, stored, known, standing)
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
-        for plan, own, rows in zip(
-            basket.plans, known or [None] * len(basket.plans), rows_of_each, strict=True
-        ):
+        for plan, own, rows in zip(basket.plans, known, rows_of_each, strict=True):
             shown = shaped(rows, plan.shape, plan.known)
             answers.append(
                 Answer(
@@ -367,9 +358,9 @@ class Curator(Shown):
     # What an answer may say about the population.
 
     def _standing(
-        self, basket: Basket, number: int, spent_radius: int, stored: Sequence[Stored] | None = None
+        self, basket: Basket, number: int, spent_radius: int, known: Sequence[Stored | None] = ()
     ) -> Standing:
-        known = stored or [None] * len(basket.plans)
+        known = known or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
         at = self._population.position(number, spent_radius, values, elsewhere=elsewhere)
@@ -389,15 +380,3 @@ class Curator(Shown):
         theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
         known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)
-
-    # The same facts in the words of an answer.
-
-    def _step(self, noised: Noised) -> Step:
-        drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
-        return Step(
-            value=noised.reading.name,
-            mechanism=noised.mechanism.name + drawn,
-            scales=scales_of(noised),
-            sensitivity=sensitivity_of(noised),
-            cost=self._purse.amount(noised.amount(self.study.filter)),
-        )

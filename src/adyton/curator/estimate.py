@@ -27,16 +27,26 @@ def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
 def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing) -> list[Rows]:
     """The rows of each answer."""
     values = _values_of_many(plans, stored, standing)
-    return [
-        Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)
-    ]
+    return [Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)]
 
 
-def late_rows(plans: Sequence[Plan], text: str, standing: Standing) -> list[Rows]:
-    """The same from what is stored, where all keys are declared: numbers are made when they are looked at.
+def read_for_keys(plans: Sequence[Plan], text: str) -> Sequence[Stored | None]:
+    """What is stored, where only it says how many rows there are; nothing where all keys are declared."""
+    if any(plan.finding is not None for plan in plans):
+        return many_from_text(text)
+    return [None] * len(plans)
+
+
+def late_rows(
+    plans: Sequence[Plan], text: str, known: Sequence[Stored | None], standing: Standing
+) -> list[Rows]:
+    """The same from the text that is stored: numbers that are not ``known`` are made when looked at.
 
     There may be millions of them, and whoever asks may want the receipt, or what is left.
     """
+    stored = [own for own in known if own is not None]
+    if stored:
+        return rows_of_many(plans, stored, standing)
 
     @cache
     def made() -> list[dict[str, Values]]:

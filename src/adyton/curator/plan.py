@@ -184,7 +184,9 @@ class Outline:
         pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
         shares = shares_of(self.families, self.unit)
         parts = [
-            _part(one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place]))
+            _part(
+                one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place])
+            )
             for i, one in enumerate(self.measured)
         ]
         paid = due(parts, self.families, self.unit, study.filter)

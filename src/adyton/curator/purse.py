@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
-from adyton.certify import Amount, Promise
+from adyton.certify import Amount, Promise, Step
+from adyton.curator.estimate import scales_of, sensitivity_of
 from adyton.curator.fitting import Fits, Room, fitting_price, refused
+from adyton.curator.noised import Noised
 from adyton.curator.plan import Basket, Outline, Priced
 from adyton.curator.population import Population
 from adyton.curator.price import Price
@@ -39,6 +41,17 @@ class Purse:
 
     def left(self, spent: int) -> Amount:
         return replace(self.amount(self._ledger.header.limit - spent), is_left=True)
+
+    def step(self, noised: Noised) -> Step:
+        """A reading and its noise."""
+        drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
+        return Step(
+            value=noised.reading.name,
+            mechanism=noised.mechanism.name + drawn,
+            scales=scales_of(noised),
+            sensitivity=sensitivity_of(noised),
+            cost=self.amount(noised.amount(self._study.filter)),
+        )
 
     @property
     def left_now(self) -> int:
