@@ -77,7 +77,7 @@ def bits(rows: Rows) -> dict[str, Any]:
 
 
 def test_numbers_are_made_at_the_first_look_and_once(curator: Curator, read: list[str]) -> None:
-    """Also of a repeat, and of a batch.  Mutant: ``LateValues`` that makes them again at every look."""
+    """Also of a repeat, and of a batch.  Mutants: no ``cache`` in ``late_rows``; ``rows_of_many`` in its place."""
     answer = curator.ask(QUESTIONS[2], epsilon=1)
     assert len(answer.rows) == 10_000
     assert set(answer.rows.values) == {"m", "n"}
