@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.curator.additive import uncentred_outward
+from adyton.curator.additive import ratio_guess, uncentred_outward
 from adyton.curator.noised import Noised
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
 from adyton.mechanisms.ratio import Solved, ratio_interval
@@ -73,3 +73,24 @@ def test_theorem_RATIO_INTERVAL_ends_also_where_nothing_is_in_doubt() -> None:
     none = Band(0.0, 0.0, 0.0, 0.0)
     low, high = ratio_interval(np.array([0.0]), np.array([5.0]), 10.0, none)
     assert -1e-12 < float(low[0]) <= 0 <= float(high[0]) < 1e-12
+
+
+def test_theorem_RATIO_INTERVAL_cells_that_were_left_out_have_the_whole_range() -> None:
+    """And the others their own ends, and values within them.  Mutants: no ends, or no values, put in place."""
+    question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
+    (reading,) = readings_of(question, PrivacyUnit("replace"))
+    part, reach = (
+        Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))),
+        largest_ratio(reading.sensitivity),
+    )
+    dice, places = np.random.default_rng(1), np.arange(3, 9_000, 7)
+    low = dice.uniform(-reach, 0, len(places))
+    some = Solved(9_000, reach, places, low, -low / 2)
+    every = Solved(9_000, reach, None, *some.ends())
+    outward = [[end.tobytes() for end in uncentred_outward(part, solved)] for solved in (some, every)]
+    assert outward[0] == outward[1]
+    released = [dice.integers(-(10**6), 10**6, 9_000), dice.integers(-99, 99, 9_000)]
+    guesses = [ratio_guess(released, solved) for solved in (some, every)]
+    assert guesses[0].tobytes() == guesses[1].tobytes()
+    assert (low <= guesses[0][places]).all()
+    assert (guesses[0][places] <= -low / 2).all()
