@@ -58,7 +58,7 @@ class Line:
             block = z[start : start + _BLOCK]
             high, low, error = line.at(block)
             found, doubtful = many(high, low, error)
-            doubtful |= line.too_small(high, low)
+            doubtful |= line.too_small(block, high, low)
             if doubtful.any():
                 found[doubtful] = self._once_each(block[doubtful], one)
             out[start : start + _BLOCK] = found
@@ -114,8 +114,11 @@ class _Doubled:
         high, low = _sum(total, left + (small + self.shift[1]))
         return high, low, error
 
-    def too_small(self, high: Floats, low: Floats) -> npt.NDArray[np.bool_]:
-        return np.asarray((np.abs(high) < _TINY) & ((high != 0) | (low != 0)))
+    def too_small(self, z: Array, high: Floats, low: Floats) -> npt.NDArray[np.bool_]:
+        small = np.asarray((np.abs(high) < _TINY) & ((high != 0) | (low != 0)))
+        if z.dtype == np.float64:
+            small |= (np.abs(z) < _TINY) & (z != 0)
+        return small
 
 
 def _down(high: Floats, low: Floats, error: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:

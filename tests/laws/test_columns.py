@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.columns import Cells, weighted, whole
@@ -83,6 +83,7 @@ def test_law_lines_round_whole_numbers_as_fractions_do(
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 10**6), st.integers(-60, 60), RATIONALS, RATIONALS)
+@example(0, 0, Fraction(1, 2), Fraction(0))  # z is the least float there is, and half of it is none
 def test_law_lines_round_floats_as_fractions_do(
     seed: int, exponent: int, scale: Fraction, shift: Fraction
 ) -> None:

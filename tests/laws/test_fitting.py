@@ -11,9 +11,13 @@ import pytest
 
 import adyton
 from adyton.certify.preview import fitting_text
+from adyton.curator import plan
 from adyton.curator.curator import Curator
+from adyton.curator.families import families_of
+from adyton.curator.price import price_of
 from adyton.ledger import Header, MemoryLedger
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.asking import asking_of
 from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 
@@ -135,6 +139,34 @@ def test_with_next_to_nothing_left_a_refusal_says_nothing_false(
     assert ("would fit" in refusal.message) == (refusal.facts["fits"] is not None)
     if refusal.facts["fits"] is not None:
         asker.ask(COUNT, **refusal.facts["fits"])
+
+
+def test_the_search_for_a_price_plans_thousands_of_questions_once_more_and_not_at_every_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Mutant: ``repriced`` that makes the outline anew for every price."""
+    made: list[int] = []
+    monkeypatch.setattr(plan, "families_of", lambda *given: made.append(1) or families_of(*given))
+    asker = curator()
+    questions = [f"SELECT COUNT(*) FROM people WHERE income > {i}" for i in range(20)]
+    with pytest.raises(adyton.BudgetRefused, match="would fit now") as caught:
+        asker.ask_many(questions, within=1)
+    assert len(made) == 2
+    assert len(asker.ask_many(questions, **caught.value.facts["fits"])) == 20
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+def test_an_outline_costs_at_a_price_what_its_plans_cost(filter_name: str) -> None:
+    known = curator(filter_name).study
+    askings = [asking_of(sql, *known.tables) for sql in (COUNT, BOTH)]
+    outline = plan.Outline.of(known, askings)
+    for price in (price_of(epsilon="0.3"), price_of(share="0.01"), price_of(scale=50)):
+        basket, priced = (
+            plan.make_basket(known, askings, price, known.allowed),
+            outline.priced(price, known.allowed),
+        )
+        assert (basket.amount, basket.radius) == (priced.amount, priced.radius)
+        assert outline.basket(price, known.allowed) == basket
 
 
 def test_a_plan_that_the_limit_cannot_pay_for_names_a_share() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.curator.additive import uncentred_outward
+from adyton.curator.additive import ratio_guess, uncentred_outward
 from adyton.curator.noised import Noised
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
-from adyton.mechanisms.ratio import ratio_interval
+from adyton.mechanisms.ratio import Solved, ratio_interval
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Mean, Question, Square, ValueOf
 from adyton.schema import IntegerColumn, RealColumn, Table
@@ -25,8 +25,8 @@ def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     """Back from the middle of the bounds, in tenths, hardly any end is a float."""
     question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
-    ends = np.array([ratio]), np.array([ratio])
-    (low,), (high,) = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))), ends)
+    solved = Solved(1, 1.0, None, np.array([ratio]), np.array([ratio]))
+    (low,), (high,) = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))), solved)
     exact = (Fraction(ratio) * 10_000 + 10_000) / 20
     assert Fraction(low) <= exact <= Fraction(high)
     assert high - low <= 2.0**-42
@@ -64,7 +64,7 @@ def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
     (reading,) = readings_of(question, PrivacyUnit("replace"))
     reach = largest_ratio(reading.sensitivity)
     part = Noised(reading, GaussianNoise((Fraction(9), Fraction(3))))
-    (low,), (high,) = uncentred_outward(part, (np.array([-reach]), np.array([reach])))
+    (low,), (high,) = uncentred_outward(part, Solved(1, reach, None, np.array([-reach]), np.array([reach])))
     assert Fraction(low) <= 0 < most <= Fraction(high)
 
 
@@ -73,3 +73,24 @@ def test_theorem_RATIO_INTERVAL_ends_also_where_nothing_is_in_doubt() -> None:
     none = Band(0.0, 0.0, 0.0, 0.0)
     low, high = ratio_interval(np.array([0.0]), np.array([5.0]), 10.0, none)
     assert -1e-12 < float(low[0]) <= 0 <= float(high[0]) < 1e-12
+
+
+def test_theorem_RATIO_INTERVAL_cells_that_were_left_out_have_the_whole_range() -> None:
+    """And the others their own ends, and values within them.  Mutants: no ends, or no values, put in place."""
+    question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
+    (reading,) = readings_of(question, PrivacyUnit("replace"))
+    part, reach = (
+        Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))),
+        largest_ratio(reading.sensitivity),
+    )
+    dice, places = np.random.default_rng(1), np.arange(3, 9_000, 7)
+    low = dice.uniform(-reach, 0, len(places))
+    some = Solved(9_000, reach, places, low, -low / 2)
+    every = Solved(9_000, reach, None, *some.ends())
+    outward = [[end.tobytes() for end in uncentred_outward(part, solved)] for solved in (some, every)]
+    assert outward[0] == outward[1]
+    released = [dice.integers(-(10**6), 10**6, 9_000), dice.integers(-99, 99, 9_000)]
+    guesses = [ratio_guess(released, solved) for solved in (some, every)]
+    assert guesses[0].tobytes() == guesses[1].tobytes()
+    assert (low <= guesses[0][places]).all()
+    assert (guesses[0][places] <= -low / 2).all()

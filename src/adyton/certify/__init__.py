@@ -9,7 +9,7 @@ from adyton.certify.answer import Answer
 from adyton.certify.known import Known
 from adyton.certify.last_look import LastLook
 from adyton.certify.preview import Preview, Step
-from adyton.certify.rows import Intervals, KeyColumn, Keys, Rows, Values
+from adyton.certify.rows import Intervals, KeyColumn, Keys, LateValues, Rows, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,
@@ -40,6 +40,7 @@ __all__ = [
     "KeysSought",
     "Known",
     "LastLook",
+    "LateValues",
     "Odometer",
     "Preview",
     "Promise",

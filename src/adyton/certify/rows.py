@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -114,6 +114,36 @@ def _json(intervals: Intervals) -> list[dict[str, object]]:
     return [{"level": level, "low": low, "high": high} for low, high in ends]
 
 
+class LateValues(Mapping[str, Values]):
+    """Values by their names, all made when somebody looks at the first of them."""
+
+    __slots__ = ("_make", "_names")
+
+    def __init__(self, names: Iterable[str], make: Callable[[], Mapping[str, Values]]) -> None:
+        self._names, self._make = tuple(names), make
+
+    def __getitem__(self, name: str) -> Values:
+        return self._made()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process gets the values themselves."""
+        return dict, (dict(self._made()),)
+
+    def _made(self) -> Mapping[str, Values]:
+        made = self._make()
+        self._make = lambda: made  # what they were made from is let go
+        return made
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyColumn:
     """One part of the keys: row number i has the label number ``codes[i]``."""
@@ -125,7 +155,8 @@ class KeyColumn:
         return KeyColumn(self.labels, self.codes[places])
 
     def tolist(self) -> list[Key]:
-        return [self.labels[code] for code in self.codes.tolist()]
+        found: list[Key] = np.fromiter(self.labels, object, len(self.labels))[self.codes].tolist()
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

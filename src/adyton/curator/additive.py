@@ -17,11 +17,13 @@ from adyton.curator.subset_ends import uncentred
 from adyton.exact import float_up
 from adyton.lines import Line
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 
 _MANY = 32
+
+Rounded = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Additive(OfOneReading):
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
         return [mean_ratio(self.only, released, LEVEL)] if len(released) == 2 else []
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
         if len(released) == 2:
             return _means(self.only, released, standing, solved)
         return _single(self.only, released[0], standing)
@@ -84,34 +86,51 @@ def mean_ratio(part: Noised, released: Columns, level: float) -> Ratio:
     return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), part.mechanism.ratio_error(level))
 
 
-def ratio_guess(released: Columns, ends: Ends) -> Floats:
+def ratio_guess(released: Columns, solved: Solved) -> Floats:
+    """The quotient, within its interval."""
     top, bottom = (whole(column).astype(float) for column in released)
-    guess: Floats = np.clip(top / np.maximum(bottom, 1.0), *ends)
+    guess: Floats = top / np.maximum(bottom, 1.0, out=bottom)
+    if solved.places is None:
+        return np.clip(guess, solved.low, solved.high)
+    np.clip(guess, -solved.reach, solved.reach, out=guess)
+    guess[solved.places] = np.clip(guess[solved.places], solved.low, solved.high)
     return guess
 
 
-def _means(part: Noised, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+def _means(part: Noised, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
     (noise,) = solved
     population: Intervals | Absent | None = standing.missing
     if population is None:
-        wide = standing.population.means(part, [whole(column) for column in released], standing)
+        low, high = standing.population.means(part, [whole(column) for column in released], standing)
+        wide = Solved(len(low), noise.reach, None, low, high)
         population = Intervals(standing.population.level, *uncentred_outward(part, wide))
-    guess = uncentred(part).near(ratio_guess(released, noise))
+    guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
     return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
 
 
-def uncentred_outward(part: Noised, ends: Ends) -> Ends:
+def uncentred_outward(part: Noised, solved: Solved) -> Ends:
     """From the ends of intervals of the ratio to those of the mean, rounded outwards."""
-    line, reach = uncentred(part), largest_ratio(part.reading.sensitivity)
-    return _away_from(-reach, ends[0], line.down), _away_from(reach, ends[1], line.up)
+    line, reach = uncentred(part), solved.reach
+    return _outward(solved, -reach, solved.low, line.down), _outward(solved, reach, solved.high, line.up)
 
 
-def _away_from(end: float, ratios: Floats, rounded: Callable[[Floats], Floats]) -> Floats:
-    """Most intervals of many small groups are the whole range: its end is worked out once."""
+def _outward(solved: Solved, end: float, ratios: Floats, rounded: Rounded) -> Floats:
+    """Where nothing was looked for, the interval ends at the end of the range."""
+    told = _away_from(solved.reach, ratios, rounded)
+    if solved.places is None:
+        return told
+    everywhere = np.full(solved.size, rounded(np.array([end]))[0])
+    everywhere[solved.places] = told
+    return everywhere
+
+
+def _away_from(reach: float, ratios: Floats, rounded: Rounded) -> Floats:
+    """Most ratios of many small groups are an end of the whole range: both of these are worked out once."""
     if len(ratios) < _MANY:
         return rounded(ratios)
-    told = np.full(len(ratios), rounded(np.array([end]))[0])
-    inside = ratios != end
+    least, most = rounded(np.array([-reach, reach]))
+    told: Floats = np.where(ratios < 0, least, most)
+    inside = np.flatnonzero(np.abs(ratios) != reach)
     told[inside] = rounded(ratios[inside])
     return told

@@ -16,13 +16,11 @@ from adyton.certify import (
     Preview,
     Proof,
     Statement,
-    Step,
 )
-from adyton.curator.estimate import cells_in, found_in, rows_of_many, scales_of, sensitivity_of, shaped
+from adyton.curator.estimate import cells_in, found_in, late_rows, read_for_keys, shaped
 from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.known import left_out_rows
 from adyton.curator.learned import Learned
-from adyton.curator.noised import Noised
 from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
@@ -48,7 +46,7 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
 from adyton.show import Sheet, Shown
 from adyton.study import Study
-from adyton.wire import Stored, many_from_text, many_to_text
+from adyton.wire import Stored, many_to_text
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
@@ -142,7 +140,7 @@ class Curator(Shown):
                 left=self._purse.left(spent),
                 limit=self._purse.limit,
                 more=more,
-                steps=tuple(map(self._step, plan.noised)),
+                steps=tuple(map(self._purse.step, plan.noised)),
                 certificate=self._certificate(plan, standing),
                 repeated=repeated,
                 would_fit=would_fit,
@@ -363,16 +361,15 @@ class Curator(Shown):
             ) from None
 
     def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
-        released = many_from_text(stored)
-        standing = self._standing(basket, _position_of(receipt), released)
+        known = read_for_keys(basket.plans, stored)
+        standing = self._standing(basket, _position_of(receipt), known)
+        rows_of_each = late_rows(basket.plans, stored, known, standing)
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
-        for plan, own, rows in zip(
-            basket.plans, released, rows_of_many(basket.plans, released, standing), strict=True
-        ):
+        for plan, own, rows in zip(basket.plans, known, rows_of_each, strict=True):
             shown = shaped(rows, plan.shape, plan.known)
             answers.append(
                 Answer(
@@ -397,12 +394,13 @@ class Curator(Shown):
 
     # What an answer may say about the population.
 
-    def _standing(self, basket: Basket, at: Position, released: Sequence[Stored] = ()) -> Standing:
-        known: Sequence[Stored | None] = released or [None] * len(basket.plans)
+    def _standing(self, basket: Basket, at: Position, known: Sequence[Stored | None] = ()) -> Standing:
+        known = known or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
         at = replace(at, values=values, elsewhere=elsewhere, unproved=at.unproved or basket.unproved)
-        return Standing(self._population, at, self._stand_in.units(), self._learned.variance)
+        standing = Standing(self._population, at, self._stand_in.units())
+        return replace(standing, learned=self._learned.variances(basket.readings, standing))
 
     def _next(self, basket: Basket) -> Standing:
         """Where the answers would stand if they were asked now."""
@@ -441,18 +439,6 @@ class Curator(Shown):
         theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
         known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)
-
-    # The same facts in the words of an answer.
-
-    def _step(self, noised: Noised) -> Step:
-        drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
-        return Step(
-            value=noised.reading.name,
-            mechanism=noised.mechanism.name + drawn,
-            scales=scales_of(noised),
-            sensitivity=sensitivity_of(noised),
-            cost=self._purse.amount(noised.amount(self.study.filter)),
-        )
 
 
 def _position_of(receipt: Receipt) -> Position:

@@ -15,7 +15,7 @@ from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
 from adyton.exact import float_up
 from adyton.mechanisms import GaussianNoise
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 from adyton.query.nodes import POINTS, Cdf
@@ -60,7 +60,7 @@ class Distribution(OfOneReading):
     def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.only.mechanism.release(exact[0], bits)
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
         bins = len(self._points) + 1
         counts = whole(released[0]).astype(float).reshape(-1, bins)
         left = np.cumsum(counts, axis=1)[:, :-1].ravel()

@@ -6,7 +6,7 @@ lasts as long as the object, so a whole session can be rehearsed.  All that it s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Unpack
 
@@ -16,6 +16,7 @@ from adyton.curator.dummy_rows import dummy_tables
 from adyton.curator.opening import _engine_of
 from adyton.curator.price import PriceWords
 from adyton.errors import InvalidRequest
+from adyton.exact import Number
 from adyton.ledger import Header, MemoryLedger
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
@@ -56,11 +57,15 @@ class DummyCurator(Curator):
         return [_marked(answer) for answer in super().ask_many(questions, request=request, **price)]
 
     def preview_many(
-        self, questions: Iterable[str | Draft | Question], **price: Unpack[PriceWords]
+        self,
+        questions: Iterable[str | Draft | Question],
+        *,
+        expect: Number | Mapping[str, Number] | None = None,
+        **price: Unpack[PriceWords],
     ) -> list[Preview]:
         return [
             replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
-            for plain in super().preview_many(questions, **price)
+            for plain in super().preview_many(questions, expect=expect, **price)
         ]
 
     def sheet(self, verbose: bool = False) -> Sheet:

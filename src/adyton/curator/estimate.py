@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache, partial
 
 import numpy as np
 
-from adyton.certify import KeysFound, Known, Rows, Values
+from adyton.certify import KeysFound, Known, LateValues, Rows, Values
 from adyton.curator.noised import Noised, step_of, step_of_one
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
@@ -15,7 +16,7 @@ from adyton.mechanisms import intervals_of
 from adyton.query.cells import number_of_cells, shown_cells
 from adyton.query.shape import Shape, Told
 from adyton.sensitivity import Sensitivity
-from adyton.wire import Stored
+from adyton.wire import Stored, many_from_text
 
 
 def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
@@ -24,7 +25,47 @@ def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
 
 
 def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing) -> list[Rows]:
-    """The rows of each answer.  All intervals that must be searched for are searched for together."""
+    """The rows of each answer."""
+    values = _values_of_many(plans, stored, standing)
+    return [Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)]
+
+
+def read_for_keys(plans: Sequence[Plan], text: str) -> Sequence[Stored | None]:
+    """What is stored, where only it says how many rows there are; nothing where all keys are declared."""
+    if any(plan.finding is not None for plan in plans):
+        return many_from_text(text)
+    return [None] * len(plans)
+
+
+def late_rows(
+    plans: Sequence[Plan], text: str, known: Sequence[Stored | None], standing: Standing
+) -> list[Rows]:
+    """The same from the text that is stored: numbers that are not ``known`` are made when looked at.
+
+    There may be millions of them, and whoever asks may want the receipt, or what is left.
+    """
+    stored = [own for own in known if own is not None]
+    if stored:
+        return rows_of_many(plans, stored, standing)
+
+    @cache
+    def made() -> list[dict[str, Values]]:
+        return _values_of_many(plans, many_from_text(text), standing)
+
+    return [
+        Rows(plan.keys(), LateValues([part.name for part in plan.parts], partial(_nth, made, place)))
+        for place, plan in enumerate(plans)
+    ]
+
+
+def _nth(made: Callable[[], list[dict[str, Values]]], place: int) -> dict[str, Values]:
+    return made()[place]
+
+
+def _values_of_many(
+    plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing
+) -> list[dict[str, Values]]:
+    """The values of each answer.  All intervals that must be searched for are searched for together."""
     parts = [
         (part, released)
         for plan, own in zip(plans, stored, strict=True)
@@ -36,20 +77,17 @@ def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Stan
         part.values(released, standing, [next(solved) for _ in own])
         for (part, released), own in zip(parts, ratios, strict=True)
     )
-    return [
-        _rows(plan, {part.name: next(values) for part in plan.parts}, own)
-        for plan, own in zip(plans, stored, strict=True)
-    ]
+    return [_shown(plan, {part.name: next(values) for part in plan.parts}) for plan in plans]
 
 
-def _rows(plan: Plan, values: dict[str, Values], stored: Stored) -> Rows:
+def _shown(plan: Plan, values: dict[str, Values]) -> dict[str, Values]:
     """Of an older answer, only the cells that are shown."""
-    keys, shown = plan.keys(stored.keys), shown_cells(plan.question)
-    if shown is not None:
-        points = len(keys) // len(shown)
-        places = np.add.outer(np.array(shown, np.int64) * points, np.arange(points)).ravel()
-        values = {name: own.at(places) for name, own in values.items()}
-    return Rows(keys, values)
+    shown = shown_cells(plan.question)
+    if shown is None:
+        return values
+    points = len(plan.parts[0].keys[1]) if plan.parts[0].keys is not None else 1
+    places = np.add.outer(np.array(shown, np.int64) * points, np.arange(points)).ravel()
+    return {name: own.at(places) for name, own in values.items()}
 
 
 def shaped(rows: Rows, shape: Shape, known: Mapping[str, Known]) -> Rows:
@@ -67,9 +105,9 @@ def shaped(rows: Rows, shape: Shape, known: Mapping[str, Known]) -> Rows:
     return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
 
 
-def found_in(plan: Plan, stored: Stored, receipt: int) -> KeysFound | None:
+def found_in(plan: Plan, stored: Stored | None, receipt: int) -> KeysFound | None:
     """What the answer says about keys that it does not show."""
-    if plan.finding is None or stored.keys is None:
+    if plan.finding is None or stored is None or stored.keys is None:
         return None
     return plan.finding.found(len(stored.keys), stored.noisy_number, receipt)
 

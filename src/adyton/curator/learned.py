@@ -8,13 +8,14 @@ confidence of the study, whichever was asked first.  Theorem: SUBSET-BENNETT.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 from adyton.curator.noised import Noised
-from adyton.curator.population import Position, Standing
+from adyton.curator.population import Position, Standing, spread_key
 from adyton.curator.spread import Spread
+from adyton.curator.subset_population import SubsetPopulation
 from adyton.errors import InvalidRequest
 from adyton.ledger import Ledger, Receipt
 from adyton.mechanisms import GaussianNoise
@@ -41,13 +42,19 @@ class Learned:
         self._looked_at = 0
         self._known: dict[Hashable, Receipt] = {}
 
-    def variance(self, reading: Reading, standing: Standing) -> Floats | None:
-        """An upper end, for each cell, of the variance of the values whose mean is read; None if unknown."""
-        if not isinstance(reading.measure, Mean):
-            return None
+    def variances(self, readings: Iterable[Reading], standing: Standing) -> dict[Hashable, Floats]:
+        """Upper ends, for each cell, of the variances of values whose means are read, as far as known."""
+        means = [reading for reading in readings if isinstance(reading.measure, Mean)]
+        if not means or standing.missing is not None or not isinstance(standing.population, SubsetPopulation):
+            return {}
         self._look()
-        receipt = self._known.get(_key(reading))
-        return None if receipt is None else self._upper_end(receipt, reading, standing)
+        known = {spread_key(reading): self._known.get(spread_key(reading)) for reading in means}
+        ends = {
+            key: self._upper_end(receipt, key, standing)
+            for key, receipt in known.items()
+            if receipt is not None
+        }
+        return {key: end for key, end in ends.items() if end is not None}
 
     def _look(self) -> None:
         newest = self._ledger.count()
@@ -56,7 +63,7 @@ class Learned:
             if receipt is not None and any(word in receipt.order.question for word in _WORDS):
                 question = self._question(receipt)
                 if question is not None:
-                    self._known |= {_key(reading): receipt for reading in self._variances(question)}
+                    self._known |= {spread_key(reading): receipt for reading in self._variances(question)}
         self._looked_at = newest
 
     def _question(self, receipt: Receipt) -> Question | None:
@@ -70,27 +77,20 @@ class Learned:
         readings = readings_of(question, self._study.unit_of(question.table))
         return [reading for reading in readings if isinstance(reading.measure, Variance)]
 
-    def _upper_end(self, receipt: Receipt, wanted: Reading, standing: Standing) -> Floats | None:
+    def _upper_end(self, receipt: Receipt, wanted: Hashable, standing: Standing) -> Floats | None:
         question, stored = self._question(receipt), self._ledger.recall(receipt.number)
         if question is None or stored is None or receipt.unproved:
             return None
         readings = readings_of(question, self._study.unit_of(question.table))
         details = json.loads(receipt.order.detail)
         at = replace(self._place(receipt), values=number_of_cells(question) * _noises(readings, details))
-        own = replace(standing, at=at, learned=None)
+        own = replace(standing, at=at)
         released = many_from_text(stored)[0].released
         for reading, detail, columns in zip(readings, details, released, strict=True):
-            if isinstance(reading.measure, Variance) and _key(reading) == _key(wanted):
+            if isinstance(reading.measure, Variance) and spread_key(reading) == wanted:
                 noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
                 return Spread(Noised(reading, noise), root=False).population(columns, own).high
         return None
-
-
-def _key(reading: Reading) -> Hashable:
-    """Which rows and values: those of a mean and of a variance are the same if their conditions are."""
-    measure = reading.measure
-    assert isinstance(measure, Mean | Variance)
-    return measure.value, reading.where, reading.by, reading.kept
 
 
 def _noises(readings: tuple[Reading, ...], details: list[list[object]]) -> int:

@@ -30,7 +30,7 @@ class Noised:
 
     def amount_of_one_more(self, rule: Filter) -> int:
         """What it would be if neighbours differed by one unit added or removed."""
-        return self.times * _amount(self.mechanism, self._one_more, rule)
+        return self.times * _amount_of_one_more(self.mechanism, self.reading.sensitivity, rule)
 
     def radius(self) -> int:
         """Where the keys of groups are found, their number has no bound: then the centre is at nothing."""
@@ -40,17 +40,27 @@ class Noised:
 
     def radius_from_nothing(self) -> int:
         """The radius around a unit that contributes nothing."""
-        return self.times * stability_units(self.mechanism.cost(self._one_more))
-
-    @property
-    def _one_more(self) -> Sensitivity:
-        return replace(self.reading.sensitivity, neighbours="add-or-remove")
+        return self.times * _radius_from_nothing(self.mechanism, self.reading.sensitivity)
 
 
 @lru_cache(maxsize=4096)
 def _amount(mechanism: Mechanism, sensitivity: Sensitivity, rule: Filter) -> int:
     """Worked out in exact fractions, and the same for the many questions of a batch that are alike."""
     return rule.amount(mechanism.cost(sensitivity))
+
+
+@lru_cache(maxsize=4096)
+def _amount_of_one_more(mechanism: Mechanism, sensitivity: Sensitivity, rule: Filter) -> int:
+    return rule.amount(mechanism.cost(_one_more(sensitivity)))
+
+
+@lru_cache(maxsize=4096)
+def _radius_from_nothing(mechanism: Mechanism, sensitivity: Sensitivity) -> int:
+    return stability_units(mechanism.cost(_one_more(sensitivity)))
+
+
+def _one_more(sensitivity: Sensitivity) -> Sensitivity:
+    return replace(sensitivity, neighbours="add-or-remove")
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from adyton.columns import Cells
 from adyton.curator.noised import Noised
 from adyton.curator.population import Standing
 from adyton.mechanisms import Mechanism, Ratio
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Solved
 from adyton.noise import Bits
 from adyton.sensitivity import Reading
 
@@ -55,7 +55,7 @@ class Part(Protocol):
         """The ratios whose intervals the values need; those of many parts are found together."""
         ...
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
         """``solved`` are the intervals of the ratios, in their order."""
         ...
 

@@ -14,7 +14,7 @@ import numpy as np
 from adyton.certify import Certificate, Key, KeyColumn, Keys, Known
 from adyton.curator.additive import Additive
 from adyton.curator.distribution import Distribution
-from adyton.curator.families import due, families_of, shares_of
+from adyton.curator.families import Families, due, families_of, shares_of
 from adyton.curator.keys import PART, KeyFinding, plan_keys
 from adyton.curator.known import known_of
 from adyton.curator.noised import Noised
@@ -132,55 +132,84 @@ def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan
 def make_basket(
     study: Study, askings: Sequence[Asking], price: Price, left: int, *, as_before: bool = False
 ) -> Basket:
-    """The plans for all that is asked; the price is for all of them together.
+    """The plans for all that is asked; the price is for all of them together."""
+    return Outline.of(study, askings, as_before=as_before).basket(price, left)
 
-    ``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that cannot
-    match, a price for more groups of a person than there can be, and the number of units for that of rows.
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """All of some plans that does not depend on the price: what is read, and which parts share a price.
+
+    Of thousands of questions this takes longer than the rest, and a search for a price tries many.
     """
-    if as_before:
-        askings = [replace(one, question=replace(one.question, every_cell=True)) for one in askings]
-    questions = [asking.question for asking in askings]
-    check_widths(price, questions)
-    if len({question.table for question in questions}) > 1:
-        raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
-    unit, rule = study.unit_of(questions[0].table), study.filter
-    unit = replace(unit, rows_in=()) if as_before else unit
-    pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
-    measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
-    check_size(questions, [reading for one in measured for reading in one.readings])
-    families = families_of([one.readings for one in measured], unit)
-    shares = shares_of(families, unit)
-    parts = [
-        _part(one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place]))
-        for i, one in enumerate(measured)
-    ]
-    paid = due(parts, families, unit, rule)
-    in_order = iter(parts)
-    own = [tuple(islice(in_order, len(question.measures))) for question in questions]
-    findings = [plan_keys(q, unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
-    extra = [noised for finding in findings if finding is not None for noised in finding.noised]
-    if extra and len(questions) > 1:
-        raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
-    disjoint = len(families) < len(parts)
-    plans = tuple(
-        Plan(
-            asking.question,
-            question_text(asking.question),
-            p,
-            _certificate(study, asking.question.table, p, f, disjoint=disjoint),
-            pricing.matching,
-            f,
-            asking.shape,
-        )
-        for asking, p, f, pricing in zip(askings, own, findings, pricings, strict=True)
-    )
-    return Basket(
-        plans,
-        paid.amount + sum(noised.amount(rule) for noised in extra),
-        paid.radius + sum(noised.radius() for noised in extra),
-        price,
-        unproved=bool(extra) and study.filter_name != "pure",
-    )
+
+    study: Study
+    askings: Sequence[Asking]
+    unit: PrivacyUnit
+    measured: Sequence[_Measured]
+    families: Families
+
+    @classmethod
+    def of(cls, study: Study, askings: Sequence[Asking], *, as_before: bool = False) -> Outline:
+        """``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that
+        cannot match, a price for more groups of a person than there can be, and the number of units for that
+        of rows.
+        """
+        if as_before:
+            askings = [replace(one, question=replace(one.question, every_cell=True)) for one in askings]
+        questions = [asking.question for asking in askings]
+        if len({question.table for question in questions}) > 1:
+            raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
+        unit = study.unit_of(questions[0].table)
+        unit = replace(unit, rows_in=()) if as_before else unit
+        measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
+        check_size(questions, [reading for one in measured for reading in one.readings])
+        return cls(study, askings, unit, measured, families_of([one.readings for one in measured], unit))
+
+    def basket(self, price: Price, left: int) -> Basket:
+        priced = self.priced(price, left)
+        in_order, table = iter(priced.parts), self.askings[0].question.table
+        disjoint = len(self.families) < len(priced.parts)
+        plans = []
+        for asking, finding, pricing in zip(self.askings, priced.findings, priced.pricings, strict=True):
+            parts = tuple(islice(in_order, len(asking.question.measures)))
+            certificate = _certificate(self.study, table, parts, finding, disjoint=disjoint)
+            text = question_text(asking.question)
+            plans.append(
+                Plan(asking.question, text, parts, certificate, pricing.matching, finding, asking.shape)
+            )
+        unproved = self.study.filter_name != "pure" and any(f is not None for f in priced.findings)
+        return Basket(tuple(plans), priced.amount, priced.radius, price, unproved)
+
+    def priced(self, price: Price, left: int) -> Priced:
+        """The noise, and what it costs."""
+        study, questions = self.study, [asking.question for asking in self.askings]
+        check_widths(price, questions)
+        pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
+        shares = shares_of(self.families, self.unit)
+        parts = [
+            _part(
+                one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place])
+            )
+            for i, one in enumerate(self.measured)
+        ]
+        paid = due(parts, self.families, self.unit, study.filter)
+        findings = [plan_keys(q, self.unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
+        extra = [noised for finding in findings if finding is not None for noised in finding.noised]
+        if extra and len(questions) > 1:
+            raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
+        amount = paid.amount + sum(noised.amount(study.filter) for noised in extra)
+        return Priced(pricings, parts, findings, amount, paid.radius + sum(n.radius() for n in extra))
+
+
+class Priced(NamedTuple):
+    """An outline at a price."""
+
+    pricings: list[Pricing]
+    parts: list[Part]
+    findings: list[KeyFinding | None]
+    amount: int
+    radius: int
 
 
 def planned_anew(study: Study, askings: Sequence[Asking]) -> bool:

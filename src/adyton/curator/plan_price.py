@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.curator.plan import Basket, make_basket
+from adyton.curator.plan import Basket, Outline
 from adyton.curator.price import Price
 from adyton.query.asking import Asking
 from adyton.study import Study
@@ -24,10 +24,10 @@ def planned_basket(
     step below may be farther away than a millionth, and the best one that was met is taken.
     The study's whole budget is only where they begin: a plan that it cannot pay for is refused by the ledger.
     """
-    units, best = study.allowed, None
+    units, best, outline = study.allowed, None, Outline.of(study, askings, as_before=as_before)
     for _ in range(_ROUNDS):
         price = Price("units", Fraction(units), matching)
-        basket = make_basket(study, askings, price, study.allowed, as_before=as_before)
+        basket = outline.basket(price, study.allowed)
         if basket.radius <= most and (best is None or basket.radius > best.radius):
             best = basket
         if most * _NEARLY <= basket.radius <= most:

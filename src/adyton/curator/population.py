@@ -7,8 +7,8 @@ Two theorems, by the noise of the study: with Gaussian noise every answer pays f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from adyton.curator.noised import Noised
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
+from adyton.query.nodes import Mean, Variance
 from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
 
@@ -171,7 +172,7 @@ class Standing:
     population: Population
     at: Position
     units: int | None
-    learned: Callable[[Reading, Standing], Floats | None] | None = None  # the variance of what a mean is over
+    learned: Mapping[Hashable, Floats] = field(default_factory=dict)  # variances of what means are over
 
     @property
     def missing(self) -> Absent | None:
@@ -183,3 +184,10 @@ class Standing:
         """Their number, or an upper end of it, where an interval is not missing."""
         assert self.units is not None
         return self.units
+
+
+def spread_key(reading: Reading) -> Hashable:
+    """Which values of which rows: a mean and a variance are about the same if this is."""
+    measure = reading.measure
+    assert isinstance(measure, Mean | Variance)
+    return measure.value, reading.where, reading.by, reading.kept

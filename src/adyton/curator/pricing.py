@@ -45,7 +45,7 @@ class Pricing:
             return self.noise_for_units(reading, int(self.units * part))
         steps = float(self._in_steps(reading))
         if self.price.by == "within":
-            return self._kind.for_error(reading.sensitivity, steps, LEVEL)
+            return _no_wider(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as below
         return self._kind.for_scale(reading.sensitivity, steps)
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
@@ -124,6 +124,13 @@ def _quietest(
 ) -> Mechanism:
     """Many questions of a batch are alike."""
     return kind.for_cost(sensitivity, cost)
+
+
+@lru_cache(maxsize=4096)
+def _no_wider(
+    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, steps: float
+) -> Mechanism:
+    return kind.for_error(sensitivity, steps, LEVEL)
 
 
 def _cost_of_units(filter_name: str, units: int) -> Fraction:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
-from adyton.certify import Amount, Promise
+from adyton.certify import Amount, Promise, Step
+from adyton.curator.estimate import scales_of, sensitivity_of
 from adyton.curator.fitting import Fits, Room, fitting_price, refused
-from adyton.curator.plan import Basket, make_basket
+from adyton.curator.noised import Noised
+from adyton.curator.plan import Basket, Outline, Priced
 from adyton.curator.population import Population
 from adyton.curator.price import Price
 from adyton.curator.stream_plan import StreamPlan
@@ -18,7 +21,7 @@ from adyton.ledger import Ledger, Receipt
 from adyton.ledger.cap import Cap
 from adyton.study import Study
 
-Planned = Callable[[Price], Basket | StreamPlan]
+Planned = Callable[[Price], Priced | StreamPlan]
 _MANY = 100  # plans of a batch, which take a while to make
 
 
@@ -39,6 +42,17 @@ class Purse:
     def left(self, spent: int) -> Amount:
         return replace(self.amount(self._ledger.header.limit - spent), is_left=True)
 
+    def step(self, noised: Noised) -> Step:
+        """A reading and its noise."""
+        drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
+        return Step(
+            value=noised.reading.name,
+            mechanism=noised.mechanism.name + drawn,
+            scales=scales_of(noised),
+            sensitivity=sensitivity_of(noised),
+            cost=self.amount(noised.amount(self._study.filter)),
+        )
+
     @property
     def left_now(self) -> int:
         return self._ledger.header.limit - self._ledger.spent()
@@ -58,8 +72,9 @@ class Purse:
         )
 
     def repriced(self, basket: Basket) -> Planned:
-        """The same questions at other prices."""
-        return lambda price: make_basket(self._study, basket.askings, price, self.left_now)
+        """The same questions at other prices; what does not depend on the price is made once, if at all."""
+        outline = cache(lambda: Outline.of(self._study, basket.askings))
+        return lambda price: outline().priced(price, self.left_now)
 
     def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:
         """The price that would fit now, where ``price`` does not, for so many plans."""

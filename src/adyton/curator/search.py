@@ -15,7 +15,7 @@ from adyton.curator.noised import LEVEL
 from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import Standing
 from adyton.lines import Line
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Ends, Solved
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
@@ -74,7 +74,7 @@ class Search(OfOneReading):
 
     # With what was released.
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
         looked_at = list(self._looked_at(released))
         low, high = self._noise_ends(released, looked_at)
         # A later comparison may be surer than the turn that was taken.
@@ -117,15 +117,10 @@ class Search(OfOneReading):
     ) -> tuple[Integers, Integers]:
         """None: no noisy count proves anything on that side."""
         lattice = self._measure.value.lattice
-        beyond = 1 + max(largest(whole(column)) for column in released)
-        first, last = surely_between(
-            looked_at,
-            released,
-            -beyond if below is None else below,
-            beyond if above is None else above,
-            lattice.low,
-            lattice.high,
-        )
+        if below is None or above is None:
+            beyond = 1 + max(largest(whole(column)) for column in released)
+            below, above = -beyond if below is None else below, beyond if above is None else above
+        first, last = surely_between(looked_at, released, below, above, lattice.low, lattice.high)
         # Comparisons that contradict each other happen only if one was off by more than they should be.
         return np.minimum(first, last), np.maximum(first, last)
 

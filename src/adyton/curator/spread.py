@@ -17,7 +17,7 @@ from adyton.curator.population import Standing
 from adyton.curator.subset_ends import uncentred
 from adyton.lines import Line
 from adyton.mechanisms import Ratio
-from adyton.mechanisms.ratio import Ends
+from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 
@@ -70,8 +70,8 @@ class Spread(OfOneReading):
         both = (self.mean, _SUM), (self.square, _SQUARE)
         return [mean_ratio(part, _over_count(released, top), _EACH) for part, top in both]
 
-    def values(self, released: Columns, standing: Standing, solved: list[Ends]) -> Values:
-        noise = self._intervals(solved[0], solved[1], LEVEL)
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+        noise = self._intervals(solved[0].ends(), solved[1].ends(), LEVEL)
         means = ratio_guess(_over_count(released, _SUM), solved[0])
         squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
         population = standing.missing or self.population(released, standing)

@@ -18,7 +18,14 @@ import numpy as np
 from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.curator.noised import Noised, step_of
-from adyton.curator.population import Counted, Position, Standing, assumptions_about, missing_anywhere
+from adyton.curator.population import (
+    Counted,
+    Position,
+    Standing,
+    assumptions_about,
+    missing_anywhere,
+    spread_key,
+)
 from adyton.curator.subset_ends import (
     Certain,
     cumulated_ends,
@@ -32,7 +39,7 @@ from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Cdf, Quantile
+from adyton.query.nodes import Cdf, Mean, Quantile
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
@@ -116,7 +123,8 @@ class SubsetPopulation:
     def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
         top, bottom = released
         first, second = (float_up(scale) for scale in part.mechanism.scales)
-        spread = standing.learned(part.reading, standing) if standing.learned is not None else None
+        known = isinstance(part.reading.measure, Mean) and bool(standing.learned)
+        spread = standing.learned.get(spread_key(part.reading)) if known else None
         return mean_ends(part, top, bottom, self._certain(standing), (first, second), spread)
 
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:

@@ -30,16 +30,22 @@ class Band:
     d: Floats | float
 
     def __call__(self, t: Floats) -> Floats:
-        band: Floats = np.hypot(self.a, t * self.b) + self.c + np.abs(t) * self.d
-        return band
+        return self._band(t, np.hypot(self.a, t * self.b))
 
     def slope(self, t: Floats) -> Floats:
         """How steeply it rises; where it has a corner, a slope between those on either side."""
+        return self.with_slope(t)[1]
+
+    def with_slope(self, t: Floats) -> tuple[Floats, Floats]:
+        """The band and its slope, from one root: the root is what takes long."""
         along = t * self.b
         root: Floats = np.hypot(self.a, along)
         round_part = np.divide(along * self.b, root, out=np.zeros_like(root), where=root > 0)
-        slope: Floats = round_part + np.sign(t) * self.d
-        return slope
+        return self._band(t, root), round_part + np.sign(t) * self.d
+
+    def _band(self, t: Floats, root: Floats) -> Floats:
+        band: Floats = root + self.c + np.abs(t) * self.d
+        return band
 
     def of(self, cells: Places | Truths) -> Band:
         """The band of some of the cells only, where each cell has its own."""
@@ -55,18 +61,49 @@ class Ratio:
     reach: float
     band: Band
 
+    def telling(self) -> Places:
+        return _telling(self.denominator, np.asarray(self.reach, float), self.band)
+
+    def of(self, cells: Places) -> Ratio:
+        return Ratio(self.numerator[cells], self.denominator[cells], self.reach, self.band)
+
 
 Ends = tuple[Floats, Floats]
 
 
-def intervals_of(ratios: Sequence[Ratio]) -> list[Ends]:
-    """The intervals of all ``ratios``; those of few cells are found together, as fast as one of them."""
-    few = [i for i, ratio in enumerate(ratios) if len(ratio.numerator) < _BLOCK]
-    found = dict(zip(few, _together([ratios[i] for i in few]), strict=True))
-    for i, ratio in enumerate(ratios):
-        if i not in found:
-            found[i] = ratio_interval(ratio.numerator, ratio.denominator, ratio.reach, ratio.band)
-    return [found[i] for i in range(len(ratios))]
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Intervals of the ratios of ``size`` cells: ``low`` and ``high`` are those at some ``places``.
+
+    At all others it is -reach..reach; None: they are those of all cells.
+    """
+
+    size: int
+    reach: float
+    places: Places | None
+    low: Floats
+    high: Floats
+
+    def ends(self) -> Ends:
+        """Of all cells."""
+        if self.places is None:
+            return self.low, self.high
+        low, high = (np.full(self.size, end) for end in (-self.reach, self.reach))
+        low[self.places], high[self.places] = self.low, self.high
+        return low, high
+
+
+def intervals_of(ratios: Sequence[Ratio]) -> list[Solved]:
+    """The intervals of all ``ratios``, found together.
+
+    Of those with very many cells, first the cells that may say something: all others have the whole range.
+    """
+    places = [ratio.telling() if len(ratio.numerator) >= _BLOCK else None for ratio in ratios]
+    some = [ratio if at is None else ratio.of(at) for ratio, at in zip(ratios, places, strict=True)]
+    return [
+        Solved(len(ratio.numerator), ratio.reach, at, *ends)
+        for ratio, at, ends in zip(ratios, places, _together(some), strict=True)
+    ]
 
 
 def _together(ratios: Sequence[Ratio]) -> list[Ends]:
@@ -99,7 +136,7 @@ def ratio_interval(numerator: Floats, denominator: Floats, reach: float | Floats
     """
     ends = np.asarray(reach, float)
     high = np.broadcast_to(ends, numerator.shape).copy()
-    low, informative = -high, np.flatnonzero(denominator > error.slope(ends) * (1 - 2.0**-20))
+    low, informative = -high, _telling(denominator, ends, error)
 
     def side(at: Places) -> _Side:
         return _Side(numerator[at], denominator[at], high[at], error.of(at))
@@ -111,6 +148,11 @@ def ratio_interval(numerator: Floats, denominator: Floats, reach: float | Floats
         own = side(at)
         low[at], high[at] = own.first(), -own.mirrored().first()
     return low, high
+
+
+def _telling(denominator: Floats, reach: Floats, error: Band) -> Places:
+    """Nearly only the cells whose ratio the noise leaves something to say about, and all of these."""
+    return np.flatnonzero(denominator > error.slope(reach) * (1 - 2.0**-20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +174,11 @@ class _Side:
         return _Side(-self.numerator, self.denominator, self.reach, self.error)
 
     def band(self, t: Floats) -> Floats:
+        return self._widened(self.error(t), t)
+
+    def _widened(self, error: Floats, t: Floats) -> Floats:
         rounding = np.abs(self.numerator) + np.abs(t * self.denominator)
-        widened: Floats = self.error(t) + _FLOAT_ERROR * rounding
+        widened: Floats = error + _FLOAT_ERROR * rounding
         return widened
 
     def steepest(self) -> Floats:
@@ -148,9 +193,16 @@ class _Side:
     def first(self) -> Floats:
         """The least t from which on it is not below 0, rounded down.
 
-        However well the place was found: one just beside it is taken at which it certainly is below 0.  What
-        is convex is below 0 between two such places, so the far end is looked at too: slopes were rounded.
+        What is convex is below 0 between two places at which it is: nothing is searched for where it is not
+        below 0 at the far end, whatever the slopes say, which were rounded.
         """
+        found, open_still = -self.reach, ~self.holds(-self.reach)
+        if open_still.any():
+            found[open_still] = self.of(open_still)._searched()
+        return found
+
+    def _searched(self) -> Floats:
+        """However well the place was found: one beside it is taken at which it certainly is below 0."""
         place, beside = self._near()
         above, below = np.minimum(place + beside, self.reach), np.maximum(place - beside, -self.reach)
         while (open_still := self.holds(below) & (below > -self.reach)).any():
@@ -161,7 +213,7 @@ class _Side:
             middle = (below + above) / 2
             yes = self.holds(middle)
             above, below = np.where(yes, middle, above), np.where(yes, below, middle)
-        return np.where(self.holds(-self.reach), -self.reach, below)
+        return below
 
     def _near(self) -> Ends:
         """Newton's method: about where it is 0, and how exactly floats can tell."""
@@ -169,7 +221,8 @@ class _Side:
         beside, left, side = np.empty_like(place), np.arange(len(place)), self
         for _ in range(_STEPS):
             t = place[left]
-            band, rise = side.band(t), side.denominator + side.error.slope(t)
+            error, slope = side.error.with_slope(t)
+            band, rise = side._widened(error, t), side.denominator + slope
             nearer = t - (t * side.denominator - side.numerator + band) / rise
             unit = 2.0**-51 * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
             place[left] = np.clip(nearer, -side.reach, side.reach)

@@ -1,0 +1,165 @@
+"""Numbers of an answer are made when somebody looks at them: the same numbers, and made once."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adyton
+from adyton.certify import Absent, Rows
+from adyton.curator import estimate
+from adyton.curator.curator import Curator
+from adyton.ledger import Header, MemoryLedger
+from adyton.mechanisms import Band, intervals_of
+from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
+from adyton.noise.refine import Floats
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.study import Study, Validity
+from adyton.wire import many_from_text
+
+COLUMNS = (
+    RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1)),
+    IntegerColumn("place", 0, 9_999),
+    CategoryColumn("region", ("north", "south", "east", "west")),
+    TextColumn("town"),
+)
+QUESTIONS = (
+    "SELECT COUNT(*) AS n FROM people",
+    "SELECT AVG(income) AS m, MEDIAN(income) AS half, STDDEV(income) AS s FROM people GROUP BY region",
+    "SELECT AVG(income) AS m, COUNT(*) AS n FROM people GROUP BY place",  # more cells than one block has
+    "SELECT AVG(income) AS m FROM people WHERE region <> 'west' GROUP BY region ORDER BY m DESC LIMIT 2",
+)
+
+
+@pytest.fixture
+def curator() -> Curator:
+    dice, rows = np.random.default_rng(1), 500
+    people = pd.DataFrame(
+        {
+            "income": dice.gamma(2, 20_000, rows),
+            "place": dice.integers(0, 50, rows),
+            "region": dice.choice(["north", "south"], rows),
+            "town": dice.choice(["Ur", "Uruk"], rows),
+        }
+    )
+    limit, sample = Guarantee(Fraction(50), Fraction(1, 10**6)), Validity(Fraction(95, 100), Fraction(1))
+    study = Study(Table("people", COLUMNS, rows), PrivacyUnit("replace"), limit, "gdp", validity=sample)
+    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    return adyton.open(study, data=people, ledger=ledger)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The stored texts that were turned into numbers."""
+    texts: list[str] = []
+
+    def counted(text: str) -> Any:
+        texts.append(text)
+        return many_from_text(text)
+
+    monkeypatch.setattr(estimate, "many_from_text", counted)
+    return texts
+
+
+def bits(rows: Rows) -> dict[str, Any]:
+    return {
+        name: column.tobytes() if isinstance(column, np.ndarray) else column
+        for name, column in rows.columns().items()
+    }
+
+
+def test_numbers_are_made_at_the_first_look_and_once(curator: Curator, read: list[str]) -> None:
+    """Also of a repeat, and of a batch.  Mutants: no ``cache`` in ``late_rows``; ``rows_of_many`` in its place."""
+    answer = curator.ask(QUESTIONS[2], epsilon=1)
+    assert len(answer.rows) == 10_000
+    assert set(answer.rows.values) == {"m", "n"}
+    assert not read
+    again = curator.ask(QUESTIONS[2], epsilon=1)
+    assert again.repeated
+    assert again.cost.units == 0
+    assert not read
+    assert bits(answer.rows) == bits(answer.rows)
+    assert len(read) == 1
+    assert bits(answer.rows) == bits(again.rows)
+    assert len(read) == 2
+    batch = curator.ask_many([QUESTIONS[0], QUESTIONS[1]], epsilon=1)
+    assert len(read) == 2
+    assert [len(one.rows.to_json()) for one in batch] == [1, 4]
+    assert len(read) == 3
+
+
+@pytest.mark.parametrize("sql", QUESTIONS[:3])
+def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) -> None:
+    """However much was asked in between: what is said of a population stands where the answer stood."""
+    answer = curator.ask(sql, epsilon=1)
+    basket = curator._basket([sql], {"epsilon": 1})
+    receipt, text = curator._asked_before(basket.order(None)) or pytest.fail("it is stored")
+    standing = curator._standing(basket, receipt.number, receipt.spent_radius)
+    (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), standing)
+    curator.ask(QUESTIONS[0], epsilon=2)
+    assert bits(answer.rows) == bits(rows)
+    assert not any(isinstance(values.population, Absent) for values in rows.values.values())
+
+
+def test_found_keys_are_counted_at_once(curator: Curator) -> None:
+    limit = Guarantee(Fraction(50), Fraction(1, 10**6))
+    known = Study(
+        curator.study.table, PrivacyUnit("add-or-remove"), limit, "gdp", keys_delta=Fraction(1, 10**7)
+    )
+    people = pd.DataFrame({"income": 1.0, "place": 1, "region": "north", "town": ["Ur"] * 300})
+    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    with adyton.open(known, data=people, ledger=ledger) as asker:
+        answer = asker.ask("SELECT town, COUNT(*) AS n FROM people GROUP BY town", epsilon=20)
+    assert answer.keys_found is not None
+    assert answer.keys_found.shown == len(answer.rows) == 1
+
+
+def test_an_answer_that_nobody_looked_at_can_be_sent_away(curator: Curator) -> None:
+    answer = curator.ask(QUESTIONS[1], epsilon=1)
+    sent = pickle.loads(pickle.dumps(answer))
+    assert bits(sent.rows) == bits(answer.rows)
+    assert sent.to_json() == answer.to_json()
+
+
+# The search for the ends of a ratio, in all cells at once ---------------------------------------------------
+
+
+def plain_first(side: _Side) -> Floats:
+    """Searched for everywhere, and thrown away where the far end holds."""
+    return np.where(side.holds(-side.reach), -side.reach, side._searched())
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.floats(-3, 6), st.floats(0, 12), st.floats(-1, 4), st.integers(0, 2))
+def test_theorem_RATIO_INTERVAL_no_bit_depends_on_the_other_cells(
+    seed: int, reach_exponent: float, noise: float, counted: float, kind: int
+) -> None:
+    """Nor on what is left out because it says nothing.
+
+    Mutants: a cell too few called telling (1 + 2**-3 for 1 - 2**-20 in ``_telling``); no search where the far
+    end does not hold.
+    """
+    dice, reach = np.random.default_rng(seed), 10.0**reach_exponent
+    a, b = 10.0**noise * dice.uniform(0.3, 3), 10.0**noise * dice.uniform(0.3, 3) / reach
+    band = (Band(a, b, 0.5, 0.5), Band(0.0, 0.0, a, b), Band(a, b, a / 1000, b / 7))[kind]
+    bottom = np.rint(dice.normal(size=9_000) * b * 10.0**counted)
+    top = np.rint(bottom * dice.uniform(-1.1, 1.1, 9_000) * reach + dice.normal(size=9_000) * a)
+    many, few = intervals_of([Ratio(top, bottom, reach, band), Ratio(top[:99], bottom[:99], reach, band)])
+    low, high = many.ends()
+    assert (low[:99].tobytes(), high[:99].tobytes()) == tuple(end.tobytes() for end in few.ends())
+    for place in range(0, 9_000, 300):
+        one = slice(place, place + 1)
+        alone = ratio_interval(top[one], bottom[one], reach, band)
+        assert (low[one].tobytes(), high[one].tobytes()) == tuple(end.tobytes() for end in alone)
+    told = np.flatnonzero((low != -reach) | (high != reach))
+    side = _Side(top[told], bottom[told], np.full(len(told), reach), band)
+    assert low[told].tobytes() == plain_first(side).tobytes()
+    assert high[told].tobytes() == (-plain_first(side.mirrored())).tobytes()
