@@ -99,7 +99,6 @@ class Basket:
     amount: int
     radius: int
     price: Price
-    unproved: bool = False  # what it releases is not covered by the theorem about the population
 
     @property
     def text(self) -> str:
@@ -118,10 +117,15 @@ class Basket:
     def askings(self) -> list[Asking]:
         return [Asking(plan.question, plan.shape) for plan in self.plans]
 
+    @property
+    def unproved(self) -> bool:
+        """Whether keys are found with Gaussian noise: no theorem on the population covers their threshold."""
+        findings = [plan.finding for plan in self.plans if plan.finding is not None]
+        return any(finding.counted.mechanism.norm == 2 for finding in findings)
+
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
-        return Order(
-            self.text, self.detail, self.amount, self.radius, request, unproved=self.unproved, cap=cap
-        )
+        what = (self.text, self.detail, self.amount, self.radius)
+        return Order(*what, request, cap, unproved=self.unproved)
 
 
 def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
@@ -178,8 +182,7 @@ class Outline:
             plans.append(
                 Plan(asking.question, text, parts, certificate, pricing.matching, finding, asking.shape)
             )
-        unproved = self.study.filter_name != "pure" and any(f is not None for f in priced.findings)
-        return Basket(tuple(plans), priced.amount, priced.radius, price, unproved)
+        return Basket(tuple(plans), priced.amount, priced.radius, price)
 
     def priced(self, price: Price, left: int) -> Priced:
         """The noise, and what it costs."""

@@ -34,13 +34,12 @@ _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the
 class StreamPlan:
     machine: Machine
     amount: int
-    radius: int  # in a pure study
-    pure: int  # in a study with Gaussian noise: the epsilon if a unit is replaced
+    radius: int
+    pure: int
 
     def order(self, request: str | None) -> Order:
-        return Order(
-            text_of(self.machine), detail_of(self.machine), self.amount, self.radius, request, pure=self.pure
-        )
+        what = (text_of(self.machine), detail_of(self.machine), self.amount, self.radius)
+        return Order(*what, request, pure=self.pure)
 
 
 def plan_stream(
@@ -62,10 +61,7 @@ def plan_stream(
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
         amount = study.filter.amount(machine.cost())
         if amount <= units:
-            replaced = replace_one_cost(machine)
-            if study.filter_name == "pure":
-                return StreamPlan(machine, amount, stability_units(replaced), 0)
-            return StreamPlan(machine, amount, 0, units_up(replaced.epsilon))
+            return StreamPlan(machine, amount, *of_validity(study.filter_name, machine))
         epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
     raise InvalidRequest("no noise scale can be represented for this price")
 
@@ -103,6 +99,16 @@ def replace_one_cost(machine: Machine) -> PureCost:
     if isinstance(machine, NumericSparse):
         return replace(machine, sparse=replace(machine.sparse, monotone=False)).cost()
     return replace(machine, monotone=False).cost()
+
+
+def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
+    """What validity pays for a stream, as a radius and as a pure part, in whole units.
+
+    The theorem of studies with Gaussian noise pays for all else by its pure epsilon; in a pure study the
+    radius says it all.
+    """
+    cost = replace_one_cost(machine)
+    return (stability_units(cost), 0) if filter_name == "pure" else (0, units_up(cost.epsilon))
 
 
 def checked_threshold(study: Study, above: Number) -> Fraction:
@@ -147,14 +153,19 @@ def detail_of(machine: Machine) -> str:
 
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
+    machine = machine_in(receipt.order.question, receipt.order.detail)
+    if machine is None:
+        raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
+    return machine
+
+
+def machine_in(text: str, detail: str) -> Machine | None:
+    """The mechanism that these texts of an order describe, None if they are not those of a stream."""
     try:
-        name, positives, sensitivity, monotone, refresh, *scales = json.loads(receipt.order.detail)
+        name, positives, sensitivity, monotone, refresh, *scales = json.loads(detail)
         threshold, question, *value = (Fraction(float(scale)) for scale in scales)
         sparse = Sparse(positives, threshold, question, sensitivity, monotone, refresh)
         machine: Machine = NumericSparse(sparse, *value) if name == NumericSparse.name else sparse
-        found = (text_of(machine), detail_of(machine)) == (receipt.order.question, receipt.order.detail)
+        return machine if (text_of(machine), detail_of(machine)) == (text, detail) else None
     except (ValueError, TypeError, InvalidRequest):
-        found = False
-    if not found:
-        raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
-    return machine
+        return None
