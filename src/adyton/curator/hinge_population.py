@@ -32,6 +32,7 @@ from adyton.validity.noise_part import laplace_multiplier, question_share
 from adyton.validity.peeling import WidthSchedule
 from adyton.validity.planned import PlannedSchedule
 from adyton.validity.subset.ratios import ratio_ends
+from adyton.validity.subset.tails import Places
 
 _LEVELS = 10
 _HALVINGS = 60
@@ -140,7 +141,7 @@ class HingePopulation:
         first, second = map(float_up, self._hidden(part, standing))
         fixed, reach = first + float_up(self._drift(part, standing)), largest_ratio(part.reading.sensitivity)
 
-        def widths(low: Floats, high: Floats) -> Ends:
+        def widths(low: Floats, high: Floats, _: Places) -> Ends:
             width = fixed + second * np.maximum(np.abs(low), np.abs(high)) * (1 + 2.0**-50)
             return width, width
 
@@ -149,9 +150,10 @@ class HingePopulation:
 
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         each = float_up(self._noise(part, standing, part.mechanism.scales[0]) + _ROUNDING)
-        drift, (on_left, on_right) = float_up(self._drift(part, standing)), bins
+        drift = float_up(self._drift(part, standing))
 
-        def widths(low: Floats, high: Floats) -> Ends:
+        def widths(low: Floats, high: Floats, places: Places) -> Ends:
+            on_left, on_right = (side[places] for side in bins)
             noisy = np.maximum(*((1 - f) * on_left + f * on_right for f in (low, high)))
             width = (each * noisy + drift) * (1 + 2.0**-50)
             return width, width

@@ -18,11 +18,12 @@ from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
 from adyton.validity.subset.ratios import ratio_ends
 from adyton.validity.subset.shares import greatest_share, least_share
-from adyton.validity.subset.tails import Way
-from adyton.validity.subset.variances import variance_width
+from adyton.validity.subset.tails import Places, Way
+from adyton.validity.subset.variances import rough_variance_width, variance_width
 from adyton.validity.subset.ways import Before, ways_after
 
 _OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
+_MANY = 256
 _HALF_STEP = 0.5  # noise is rounded to whole steps
 _UP = 1 + 2.0**-50
 
@@ -98,53 +99,62 @@ def mean_ends(
     ``scales``: the standard deviations of the noise of the two; ``learned``: upper ends of the variances of
     the values, if the study knows any.
     """
-    sensitivity = part.reading.sensitivity
-    reach, rows, times = largest_ratio(sensitivity), sensitivity.rows, sensitivity.boxes[1][1]
-    counts = bottom.astype(float)
-    most = Coin(certain.units, 0, times * rows, scales[1]).greatest(
-        counts + _HALF_STEP, certain.ways(_OF_THE_COUNT)
-    )
-    ways = certain.ways((1 - _OF_THE_COUNT) / 2)
-    weighed = most * times * rows  # times the variance of one row's part, in units of the count's step
+    sensitivity, counts = part.reading.sensitivity, bottom.astype(float)
+    reach, each = largest_ratio(sensitivity), float(sensitivity.boxes[1][1] * sensitivity.rows)
+    # The most of a unit's count, times this, bounds the sum of the variances if one value's is 1.
+    weighed = _most_rows(Coin(certain.units, 0, int(each), scales[1]), counts, certain) * each * _UP
     step = float_down(uncentred(part).scale)
     known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * _UP
+    ways = certain.ways((1 - _OF_THE_COUNT) / 2)
 
-    def widths(first: Floats, last: Floats) -> Ends:
+    def widths(first: Floats, last: Floats, places: Places) -> Ends:
         far = np.maximum(np.abs(first), np.abs(last))
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
-        variance = weighed * np.minimum(np.maximum(reach**2 - near**2, 0.0), known) * _UP
-        noise, rounding = np.hypot(scales[0], far * scales[1]) * _UP, _HALF_STEP * (1 + far)
-        beyond = (times * rows * (reach - first) * _UP, times * rows * (reach + last) * _UP)
-        least = times * rows * reach * 2.0**-20
-        above, below = (
-            variance_width(variance, np.maximum(b, least), noise, ways) + rounding for b in beyond
-        )
-        return above, below
+        variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * _UP
+        rounding = _HALF_STEP * (1 + far)
+        if len(places) == len(counts) > _MANY:  # the first step, for the whole range: the same noise for all
+            noise = float(np.hypot(scales[0], reach * scales[1])) * _UP
+            width = rough_variance_width(variance, 2 * each * reach * _UP, noise, ways) + rounding
+            return width, width
+        noises = np.hypot(scales[0], far * scales[1]) * _UP
+        beyond = np.concatenate([reach - first, reach + last]) * each * _UP + each * reach * 2.0**-20
+        both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways)
+        above, below = np.split(both, 2)
+        return above + rounding, below + rounding
 
     whole = np.full(len(counts), reach)
     return ratio_ends(top.astype(float), counts, -whole, whole, widths)
 
 
+def _most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
+    """Upper ends of what is expected of counts, for as much as a mean's variance needs them."""
+    ways, answers = certain.ways(_OF_THE_COUNT), counts + _HALF_STEP
+    if len(answers) <= _MANY:
+        return coin.greatest(answers, ways)
+    steps = np.linspace(answers.min(), answers.max(), _MANY)  # each count is raised to the next of a few
+    steps[-1] = answers.max()
+    return coin.greatest(steps, ways)[np.searchsorted(steps, answers)]
+
+
 def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certain: Certain) -> Ends:
     """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts.  Theorem: SUBSET-MEANS."""
     scale, rows, whole = float_up(part.mechanism.scales[0]), part.reading.sensitivity.rows, left + right
-    on_left, on_right = bins
-    every = float(on_left[0] + on_right[0])
-    most = Coin(certain.units, 0, rows, scale * every**0.5 * _UP).greatest(
-        whole + _HALF_STEP * every, certain.ways(_OF_THE_COUNT)
-    )
+    every = float(bins[0][0] + bins[1][0])
+    coin = Coin(certain.units, 0, rows, scale * every**0.5 * _UP)
+    most = _most_rows(coin, whole + _HALF_STEP * (every - 1), certain) * rows * _UP
     ways = certain.ways((1 - _OF_THE_COUNT) / 2)
 
-    def widths(first: Floats, last: Floats) -> Ends:
+    def widths(first: Floats, last: Floats, places: Places) -> Ends:
+        on_left, on_right = (side[places] for side in bins)
         likeliest = np.clip(0.5, first, last)
-        variance = most * rows * likeliest * (1 - likeliest) * _UP
+        variance = most[places] * likeliest * (1 - likeliest) * _UP
         ends = [np.hypot((1 - f) * np.sqrt(on_left), f * np.sqrt(on_right)) for f in (first, last)]
-        rounding = [((1 - f) * on_left + f * on_right) * _HALF_STEP for f in (first, last)]
+        rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * _HALF_STEP for f in (first, last)))
         noise = scale * np.maximum(*ends) * _UP  # convex, so the greatest is at an end
-        tiny = rows * 2.0**-20
-        beyond = rows * np.maximum(1 - first, 0) * _UP + tiny, rows * np.maximum(last, 0) * _UP + tiny
-        above, below = (variance_width(variance, b, noise, ways) + np.maximum(*rounding) for b in beyond)
-        return above, below
+        beyond = np.concatenate([1 - first, last]) * rows * _UP + rows * 2.0**-20
+        both = variance_width(np.tile(variance, 2), beyond, np.tile(noise, 2), ways)
+        above, below = np.split(both, 2)
+        return above + rounding, below + rounding
 
     nothing = np.zeros(len(left))
     return ratio_ends(left, whole, nothing, nothing + 1, widths)

@@ -12,14 +12,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adyton.validity.subset.tails import Floats
+from adyton.validity.subset.tails import Floats, Places
 
 Ends = tuple[Floats, Floats]
-Widths = Callable[[Floats, Floats], Ends]
-"""From the ends of an interval of theta: how far a_f - theta a_g may be above and below 0 for theta in it."""
+Widths = Callable[[Floats, Floats, Places], Ends]
+"""From the ends of intervals of theta, of some of the ratios: how far a_f - theta a_g may be above and below
+0 for theta in them."""
 
-_STEPS = 4
+_STEPS = 5
 _ERROR = 2.0**-50  # of a quotient of two floats that were integers before, and of a sum
+_ENOUGH = 0.01  # a step that shortens an interval by less is the last one
 
 
 def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: Widths) -> Ends:
@@ -30,15 +32,18 @@ def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: W
     Assumes:  theta is in low..high; widths grow with the interval that they are given.
     Source:   derived here, after Fieller 1954.  Theorem: SUBSET-MEANS.
     """
-    first, last = (np.broadcast_to(np.asarray(end, np.float64), top.shape).copy() for end in (low, high))
+    first, last, places = low.copy(), high.copy(), np.arange(len(top))
     for _ in range(_STEPS):
-        above, below = widths(first, last)
-        nearer = _solved(top, bottom, above, below)
-        empty = np.maximum(nearer[0], first) > np.minimum(
-            nearer[1], last
-        )  # a width did not hold: say nothing
-        first = np.where(empty, low, np.maximum(nearer[0], first))
-        last = np.where(empty, high, np.minimum(nearer[1], last))
+        begin, end = first[places], last[places]
+        nearer = _solved(top[places], bottom[places], *widths(begin, end, places))
+        left, right = np.maximum(nearer[0], begin), np.minimum(nearer[1], end)
+        empty = left > right  # a width did not hold: say nothing
+        first[places] = np.where(empty, low[places], left)
+        last[places] = np.where(empty, high[places], right)
+        shorter = (right - left) < (1 - _ENOUGH) * (end - begin)
+        places = places[shorter & ~empty]
+        if not len(places):
+            break
     return first, last
 
 

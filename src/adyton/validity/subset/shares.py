@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adyton.validity.subset.tails import MARGIN, Floats, Paid, Places, Way, best_of, best_way, tangent
+from adyton.validity.subset.tails import MARGIN, Floats, Paid, Places, Way, greatest, tangent
 
 
 def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
@@ -27,14 +27,14 @@ def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) 
     Source:   derived here.  Theorem: SUBSET-SHARES.
     """
     asked, noise = np.asarray(answers, dtype=np.float64), np.asarray(scale)
+    likely = np.clip(asked, 0.0, units)  # about as many have the property
+    spread = np.maximum(likely * (1 - likely / units), 1.0)
 
-    def ends(some: Places, paid: Paid) -> Floats:
-        own = asked[some][:, None, None]
-        likely = np.clip(own, 0.0, units)  # about as many have the property
-        spread = np.maximum(likely * (1 - likely / units), 1.0)
-        return best_of(lambda tilts: _rejected(tilts, own, units, noise, paid), paid.tilt(noise, spread))
+    def ends(some: Places, paid: Paid, factors: Floats) -> Floats:
+        tilts = paid.tilt(noise, spread[some][:, None, None]) * factors
+        return _rejected(tilts, asked[some][:, None, None], units, noise, paid)
 
-    found: Floats = np.clip(best_way(ends, len(asked), ways), 0.0, 1.0)
+    found: Floats = np.clip(greatest(ends, len(asked), ways), 0.0, 1.0)
     return found
 
 

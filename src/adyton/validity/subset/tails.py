@@ -33,11 +33,12 @@ MARGIN = 1e-12
 hazard that is off by as much: see SUBSET-ANSWERS."""
 _ROOT_HALF = 0.5**0.5
 _ROOT_TWO_OVER_PI = (2 / np.pi) ** 0.5
-_BLOCK, _SAMPLE = 2048, 64
+_FEW, _SAMPLE, _BLOCK = 256, 64, 4096
 _FIRST = np.exp2(
     np.linspace(-1.5, 1.5, 7)
 )  # around a rough guess of the best tilt, and then around the best of these
 _SECOND = np.exp2(np.linspace(-0.375, 0.375, 7))
+_THIRD = np.exp2(np.array([-0.3, 0.0, 0.3]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,29 +80,12 @@ def least_width(scale: Floats, spread: Floats, moment: Moment, ways: Sequence[Wa
     ``spread`` is about the variance of what the rows add: it chooses where to look and nothing else.
     ``moment`` bounds log E exp(tilt D) from above if a part of the rows is fresh, for some of the answers.
     """
-    noise, moved = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (scale, spread)))
 
-    def negative(some: Places, paid: Paid) -> Floats:
-        s, v = noise[some][:, None, None], moved[some][:, None, None]
-        return best_of(lambda t: -_width(t, s, moment(some), paid), paid.tilt(s, v))
+    def negative(some: Places, paid: Paid, factors: Floats) -> Floats:
+        noise, moved = scale[some][:, None, None], spread[some][:, None, None]
+        return -_width(paid.tilt(noise, moved) * factors, noise, moment(some), paid)
 
-    return -best_way(negative, len(noise), ways)
-
-
-def best_way(value: Callable[[Places, Paid], Floats], many: int, ways: Sequence[Way]) -> Floats:
-    """The greatest value of all ways, for each of many answers, a block at a time.
-
-    Of many answers a few are looked at first: ways that win for none of them are left out for all.
-    """
-    if many > _BLOCK:
-        some = np.unique(np.linspace(0, many - 1, _SAMPLE).astype(np.int64))
-        wins = np.stack([value(some, Paid.of([way])) for way in ways]).argmax(0)
-        ways = [ways[i] for i in np.unique(wins)]
-    paid, found = Paid.of(ways), np.empty(many)
-    for start in range(0, many, _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, many))
-        found[block] = value(block, paid)
-    return found
+    return -greatest(negative, len(scale), ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +106,37 @@ class Paid:
         return tilt
 
 
-def best_of(value: Callable[[Floats], Floats], tilts: Floats) -> Floats:
-    """The greatest value near some tilts, of all ways: on a coarse grid, then around the best of each."""
-    coarse = tilts * _FIRST
-    first = value(coarse)
-    best = np.take_along_axis(coarse, first.argmax(-1)[..., None], -1)
-    found: Floats = np.maximum(first.max((-1, -2)), value(best * _SECOND).max((-1, -2)))
+Tried = Callable[[Places, Paid, Floats], Floats]
+"""For some answers, all ways and some factors of a guessed tilt: what each of them gives."""
+
+
+def greatest(value: Tried, many: int, ways: Sequence[Way]) -> Floats:
+    """The greatest value of all ways and of a few tilts, for each of many answers.
+
+    Of many answers a few are looked at closely: ways that win for none of them are left out for all, and the
+    tilts that are best for them, as factors of what was guessed, are tried for all.
+    """
+    if many <= _FEW:
+        every: Floats = _closely(value, np.arange(many), Paid.of(ways))[0].max(-1)
+        return every
+    some = np.unique(np.linspace(0, many - 1, _SAMPLE).astype(np.int64))
+    values, factors = _closely(value, some, Paid.of(ways))
+    winners = np.unique(values.argmax(-1))
+    paid, tried = Paid.of([ways[i] for i in winners]), np.median(factors, axis=0)[winners, None] * _THIRD
+    found = np.empty(many)
+    for start in range(0, many, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, many))
+        found[block] = value(block, paid, tried).max((-1, -2))
     return found
+
+
+def _closely(value: Tried, some: Places, paid: Paid) -> tuple[Floats, Floats]:
+    """The greatest value of each way, and its factor: on a coarse grid, then around the best of each."""
+    coarse = value(some, paid, _FIRST)
+    best = _FIRST[coarse.argmax(-1)][..., None] * _SECOND
+    fine = value(some, paid, best)
+    factor = np.take_along_axis(best, fine.argmax(-1)[..., None], -1)[..., 0]
+    return np.maximum(coarse.max(-1), fine.max(-1)), factor
 
 
 def tangent(tilts: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
