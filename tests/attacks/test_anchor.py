@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -308,6 +309,7 @@ def test_A20_two_processes_never_move_the_anchor_backwards(asked: Path) -> None:
     seen = []
     while any(client.is_alive() for client in clients):
         seen.append(json.loads(anchor_of(asked).read_text()))
+        time.sleep(0.001)  # an anchor is flushed to the disk, which takes longer
     for client in clients:
         client.join(60)
     assert [client.exitcode for client in clients] == [0, 0]

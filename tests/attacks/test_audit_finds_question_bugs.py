@@ -20,7 +20,7 @@ from adyton.mechanisms.key_selection import KeySelection
 from adyton.privacy import Neighbours
 from adyton.sensitivity import readings
 
-SAMPLES = 60_000
+SAMPLES = 20_000
 
 
 class Seeded:
