@@ -6,13 +6,13 @@ import datetime
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from engine_sources import arrow_table
 from hypothesis import given, settings
 from survey_contract import SurveyContract
 
@@ -33,6 +33,27 @@ from adyton.testing.engine_reference import Source, expected, value_of
 from error_tracker import CANARY, tracked
 from postgres_server import NoServer, postgres_server
 from strategies import answered_questions
+
+ARROW = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "decimal": pa.decimal128(38, 10),
+    "boolean": pa.bool_(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "instant": pa.timestamp("us", "UTC"),
+}
+
+
+def arrow_table(source: Source) -> pa.Table:
+    return pa.table({c.name: pa.array([_rescaled(v) for v in c.values], ARROW[c.kind]) for c in source})
+
+
+def _rescaled(value: Any) -> Any:
+    return (
+        value.quantize(Decimal(10) ** -10, context=Context(prec=38)) if isinstance(value, Decimal) else value
+    )
 
 
 class TestDuckDB(SurveyContract, EngineContract):

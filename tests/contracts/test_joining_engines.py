@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import test_engines as engines
 import test_spark_engine as spark_engine
-from engine_sources import arrow_table
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
@@ -35,7 +34,7 @@ class TestDuckDBJoins(JoinContract):
     @pytest.fixture
     def make_joining(self) -> Any:
         return lambda table, unit, members, salt: DuckDBEngine(
-            table, unit, sources(members, arrow_table), salt
+            table, unit, sources(members, engines.arrow_table), salt
         )
 
 

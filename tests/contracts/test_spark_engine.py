@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from engine_sources import arrow_table
 from survey_contract import SurveyContract
 
 import adyton
@@ -66,9 +65,8 @@ class SparkContract(SurveyContract, EngineContract):
             from pyspark.sql.types import DataType, StructField, StructType
 
             fields = [StructField(c.name, DataType.fromDDL(SPARK[c.kind])) for c in source]
-            return spark.createDataFrame(
-                arrow_table(source), StructType(fields)
-            )  # rows would need another process
+            rows = list(zip(*(c.values for c in source), strict=True))
+            return spark.createDataFrame(rows, StructType(fields))
 
         return frame
 
