@@ -23,6 +23,7 @@ from adyton.testing.engine import EngineContract
 from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
 from adyton.testing.engine_reference import Source
 from error_tracker import CANARY, tracked
+from how_often import often
 from spark_session import MARKS, connect_session, skip_without_spark, spark_session
 
 pytestmark = MARKS
@@ -142,6 +143,10 @@ class SparkContract(SurveyContract, EngineContract):
 
 
 class TestClassic(SparkContract):
+    @pytest.mark.parametrize("seed", range(often(4, 8)))  # each takes seconds here
+    def test_random_questions_about_random_rows_mean_the_same(self, opened: Any, seed: int) -> None:
+        super().test_random_questions_about_random_rows_mean_the_same(opened, seed)
+
     @pytest.fixture
     def spark(self, classic: Any) -> Any:
         return classic
