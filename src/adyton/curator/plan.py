@@ -117,6 +117,11 @@ class Basket:
     def askings(self) -> list[Asking]:
         return [Asking(plan.question, plan.shape) for plan in self.plans]
 
+    def rows_planned(self, plan: Plan) -> int | None:
+        """For how many rows the width of a mean was planned, where a width was the price."""
+        means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
+        return plan.matching if self.price.by == "within" and means else None
+
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         return Order(self.text, self.detail, self.amount, self.radius, request, cap)
 
