@@ -207,7 +207,7 @@ def test_a_receipt_that_is_read_again_loses_one_charge(filter_name: str) -> None
     """The bound also comes near the claim, so the answers are not merely hard to look at."""
     for found in read_again(filter_name):
         assert not found.refuted
-        assert found.verdict.lower_bound > 0.5
+        assert found.verdict.lower_bound > 0.35
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
