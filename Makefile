@@ -12,7 +12,7 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test search servers check bench audit bless clean
+.PHONY: demo test long search servers check bench audit bless clean
 
 demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
@@ -21,6 +21,10 @@ demo: $(VENV)/.installed-core
 # come early, stay together, so that only one process starts Java.
 test: $(VENV)/.installed-test servers
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# The same with as many tries of the long ones as their cases ask for: before a release, for half an hour.
+long: $(VENV)/.installed-test servers
+	ADYTON_LONG=1 ADYTON_KILLS=200 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # The laws on examples that no run has seen: to be read, not to judge a change by.
 search: $(VENV)/.installed-test servers

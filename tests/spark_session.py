@@ -30,6 +30,7 @@ def skip_without_spark() -> None:
 
 QUICK = {
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",  # plans of one partition need no second thought; the cluster has them
     "spark.sql.codegen.wholeStage": "false",  # many small questions: compiling takes longer
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # The parser remembers every way through deep statements, and many random ones fill a small memory.

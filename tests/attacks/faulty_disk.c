@@ -1,8 +1,8 @@
 /* A disk that can be watched and that can fail, for one process: LD_PRELOAD it.
 
    Every flush of a file is written to the file WATCHED, with the file's name.  While the file FAULT exists and its
-   text is "flush", a flush of a ledger fails with EIO; while it is "full", writing to a ledger fails with ENOSPC, and
-   while it is "full-wal", writing to its log. */
+   text is "flush", a flush of a ledger fails with EIO; while it is "full", writing to a ledger fails with ENOSPC; while
+   it is "full-wal", writing to its log; while it is "full-late", writing to the ledger itself, once it has a log. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,6 +32,8 @@ static int fails(int handle, const char *how) {
 static int is_full(int handle) {
     char name[4096];
     if (fails(handle, "full")) return 1;
+    if (fails(handle, "full-late") && name_of(handle, name, sizeof name - 4) && !strstr(name, "-wal"))
+        return !access(strcat(name, "-wal"), F_OK);
     return fails(handle, "full-wal") && name_of(handle, name, sizeof name) && strstr(name, "-wal");
 }
 

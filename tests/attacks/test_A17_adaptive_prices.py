@@ -1,6 +1,6 @@
 """Case A17: whatever prices are named, in whatever order, the total never passes the limit, as exact rationals.
 
-Ten thousand random analysts buy questions until they are refused: by epsilon, by share of what is left, by width.
+Two thousand random analysts, ten thousand in ``make long``, buy questions until they are refused: by epsilon, by share of what is left, by width.
 Each price goes the way of ``Curator.ask`` up to the durable charge: planned, calibrated, rounded, filtered, written.
 What a release truly costs is worked out here again, as a fraction, from the noise scale in its receipt.
 """
@@ -30,8 +30,9 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.asking import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
+from how_often import often
 
-SEQUENCES = 10_000
+SEQUENCES = often(2_000, 10_000)  # a charge of one unit too little is seen within fifty
 TABLE = Table("people", (IntegerColumn("age", 0, 100), BooleanColumn("smoker")), 50)
 # How far one exchanged unit moves the integer that is read: worked out by hand, not by the product.
 QUESTIONS = {

@@ -1,6 +1,6 @@
 """Case A3: which numbers can be written at all must not depend on the data (Mironov 2012, Haney et al. 2022).
 
-A real curator sums a real column in twenty thousand groups at once.  On one table every group has the first rows of
+A real curator sums a real column in eight thousand groups at once (``make long``: twenty thousand).  On one table every group has the first rows of
 a pair, on the other one row more, so each group is a draw of one release on neighbouring inputs, and what is audited
 are the numbers that an analyst sees.  The auditor looks at their lowest bits among other things: there a system that
 adds floats is found at once (tests/attacks/test_audit_finds_bugs.py has numpy's noise).
@@ -26,8 +26,9 @@ from adyton.query.draft import question_of
 from adyton.schema import CategoryColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study
+from how_often import often
 
-GROUPS, ASKED = 20_000, 3
+GROUPS, ASKED = often(8_000, 20_000), 3
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
 # (rows of a group, the same and one row more), the largest value of a row, and the grain that the study declares
 PAIRS: dict[str, tuple[tuple[float, ...], tuple[float, ...], str, str]] = {
@@ -47,8 +48,8 @@ class Seeded:
         return self._generator.random_raw(count)
 
 
-def study(filter_name: str, largest: str, grain: str) -> Study:
-    names = tuple(f"g{i}" for i in range(GROUPS))
+def study(filter_name: str, largest: str, grain: str, groups: int = GROUPS) -> Study:
+    names = tuple(f"g{i}" for i in range(groups))
     columns = (
         CategoryColumn("cell", names),
         RealColumn("x", Fraction(0), Fraction(largest), Fraction(grain)),
@@ -121,7 +122,7 @@ def test_A3_a_sum_of_floats_does_not_depend_on_the_order_of_rows() -> None:
 
     Mutant: ``floor(x / grain)`` for ``floor(x / grain + 1/2)`` in engines/loading.py: 0.3 is 2 tenths then.
     """
-    known = study("pure", "1", "0.1")
+    known = study("pure", "1", "0.1", groups=1)
     (reading,) = readings_of(question_of("SELECT SUM(x) FROM people", known.table), known.unit)
     sums = set()
     for rows in itertools.permutations((0.1, 0.2, 0.3)):

@@ -11,6 +11,9 @@ import json
 import multiprocessing
 import os
 import shutil
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ import adyton
 from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
 from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
+from adyton.ledger.base import Mark
 from adyton.transports.cli import app
 from study_on_disk import question, tamper, write_study
 
@@ -308,6 +312,7 @@ def test_A20_two_processes_never_move_the_anchor_backwards(asked: Path) -> None:
     seen = []
     while any(client.is_alive() for client in clients):
         seen.append(json.loads(anchor_of(asked).read_text()))
+        time.sleep(0.001)  # an anchor is flushed to the disk, which takes longer
     for client in clients:
         client.join(60)
     assert [client.exitcode for client in clients] == [0, 0]
@@ -316,6 +321,27 @@ def test_A20_two_processes_never_move_the_anchor_backwards(asked: Path) -> None:
     last = Anchor(anchor_of(asked)).read()
     assert last is not None
     assert (last.receipts, last.answers) == (33, 33)
+
+
+def test_A20_nobody_else_can_write_to_the_ledger_while_its_anchor_is_written(
+    asked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: ``advance`` without the lock of the ledger, which two processes meet too rarely to be relied on."""
+    written, locked = Anchor.write, list[bool]()
+
+    def watched(self: Anchor, mark: Mark) -> None:
+        with closing(sqlite3.connect(ledger_of(asked), timeout=0, isolation_level=None)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+                locked.append(False)
+            except sqlite3.OperationalError:
+                locked.append(True)
+        written(self, mark)
+
+    monkeypatch.setattr(Anchor, "write", watched)
+    with adyton.open(asked) as curator:
+        curator.ask(question(9), scale=1000)
+    assert locked == [True, True]  # for the charge and for the answer
 
 
 def test_the_anchor_is_on_the_disk_before_it_has_its_name(asked: Path, monkeypatch: Any) -> None:

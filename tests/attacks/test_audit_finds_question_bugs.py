@@ -5,22 +5,31 @@ The sound twin of each is in ``make audit``.  Bits are seeded, so nothing here d
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from adyton.audit.catalogue import wish_of
+from adyton.accounting import FILTERS
+from adyton.audit import replay
+from adyton.audit.cases import study_of, tables_of
+from adyton.audit.catalogue import entry_named, wish_of
 from adyton.audit.questions import QUESTIONS, ask_both
 from adyton.audit.report import Tried, try_one
 from adyton.audit.trial import Trial
-from adyton.curator import families, plan
+from adyton.curator import Curator, families, plan
+from adyton.ledger import SqliteLedger
 from adyton.mechanisms.key_selection import KeySelection
-from adyton.privacy import Neighbours
+from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.query import cells
 from adyton.sensitivity import readings
+from adyton.wire import many_to_text
 
-SAMPLES = 60_000
+SAMPLES = 20_000
 
 
 class Seeded:
@@ -55,8 +64,6 @@ def test_disjoint_filters_that_pay_once_for_an_exchange_are_found(monkeypatch: p
 
 
 def _added(unit: Any) -> Any:
-    from dataclasses import replace
-
     return replace(unit, neighbours="add-or-remove")
 
 
@@ -64,8 +71,6 @@ def test_a_distribution_whose_bins_are_taken_for_one_cell_is_found(monkeypatch: 
     sound = readings._readings
 
     def one_cell(name: str, measure: Any, question: Any, unit: Any, cells: int) -> Any:
-        from dataclasses import replace
-
         found = sound(name, measure, question, unit, cells)
         return tuple(replace(r, sensitivity=replace(r.sensitivity, cells=1)) for r in found)
 
@@ -90,14 +95,157 @@ def test_persons_that_are_counted_once_for_all_their_groups_are_found(
     sound = readings._of_persons
 
     def once(*given: Any) -> Any:
-        from dataclasses import replace
-
         found = sound(*given)
         return replace(found, sensitivity=replace(found.sensitivity, touched=1))
 
     assert not tried("persons by region", "add-or-remove").refuted
     monkeypatch.setattr(readings, "_of_persons", once)
     assert tried("persons by region", "add-or-remove").refuted
+
+
+# Groups that no row can be in are left out ---------------------------------------------------------------------
+
+
+def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Mutant: of the bins that can match, those are left out that hold nobody."""
+    case, wish = QUESTIONS["bins that can match"], wish_of(bits=Seeded(1))
+    study, tables = study_of(case, "replace", "gdp", wish), tables_of(case, "replace", tmp_path)
+    assert not replay(study, tables, case.asked[0], bits=wish.bits, epsilon=1).refuted
+    kept, planned, left = cells._kept, Curator._planned, []
+
+    def looks_first(self: Any, *asked: Any, **how: Any) -> Any:
+        left.clear()
+        basket, engine = planned(self, *asked, **how), self._engine._engine  # past the one that is watched
+        if basket.readings[0].kept is not None:
+            engine.prepare(basket.readings)
+            ((counts,),) = engine.exact(basket.readings)
+            left.extend(place for place, rows in zip(basket.readings[0].kept, counts, strict=True) if rows)
+        return planned(self, *asked, **how)
+
+    monkeypatch.setattr(cells, "_kept", lambda *asked: tuple(left) or kept(*asked))
+    monkeypatch.setattr(Curator, "_planned", looks_first)
+    found = replay(study, tables, case.asked[0], bits=wish.bits, epsilon=1)
+    assert any(fault.startswith("the shape differs") for fault in found.faults)
+    assert any(fault.startswith("the receipts differ") for fault in found.faults)
+
+
+def test_kept_groups_that_are_priced_as_one_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: two bins can match, and the price is that of one."""
+    _mutate_readings(
+        monkeypatch, lambda reading: replace(reading, sensitivity=replace(reading.sensitivity, cells=1))
+    )
+    assert tried("bins that can match").refuted
+
+
+def test_an_exchange_in_the_one_kept_group_that_is_priced_as_a_join_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Mutant: where one group is kept the exchanged unit is paid for as if it were not there before."""
+    name = "the one group that can match"
+    _mutate_readings(
+        monkeypatch,
+        lambda reading: replace(
+            reading, sensitivity=replace(reading.sensitivity, neighbours="add-or-remove")
+        ),
+    )
+    assert tried(name).refuted
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_persons_of_one_kept_group_that_are_counted_by_their_rows_are_found(
+    monkeypatch: pytest.MonkeyPatch, neighbours: Neighbours
+) -> None:
+    """Mutant: one group, so one contribution is paid for, but every row of a person counts."""
+    _mutate_readings(monkeypatch, lambda reading: replace(reading, persons=None))
+    assert tried("persons of the one group that can match", neighbours).refuted
+
+
+# Truths about values as they came --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize(
+    "name",
+    [name for name, case in QUESTIONS.items() if "CLIPPED" in case.asked[0] or "UNDECLARED" in case.asked[0]],
+)
+def test_a_truth_about_a_raw_value_with_half_its_sensitivity_is_found(
+    monkeypatch: pytest.MonkeyPatch, name: str, neighbours: Neighbours
+) -> None:
+    """Mutant: whether a value was outside counts twice, and is paid for once."""
+
+    def counts_twice(reading: Any) -> Any:
+        twice = (replace(one, times=2 * one.times, minus=2 * one.minus) for one in reading.coordinates)
+        return replace(reading, coordinates=tuple(twice))
+
+    _mutate_readings(monkeypatch, counts_twice)
+    assert tried(name, neighbours).refuted
+
+
+def _mutate_readings(monkeypatch: pytest.MonkeyPatch, mutant: Callable[[Any], Any]) -> None:
+    sound = plan.readings_for
+    monkeypatch.setattr(plan, "readings_for", lambda *given: tuple(map(mutant, sound(*given))))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in QUESTIONS if "can match" in name or "clipped" in name or "undeclared" in name]
+)
+def test_the_sound_twins_of_these_are_not_refuted(name: str) -> None:
+    for neighbours in NEIGHBOURS:
+        assert not tried(name, neighbours).refuted
+
+
+# A receipt that is read again -------------------------------------------------------------------------------------
+
+
+def read_again(filter_name: str) -> list[Tried]:
+    trials = entry_named(f"{filter_name}-read-again").trials(wish_of(bits=Seeded(1)))
+    return [try_one(trial, SAMPLES, 0.999) for trial in trials]
+
+
+@pytest.mark.parametrize("filter_name", FILTERS)
+def test_a_receipt_that_is_read_again_loses_one_charge(filter_name: str) -> None:
+    """The bound also comes near the claim, so the answers are not merely hard to look at."""
+    for found in read_again(filter_name):
+        assert not found.refuted
+        assert found.verdict.lower_bound > 0.35
+
+
+@pytest.mark.parametrize("filter_name", FILTERS)
+def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
+    monkeypatch: pytest.MonkeyPatch, filter_name: str
+) -> None:
+    """Mutant: the curator shows what it drew itself, and not what the ledger kept."""
+
+    def own(self: Any, basket: Any, charged: Any) -> str:
+        drawn = many_to_text(self._releasing.release(basket.plans, charged.receipt.number))
+        self._ledger.remember(charged.receipt.number, drawn)
+        return drawn
+
+    monkeypatch.setattr(Curator, "_released", own)
+    assert all(found.refuted for found in read_again(filter_name))
+
+
+@pytest.mark.parametrize("filter_name", FILTERS)
+def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
+    monkeypatch: pytest.MonkeyPatch, filter_name: str
+) -> None:
+    """Mutant: ``remember`` returns the answer that it was given."""
+    sound = SqliteLedger.remember
+
+    def given(self: Any, number: int, answer: str) -> str:
+        sound(self, number, answer)
+        return answer
+
+    monkeypatch.setattr(SqliteLedger, "remember", given)
+    assert all(found.refuted for found in read_again(filter_name))
+
+
+def test_a_second_charge_for_an_answer_that_was_cut_off_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: what was paid for and never answered is not looked for."""
+    monkeypatch.setattr(Curator, "_unanswered", lambda self, order: None)
+    for trial in entry_named("gdp-read-again").trials(wish_of(bits=Seeded(1))):
+        assert trial.replayed is not None
+        assert trial.replayed.faults == ("2 charges for one answer",)
 
 
 def test_every_kind_of_question_is_there() -> None:
@@ -113,6 +261,8 @@ def test_every_kind_of_question_is_there() -> None:
         "DISTINCT",
         "FLOOR",
         "EXTRACT",
+        "CLIPPED",
+        "UNDECLARED",
     ):
         assert word in asked
     assert any(len(case.asked) > 1 for case in QUESTIONS.values())

@@ -162,11 +162,13 @@ say(f"receipts {curator.verify().receipts}")
     assert {file.name for file in tmp_path.glob("*people.ledger*")} == {"people.ledger"}
 
 
-@pytest.mark.parametrize("fault", ["full", "full-wal"])
+@pytest.mark.parametrize("fault", ["full", "full-wal", "full-late"])
 def test_A23_a_first_charge_on_a_full_disk_leaves_nothing_behind(
     library: Path, tmp_path: Path, fault: str
 ) -> None:
-    """Mutant: ``make_file`` that takes away its draft and not the files that SQLite put beside it."""
+    """Mutants: ``make_file`` that leaves its draft, or the files that SQLite put beside it; a draft that is not settled
+    before it is linked, of which the log would be lost.
+    """
     lines = watched(library, tmp_path, f'fault("{fault}")\nask(curator, 1)')
     assert any("the disk is full" in line for line in lines)
     assert not [file for file in tmp_path.iterdir() if "ledger" in file.name]

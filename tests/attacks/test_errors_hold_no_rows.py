@@ -1,7 +1,8 @@
 """A19: error texts, logs and traces carry no data, also where it is a row that makes something fail.
 
 Mutant of all of them: ``sealed`` raises inside its handlers, ``from None``.  Then the printed text is clean, and
-the context, which error trackers walk, holds the row.
+the context, which error trackers walk, holds the row.  Another: ``sealed`` passes an InvalidRequest on as it is, with
+the variables of whoever raised it.
 """
 
 from __future__ import annotations

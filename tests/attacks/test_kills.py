@@ -3,7 +3,7 @@
 Free answers: an answer that was told and is not the one that a receipt in the ledger paid for.  There are none,
 and nothing is charged twice.  Mutants that fail here: an answer that is shown before it is remembered; a
 ``remember`` whose answer does not win over a later one; ``_unanswered`` that finds nothing; a charge after reading.
-Set ADYTON_KILLS to kill more often than 40 times.
+Set ADYTON_KILLS to kill more often than 40 times; ``make long`` kills 200 times.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def ask_from(study: Path, first: int, file: int) -> None:
 
 def kill_again_and_again(study: Path, report: Path) -> None:
     dice = random.Random(22)
+    with adyton.open(study) as curator:
+        curator.preview(question(0), scale=1000)  # loads what each child would have to load again
     with report.open("ab") as open_report:
         for _ in range(KILLS):
             lines = len(told(report))

@@ -272,10 +272,43 @@ def test_the_lines_of_a_csv_file_are_counted_as_they_are_read(tmp_path: Path) ->
         file.write('\n"open,1\np1,1,2\n')
     (table,) = check_study(study).tables
     age, income, region, _ = table.columns
-    assert (table.rows, table.rows_of_nobody) == (3006, 2)
+    assert (table.rows, table.rows_of_nobody, table.unreadable_lines) == (3006, 2, 2)
     assert (age.unparseable, age.clipped_low, age.clipped_high, age.missing) == (3, 1, 3000, 2)
     assert (income.clipped_high, income.missing) == (4, 2)
     assert (region.undeclared, region.almost_declared, region.missing) == (4, 0, 2)
+
+
+def test_lines_that_cannot_be_read_are_a_finding_of_their_own(tmp_path: Path) -> None:
+    """Mutant: lines with another number of values than the header are not counted."""
+    study, file = study_of(AGE, REGION, CITY, rows=3000, person=None), tmp_path / "people.csv"
+    good = b'34,North,ur\n,,\n"7","south","a ""b"", c"\n'
+    bad = [
+        b"\n",
+        b"34,North\n",
+        b"34,North,ur,\n",
+        b'"34,North\n',
+        b"34,North,\xff\n",
+        b"1" * 1_000_001 + b",,\n",
+    ]
+    for number in range(len(bad) + 1):
+        file.write_bytes(b"age,region,city\n" + good + b"".join(bad[:number]) + b"1,south,")  # no line end
+        found = check_study(study, data=str(file), allow="0.1")
+        (table,) = found.tables
+        assert (table.rows, table.unreadable_lines) == (4 + number, number)
+        assert table.to_json()["unreadable_lines"] == number
+        own = [finding for finding in found.findings if finding.kind == "unreadable"]
+        assert [finding.rows for finding in own] == ([number] if number else [])
+        assert all("they still count as rows" in finding.text for finding in own)
+        if number:
+            assert f"a line that cannot be read in {number} of {4 + number} rows" in str(found).replace(
+                "\n", " "
+            )
+    persons = study_of(AGE, REGION, person="city")
+    (said,) = (f for f in check_study(persons, data=file).findings if f.kind == "unreadable")
+    assert said.text.endswith("they are nobody's")
+    frame = pd.DataFrame({"age": [1], "region": ["south"], "city": ["ur"]})
+    assert check_study(study, data=frame).tables[0].unreadable_lines is None
+    assert not {f.kind for f in check_study(study, data=file, allow="0.9").findings} & {"unreadable"}
 
 
 def test_it_writes_nothing_and_charges_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -33,3 +34,27 @@ def test_an_engine_that_takes_too_long_fails_and_the_charge_stands() -> None:
 def test_a_limit_that_the_engine_does_not_know_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="knows no limit 'work_mem'; known: timeout, memory_limit"):
         adyton.open(STUDY, data=pd.DataFrame({"x": [1]}), work_mem="1GB")
+
+
+@pytest.mark.parametrize("study", [3, None, b"people.toml", ["people.toml"], {"table": "t"}], ids=str)
+def test_what_is_no_study_is_refused_by_what_it_is(study: Any) -> None:
+    """Not by the words of whoever wanted to open a file."""
+    with pytest.raises(InvalidRequest, match=f"a Study made in Python, not a {type(study).__name__}"):
+        adyton.open(study)
+
+
+def test_receipts_break_no_word_on_a_narrow_terminal() -> None:
+    """Mutant: the columns of a wide terminal on a narrow one."""
+    asked = "SELECT COUNT(*) AS how_many_there_are FROM t WHERE ((x < 900000) AND (x > 100000))"
+    with adyton.open(STUDY, data=pd.DataFrame({"x": [1]})) as curator:
+        curator.ask(asked, epsilon="0.1")
+        curator.ask("SELECT SUM(x) FROM t", epsilon="0.1")
+        receipts = curator.receipts()
+    for verbose in (False, True):
+        wide = receipts.sheet(verbose=verbose)
+        said = [word for row in wide.rows for cell in row for word in cell.split()]
+        for width in (60, 80, 100, 120):
+            text = wide.text(width)
+            shown = text.replace("\u2502", " ").replace(",", " ").split()
+            assert not [word for word in said if word.strip(",") not in shown], (verbose, width, text)
+            assert max(map(len, text.splitlines())) <= width

@@ -305,6 +305,14 @@ def test_law_what_is_not_one_count_with_a_threshold_is_refused(question: Any, ab
     assert stream.feed(adyton.count(where="smoker"), above=0).feeds == 1
 
 
+def test_law_a_threshold_that_is_forgotten_is_asked_for_and_nothing_is_read() -> None:
+    curator, engine, _ = asker(study())
+    stream = curator.open_stream(positives=2, epsilon="0.1")
+    with pytest.raises(adyton.InvalidRequest, match="name it, as in above=100"):
+        stream.feed(COUNT.format(3))
+    assert engine.charged_at_read == []
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

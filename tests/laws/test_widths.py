@@ -35,6 +35,27 @@ def test_each_value_gets_the_width_that_is_named_for_it(within: Any) -> None:
     assert asker.ask(BOTH, within={"avg_income": "20000", "n": 100}).repeated
 
 
+def test_an_answer_says_for_how_many_rows_the_width_of_a_mean_was_planned() -> None:
+    """As its preview does, in every view.  Mutant: the number is said whatever the price."""
+    asker = curator(epsilon="50")
+    for words in ({}, {"matching": 70}):
+        within = {"n": 100, "avg_income": 20_000}
+        planned = asker.preview(BOTH, within=within, **words).bounds["avg_income"].if_rows
+        for answer in (asker.ask(BOTH, within=within, **words), asker.ask(BOTH, within=within, **words)):
+            said = f"planned for {planned:,} matching rows; with fewer it is wider."
+            assert answer.rows_planned == answer.to_json()["rows_planned"] == planned
+            assert said in str(answer)
+            assert said in answer._repr_html_()
+    assert planned == 70
+    for answer in (
+        asker.ask(BOTH, epsilon="0.01"),
+        asker.ask("SELECT COUNT(*) FROM people WHERE income > 5", within=100),
+    ):
+        assert answer.rows_planned is None
+        assert "rows_planned" not in answer.to_json()
+        assert "matching rows" not in str(answer) + answer._repr_html_()
+
+
 def test_other_values_keep_their_width_when_one_changes() -> None:
     asker = curator()
     wide, narrow = (asker.preview(BOTH, within={"n": n, "avg_income": 20_000}) for n in (100, 50))

@@ -40,13 +40,21 @@ def test_A1_no_claim_of_the_catalogue_is_refuted(entry: object) -> None:
         assert tried.verdict.claim.epsilon == pytest.approx(1, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "gdp-questions"])
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
 def test_A1_the_lower_bound_comes_near_the_claim(name: str) -> None:
     """So the pairs are the ones that hurt, and the audit is not merely weak."""
     found = audit_named(name, wish_of(bits=Seeded(2)), 20_000, 0.999)
     assert not found.refuted
     assert found.lower_bound > (0.85 if name == "laplace" else 0.5)
     assert found.mechanism == name
+
+
+def test_A1_so_it_does_for_questions() -> None:
+    """For every one of the first five, and not only for the worst of them."""
+    for trial in islice(entry_named("gdp-questions").trials(wish_of(bits=Seeded(2))), 5):
+        found = try_one(trial, 40_000, 0.999)
+        assert not found.refuted
+        assert found.verdict.lower_bound > 0.5, trial.title
 
 
 def test_a_verdict_as_json_has_the_stated_keys() -> None:

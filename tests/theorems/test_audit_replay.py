@@ -23,6 +23,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
+from how_often import LONG
 
 TABLE = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))), rows=4)
 QUESTION = "SELECT region, SUM(age) FROM people GROUP BY region"
@@ -48,7 +49,8 @@ def people(*ages: float) -> pd.DataFrame:
 PAIR = people(30, 40, 50, 100), people(30, 40, 50, 0)
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+# The noise of zcdp is that of gdp at another price, so it is for ``make long``.
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"] if LONG else ["gdp", "pure"])
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_theorem_REPLAY_finds_no_fault_in_the_curator(

@@ -390,18 +390,18 @@ def test_theorem_REPLAY_of_groups_that_were_left_out(sql: str, neighbours: Neigh
 def test_the_reference_and_the_conditions_agree_on_three_truths() -> None:
     """What is proved impossible is so in the meaning that all engines are held to."""
     rng = random.Random(7)
+    rows = cells_module.Rows(
+        {
+            name: (
+                np.array([0 if row[name] is None else int(row[name]) for row in EVERY]),
+                np.array([row[name] is not None for row in EVERY]),
+            )
+            for name in VALUES
+        },
+        len(EVERY),
+    )
     for _ in range(200):
         condition = a_condition(rng, 3)
-        rows = cells_module.Rows(
-            {
-                name: (
-                    np.array([0 if row[name] is None else int(row[name]) for row in EVERY]),
-                    np.array([row[name] is not None for row in EVERY]),
-                )
-                for name in VALUES
-            },
-            len(EVERY),
-        )
         true, false = rows.condition(condition)
         meant = [meaning(condition, row) for row in EVERY]
         assert true.tolist() == [truth is True for truth in meant]

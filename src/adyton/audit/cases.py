@@ -44,6 +44,9 @@ _RANGING = ("u,100,100,east,true,1960-01-01,Eridu", "u,100,100,south,true,1961-0
 _STAYING = ("u,0,-50,north,false,1999-12-31,Ur", "u,0,-50,north,false,1999-12-31,Ur")
 _AGAIN = (_OLD, _OLD)
 _ELSEWHERE = ("u,100,100,north,true,1960-01-01,Kish", "u,100,100,north,true,1961-02-01,Larsa")
+_ELDER = "u,75,100,south,true,1960-01-01,Eridu"
+_EASTERN = "u,0,-50,east,false,1999-12-31,Nippur"
+_OUTSIDE = "u,130,100,nowhere,true,1960-01-01,Eridu"  # beyond a bound, and in no list
 _ROWS_OF_A_PERSON = 2
 _BUDGET = 50  # times the price
 
@@ -107,11 +110,33 @@ QUESTIONS: dict[str, Case] = {
             "SELECT MEDIAN(age) FROM people",
         )
     ),
+    # Only the last two bins can match, and one of them holds nobody but the unit that differs.
+    "bins that can match": _one(
+        "SELECT FLOOR(age / 25) AS bin, COUNT(*) FROM people WHERE age >= 75 GROUP BY bin", _ELDER
+    ),
+    "the one group that can match": _one(
+        "SELECT region, SUM(income) FROM people WHERE region = 'east' GROUP BY region", _EASTERN
+    ),
+    "clipped": Case(("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE,)),
+    "clipped, value missing": Case(("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE,), (_NOBODY,)),
+    "undeclared": Case(("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE,)),
     "persons": _persons("SELECT COUNT(DISTINCT pid) FROM people WHERE age > 50"),
     "persons by region": _persons("SELECT region, COUNT(DISTINCT pid) FROM people GROUP BY region"),
     "sum of persons": _persons("SELECT SUM(age, contribution_bounds_per_group => (0, 150)) FROM people"),
     "rows of persons": Case(
         ("SELECT region, AVG(age) FROM people GROUP BY region",), _AGAIN, _STAYING, persons=True
+    ),
+    "persons of the one group that can match": Case(
+        ("SELECT region, COUNT(DISTINCT pid) FROM people WHERE region = 'east' GROUP BY region",),
+        _AGAIN,
+        _STAYING,
+        persons=True,
+    ),
+    "clipped rows of persons": Case(
+        ("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
+    ),
+    "undeclared rows of persons": Case(
+        ("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
     ),
     "keys found": Case(
         ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (_OLD,), finds_keys=True

@@ -33,7 +33,7 @@ from adyton.query.asking import asking_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
-__all__ = ["QUESTIONS", "Asked", "ask_both"]
+__all__ = ["QUESTIONS", "Asked", "ask_both", "mu_of"]
 
 Outputs = npt.NDArray[np.int64]
 _AT_ONCE = 4096  # cells that are searched together
@@ -77,7 +77,9 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) ->
         raise AssertionError("the plan that is sampled is not the plan that was charged")
     claim = Promise(study.epsilon_of(basket.amount), float(study.limit.delta))
     release = _release(basket.plans, wish.bits)
-    return Asked(release, (_known(*runs), _known(*runs[::-1])), claim, _mu(study, basket), compare(*runs))
+    return Asked(
+        release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, basket.amount), compare(*runs)
+    )
 
 
 def _known(run: Trace, other: Trace) -> Known:
@@ -94,11 +96,11 @@ def _known(run: Trace, other: Trace) -> Known:
     )
 
 
-def _mu(study: Study, basket: Basket) -> float | None:
+def mu_of(study: Study, amount: int) -> float | None:
     """What a gdp study charges is mu**2; finding keys has a delta beside it."""
     if study.filter_name != "gdp" or study.keys_delta:
         return None
-    return math.sqrt(basket.amount / UNITS_PER_ONE) * (1 + 1e-12)
+    return math.sqrt(amount / UNITS_PER_ONE) * (1 + 1e-12)
 
 
 def _release(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:

@@ -24,6 +24,7 @@ _LEFT_OUT = (
     "Rows answered and left out by HAVING or LIMIT: {}; noise intervals are for each value alone,"
     " not for values that were chosen because they are large or small."
 )
+_PLANNED = "The width of a mean was planned for {:,} matching rows; with fewer it is wider."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Answer(Shown):
     together: int = 1
     known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
+    rows_planned: int | None = None  # asked within a width, that of a mean was planned for so many
 
     @property
     def value(self) -> float:
@@ -104,6 +106,7 @@ class Answer(Shown):
             **({"left_out": self.left_out} if self.left_out else {}),
             **({"together": self.together} if self.together > 1 else {}),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
+            **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -115,6 +118,7 @@ class Answer(Shown):
         """What there is to say beside the values."""
         return (
             *([self.left_out_rows] if self.left_out_rows else []),
+            *([_PLANNED.format(self.rows_planned)] if self.rows_planned else []),
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
             *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, together=self.together),

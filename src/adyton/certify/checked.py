@@ -107,7 +107,8 @@ class TableCheck:
     """The rows and units of a private table, and its columns.
 
     ``rows_cut`` are rows of persons beyond the most that count; ``most_rows`` is how many the largest has, if
-    the owner wants to see it.
+    the owner wants to see it.  ``unreadable_lines`` are rows of a CSV file in which everything is missing
+    because the line is no row: None where the data is no such file.
     """
 
     name: str
@@ -118,6 +119,7 @@ class TableCheck:
     persons_above: int = 0
     rows_cut: int = 0
     most_rows: int | None = None
+    unreadable_lines: int | None = None
 
     @property
     def rows_that_count(self) -> int:
@@ -128,6 +130,7 @@ class TableCheck:
             "name": self.name,
             "rows": self.rows,
             "units": self.units,
+            "unreadable_lines": self.unreadable_lines,
             "rows_of_nobody": self.rows_of_nobody,
             "persons_above": self.persons_above,
             "rows_cut": self.rows_cut,

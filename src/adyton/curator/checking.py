@@ -16,10 +16,11 @@ from typing import Any, Unpack
 
 from adyton.certify.checked import ColumnCheck, Finding, KeysCheck, Seen, StudyCheck, TableCheck
 from adyton.curator.findings import findings_of
-from adyton.curator.opening import Limits, _engine_for, _sources
+from adyton.curator.opening import Limits, _engine_for, _kind_of, _path_or_table, _sources
 from adyton.curator.plan import make_plan
 from adyton.curator.price import Price
 from adyton.engines.base import Engine
+from adyton.engines.duckdb_sources import unreadable_lines
 from adyton.engines.joining import comparable
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Survey, Surveyor
 from adyton.errors import CuratorError, InvalidRequest
@@ -73,7 +74,7 @@ def check_study(
         said(f"reading {table.name}")
         surveyor = _surveyor(known, table, sources[table.name], show_values, limits)
         try:
-            checked = _table(known, table, surveyor, wanted)
+            checked = _with_lines(_table(known, table, surveyor, wanted), sources[table.name])
             persons[table.name] = surveyor.person_type
         finally:
             surveyor.close()
@@ -110,6 +111,11 @@ def _table(study: Study, table: Table, surveyor: Surveyor, wanted: Wanted) -> Ta
         found.rows_cut,
         found.most if wanted.show_values else None,
     )
+
+
+def _with_lines(checked: TableCheck, source: Any) -> TableCheck:
+    file = _path_or_table(source) if _kind_of(source) == "duckdb" else None
+    return replace(checked, unreadable_lines=unreadable_lines(file))
 
 
 def _column(surveyor: Surveyor, place: int, column: Column, codes: list[int], wanted: Wanted) -> ColumnCheck:

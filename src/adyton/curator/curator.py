@@ -388,6 +388,7 @@ class Curator(Shown):
                     together=len(basket.plans),
                     known=plan.known,
                     left_out_rows=left_out_rows(self.study, plan.question),
+                    rows_planned=basket.rows_planned(plan),
                 )
             )
         return answers

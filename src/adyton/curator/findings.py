@@ -35,6 +35,12 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
     elif unit.neighbours != "replace":
         yield from _guess(table, f"{where}.rows", table.rows, one.units, units)
     yield from _guess(table, f"{where}.lines", table.lines, one.rows_that_count, "rows that count")
+    unreadable = one.unreadable_lines or 0
+    if unreadable > allow * one.rows:
+        kept = "they are nobody's" if unit.person is not None else "they still count as rows"
+        why = "empty, another number of values than the first line, no UTF-8, or too long"
+        said = f"a line that cannot be read in {_of(unreadable, one)} ({why})"
+        yield finding("unreadable", unreadable, f"{said}: everything in it is missing, and {kept}")
     if one.rows_of_nobody > allow * one.rows:
         yield finding(
             "nobody", one.rows_of_nobody, f"no person in {_of(one.rows_of_nobody, one)}: they are left out"

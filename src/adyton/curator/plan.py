@@ -123,6 +123,11 @@ class Basket:
         findings = [plan.finding for plan in self.plans if plan.finding is not None]
         return any(finding.counted.mechanism.norm == 2 for finding in findings)
 
+    def rows_planned(self, plan: Plan) -> int | None:
+        """For how many rows the width of a mean was planned, where a width was the price."""
+        means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
+        return plan.matching if self.price.by == "within" and means else None
+
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         what = (self.text, self.detail, self.amount, self.radius)
         return Order(*what, request, cap, unproved=self.unproved)

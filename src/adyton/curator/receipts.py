@@ -53,7 +53,16 @@ class Receipts(Shown, list[Receipt]):
         amount = ["amount"] if verbose else []
         headers = ("number", "asked at", "question", "cost", *amount, "digest")
         notes = ("Costs are shares of the limit." if rows else "Nothing was charged yet.",)
-        return Sheet("Receipts", headers, rows, notes, left_aligned=3)
+        narrower = Sheet(
+            "Receipts", ("number", "question"), tuple(map(_stacked, rows)), notes, left_aligned=2
+        )
+        return Sheet("Receipts", headers, rows, notes, left_aligned=3, narrower=narrower)
+
+
+def _stacked(row: tuple[str, ...]) -> tuple[str, str]:
+    """For a narrow terminal: what else there is to say stands below the question."""
+    number, asked_at, question, *costs, digest = row
+    return number, f"{question}\n{', '.join((asked_at, *costs, digest))}"
 
 
 def _told(receipt: Receipt) -> dict[str, Any]:

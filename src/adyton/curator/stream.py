@@ -51,7 +51,7 @@ class Stream:
         self._sparse = self._machine.sparse if isinstance(self._machine, NumericSparse) else self._machine
         self._seen = (self._begin(), 0)  # what to keep for the next question, and how many came before it
 
-    def feed(self, question: str | Draft | Question, *, above: Number) -> StreamAnswer:
+    def feed(self, question: str | Draft | Question, *, above: Number | None = None) -> StreamAnswer:
         """Whether the count is above a threshold, noisily; if so, a numeric stream adds a noisy value.
 
         The question is one COUNT without groups.  Below costs nothing, above costs one of the positives.

@@ -111,8 +111,10 @@ def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
     return (stability_units(cost), 0) if filter_name == "pure" else (0, units_up(cost.epsilon))
 
 
-def checked_threshold(study: Study, above: Number) -> Fraction:
+def checked_threshold(study: Study, above: Number | None) -> Fraction:
     """A threshold that a count could be on either side of, judged by public facts alone."""
+    if above is None:
+        raise InvalidRequest("a stream compares each count with a threshold: name it, as in above=100")
     threshold, most = rational(above, "above"), largest_count(study)
     if threshold.denominator > _LONGEST_DENOMINATOR:
         raise InvalidRequest("above must be a number such as 25 or 0.5, not a fraction of hundreds of digits")

@@ -38,25 +38,30 @@ def csv_header(path: Path) -> list[str]:
 
 def csv_rows(path: Path, lines: str) -> str:
     """What to write after FROM: a table of texts with the names of the header, from a table of lines."""
-    names, separator = csv_header(path), _separator(path)
+    names = csv_header(path)
+    columns = ", ".join(
+        f"CASE WHEN len(plain) = {len(names)} "
+        f"THEN coalesce(replace(in_quotes[{i}], '\"\"', '\"'), nullif(plain[{i}], '')) END AS {quoted(name)}"
+        for i, name in enumerate(names, start=1)
+    )
+    return f"(SELECT {columns} FROM ({_taken_apart(path, lines)}))"
+
+
+def _taken_apart(path: Path, lines: str) -> str:
+    """A statement that splits each line: ``plain`` has as many values as the header, unless it is no row."""
+    separator = _separator(path)
     split = f"string_split(line, {text_literal(separator)})"  # several times as fast, and most lines allow it
     value = f'{separator}(?:"((?:[^"]|"")*)"|([^{separator}]*))'
     found = [
         f"regexp_extract_all({text_literal(separator)} || line, {text_literal(value)}, {group})"
         for group in (1, 2)
     ]
-    parts = (
+    return (
         f"SELECT CASE WHEN contains(line, '\"') THEN {found[0]} END AS in_quotes, "
         f"CASE WHEN contains(line, '\"') THEN {found[1]} ELSE {split} END AS plain "
         f"FROM (SELECT CASE WHEN strlen(line) <= {LONGEST_LINE} THEN line END AS line "
         f"FROM (SELECT CAST(line AS VARCHAR) AS line FROM {lines}))"
     )
-    columns = ", ".join(
-        f"CASE WHEN len(plain) = {len(names)} "
-        f"THEN coalesce(replace(in_quotes[{i}], '\"\"', '\"'), nullif(plain[{i}], '')) END AS {quoted(name)}"
-        for i, name in enumerate(names, start=1)
-    )
-    return f"(SELECT {columns} FROM ({parts}))"
 
 
 def load_csv(connection: Any, path: Path, lines: str, target: str, select: str) -> None:
@@ -65,6 +70,19 @@ def load_csv(connection: Any, path: Path, lines: str, target: str, select: str) 
         connection.register(lines, {"line": np.array(part, dtype=object)})
         connection.execute(f"{f'INSERT INTO {target}' if i else f'CREATE TABLE {target} AS'} {select}")
         connection.unregister(lines)
+
+
+def count_unreadable(connection: Any, path: Path, lines: str) -> int:
+    """The lines in which everything is missing because they cannot be read: for owners."""
+    width = len(csv_header(path))
+    unread = f"SELECT count(*) FROM ({_taken_apart(path, lines)}) WHERE coalesce(len(plain), 0) <> {width}"
+    found = 0
+    for part in csv_parts(path):
+        connection.register(lines, {"line": np.array(part, dtype=object)})
+        ((unreadable,),) = connection.execute(unread).fetchall()
+        found += int(unreadable)
+        connection.unregister(lines)
+    return found
 
 
 def csv_parts(path: Path) -> Iterator[list[str | None]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from adyton.engines.csv_lines import SEPARATORS, csv_header, csv_rows, load_csv
+from adyton.engines.csv_lines import SEPARATORS, count_unreadable, csv_header, csv_rows, load_csv
 from adyton.engines.duckdb_sql import DuckDBDialect, kind_of, quoted, text_literal
 from adyton.engines.frames import Readable, parquet_columns, readable
 from adyton.engines.interrupts import interruptible
@@ -123,6 +123,14 @@ def count_units(source: Path | Any, person: str | None) -> int:
     with contextlib.closing(connect()) as connection, in_full(connection, source, wanted) as rows:
         ((found,),) = execute(connection, f"SELECT count({counted}) FROM {rows}", source)
         return int(found)
+
+
+def unreadable_lines(source: Path | Any) -> int | None:
+    """How many lines of a CSV file cannot be read; None of any other source.  For owners."""
+    if not isinstance(source, Path) or source.suffix.lower() not in SEPARATORS:
+        return None
+    with contextlib.closing(connect()) as connection:
+        return int(_reading(source, lambda: count_unreadable(connection, source, "given")))
 
 
 @contextlib.contextmanager

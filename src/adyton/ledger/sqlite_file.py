@@ -204,15 +204,17 @@ def write_draft(
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(f"BEGIN;{_SCHEMA}")  # all in one flush
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.executescript(_SCHEMA)
         connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         if facts is not None:
             connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
         if first is not None:
             append(connection, first)
             await_answer(connection, first)
+        connection.execute("COMMIT")
+        settle(draft, connection)  # closing would do the same, and say nothing where it fails
 
 
 def flush_folder(folder: Path) -> None:

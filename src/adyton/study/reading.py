@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +25,9 @@ from adyton.study.validity import Validity
 
 def read_study(path: str | Path) -> Study:
     """The study in a file; InvalidRequest lists everything that is wrong with it."""
+    if not isinstance(path, str | PathLike):
+        kind = type(path).__name__
+        raise InvalidRequest(f"a study is the path of a study file, or a Study made in Python, not a {kind}")
     path = Path(path)
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
