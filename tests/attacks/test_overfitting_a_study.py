@@ -1,18 +1,17 @@
-"""An analyst who overfits on purpose: the certified interval holds, and half of it would not.
+"""An analyst who overfits on purpose: the certified interval holds, and two thirds of it would not.
 
 Most studies leave the width far from what an analyst can do, and a test of their coverage would also pass with
 intervals that are much too narrow.  This study is made so that the test has power.  Failure is allowed four
 times in five, because the width is nearest to what is possible where little is promised, and an answer costs
 almost nothing beside what the analyst has learned before.
 
-The analyst asks how many rows are of each of 10,000 kinds, all equally frequent in the population, and then how
+The analyst asks how many rows are of each of many kinds, all equally frequent in the population, and then how
 many are of the kinds that looked too frequent.  Whether a rate of failure is above the promised one is
 decided with a false alarm rate of 1e-9; the simulated runs are seeded.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,41 +28,29 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import OneOf
 from adyton.schema import CategoryColumn, Table
 from adyton.study import Study, Validity
-from adyton.validity.hinge import stability_width
-from adyton.validity.planned import PlannedSchedule
 
-ROWS, KINDS, QUESTIONS, RUNS = 20_000, 10_000, 100_000, 1_000
+ROWS, KINDS, RUNS = 10_000, 50_000, 400
 FAILURE = Fraction(4, 5)
-PLAN = PlannedSchedule.plan(ROWS, QUESTIONS, FAILURE)
-MU0 = math.sqrt(PLAN.cap)  # the cap of the study: all that may be learned
-LAST_SHARE = 0.02  # of the cap, for the last question
-KIND_SCALE = 1.0001 * math.sqrt((1 - 1 / KINDS) / (1 - LAST_SHARE)) / MU0  # in rows; the radius is almost 1
-LAST_SCALE = 1.001 * 0.5 / math.sqrt(LAST_SHARE) / MU0  # the radius of one count is 1/2
+KIND_SCALE = 2.0  # in rows; the radius of the first answer is almost 1
+LAST_SCALE = 50.0  # about as much as a share of half the rows fluctuates by itself
 KIND = CategoryColumn("kind", tuple(f"k{i}" for i in range(KINDS)))
 Shares = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What came out of the curator, as shares of all rows."""
+    """What came out of the curator, as shares of all rows: how far below the answer an interval reaches."""
 
-    kind_width: float
     last_width: float
     last_error: float
     spent: float
-
-
-def half_width(value: Any) -> float:
-    interval = value.population_interval
-    assert isinstance(interval, Interval)
-    assert interval.level == pytest.approx(float(1 - FAILURE))
-    return (interval.high - interval.low) / 2 / ROWS
+    largest_kind: float
 
 
 @pytest.fixture(scope="module")
 def asked() -> Asked:
     """The attack through the whole curator, once."""
-    declared = Validity(1 - FAILURE, questions=QUESTIONS, tolerance=Fraction(1, 2))
+    declared = Validity(1 - FAILURE)
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     study = Study(Table("t", (KIND,), ROWS), PrivacyUnit("replace"), limit, validity=declared)
     rows = np.random.default_rng(2).integers(0, KINDS, ROWS)
@@ -77,12 +64,16 @@ def asked() -> Asked:
         ]
         spent = asker.receipts()[-1].spent_radius / UNITS_PER_ONE
     error = last.value / ROWS - len(often) / KINDS
-    return Asked(half_width(kinds[0].values["n"]), half_width(last), error, spent)
+    largest = max(row.values["n"].value for row in kinds) / ROWS
+    assert isinstance(last.population_interval, Interval)
+    assert last.population_interval.level == pytest.approx(float(1 - FAILURE))
+    last_width = (last.value - last.population_interval.low) / ROWS
+    return Asked(last_width, error, spent, largest)
 
 
 @pytest.fixture(scope="module")
 def errors() -> tuple[Shares, Shares]:
-    """The same attack, simulated with the same noise: the worst error of a kind, and the error of the last answer."""
+    """The same attack, simulated with the same noise: the largest kind, and the error of the last answer."""
     dice = np.random.default_rng(9)
     kinds, last = np.empty(RUNS), np.empty(RUNS)
     for run in range(RUNS):
@@ -90,53 +81,58 @@ def errors() -> tuple[Shares, Shares]:
         noisy = counts + np.rint(KIND_SCALE * dice.standard_normal(KINDS))
         often = noisy > ROWS / KINDS
         answer = counts[often].sum() + np.rint(LAST_SCALE * dice.standard_normal())
-        kinds[run] = np.abs(noisy - ROWS / KINDS).max() / ROWS
+        kinds[run] = noisy.max() / ROWS
         last[run] = answer / ROWS - often.mean()
-    return kinds, np.abs(last)
+    return kinds, last
 
 
-def refuted(asked: Asked, errors: tuple[Shares, Shares], narrowed: float) -> bool:
-    """Whether more runs than promised have an answer outside its interval, if intervals were that narrow."""
-    kinds, last = errors
-    outside = (kinds > asked.kind_width * narrowed) | (last > asked.last_width * narrowed)
+def refuted(asked: Asked, last: Shares, narrowed: float) -> bool:
+    """Whether more runs than promised have the last answer outside, if its interval were that narrow."""
+    outside = last > asked.last_width * narrowed
     return bool(outside.sum() > binom.isf(1e-9, RUNS, float(FAILURE)))
 
 
-def test_the_analyst_spends_all_that_the_study_allows(asked: Asked) -> None:
-    assert 0.99 < asked.spent / MU0**2 <= 1
+def test_the_last_answer_pays_for_the_kinds_in_full(asked: Asked) -> None:
+    """All that the kinds could say, and its own radius of one half: here nothing is settled for less."""
+    of_kinds, own = (1 - 1 / KINDS) / KIND_SCALE**2, 1 / (2 * LAST_SCALE) ** 2
+    assert asked.spent == pytest.approx(of_kinds + own, rel=1e-9)
 
 
 def test_the_simulated_attack_is_the_one_through_the_curator(
     asked: Asked, errors: tuple[Shares, Shares]
 ) -> None:
-    """Within eight standard errors: the residual of 20,000 rows and the noise of the last answer."""
-    _, last = errors
+    """Within eight standard errors: the residual of the rows and the noise of the last answer."""
+    kinds, last = errors
     assert asked.last_error == pytest.approx(last.mean(), abs=8 * last.std())
+    assert asked.largest_kind == pytest.approx(kinds.mean(), abs=8 * kinds.std())
 
 
 def test_certified_intervals_hold_although_the_analyst_overfits(
     asked: Asked, errors: tuple[Shares, Shares]
 ) -> None:
-    assert abs(asked.last_error) <= asked.last_width
-    assert not refuted(asked, errors, 1)
+    """None in so many runs: the largest error is about three quarters of what is certified."""
+    _, last = errors
+    assert asked.last_error <= asked.last_width
+    assert 0.7 < last.max() / asked.last_width < 0.95
 
 
-@pytest.mark.parametrize("narrowed", [0.5, 0.52])
-def test_half_of_a_certified_interval_is_refuted(
+@pytest.mark.parametrize("narrowed", [0.5, 0.66])
+def test_two_thirds_of_a_certified_interval_are_refuted(
     asked: Asked, errors: tuple[Shares, Shares], narrowed: float
 ) -> None:
-    assert refuted(asked, errors, narrowed)
+    _, last = errors
+    assert refuted(asked, last, narrowed)
+    assert not refuted(asked, last, 1)
 
 
-def test_an_interval_without_its_stability_part_is_refuted(
+def test_the_interval_of_a_question_fixed_in_advance_is_refuted(
     asked: Asked, errors: tuple[Shares, Shares]
 ) -> None:
-    noise = asked.last_width - stability_width(MU0, FAILURE)
-    of_all = float(
-        QUESTIONS * PLAN.excess / FAILURE
-    )  # what the noise of all questions may exceed its part by
-    assert (
-        3 * LAST_SCALE / ROWS < noise - of_all < 7 * LAST_SCALE / ROWS
-    )  # that covers the noise, and no more
-    assert abs(asked.last_error) > 3 * noise
-    assert refuted(asked, errors, noise / asked.last_width)
+    """What is left without the shift of n mu0 / 2 is a few times its noise and its own fluctuation, and no more."""
+    _, last = errors
+    moved = (1 - 1 / KINDS) ** 0.5 / KIND_SCALE / 2
+    rest = asked.last_width - moved
+    own = (LAST_SCALE**2 + ROWS / 4) ** 0.5 / ROWS
+    assert own < rest < 6 * own
+    assert asked.last_error > 3 * rest
+    assert refuted(asked, last, rest / asked.last_width)

@@ -88,7 +88,7 @@ class SubsetPopulation:
 
     @property
     def cap(self) -> Cap | None:
-        if self.validity is None or self.validity.beyond == "answer" or self.validity.questions is None:
+        if self.validity is None or self.validity.beyond != "refuse" or self.validity.questions is None:
             return None
         return Cap(None, self.validity.questions)
 
