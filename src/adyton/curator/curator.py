@@ -225,9 +225,11 @@ class Curator(Shown):
 
     def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
-        from adyton.curator.last_look import look
+        from adyton.curator.last_look import charged_radius, look
 
-        return look(self._population, self._stand_in, self._position(0, 1), alpha, p_value)
+        charged = Fraction(charged_radius(self._ledger.receipts()), UNITS_PER_ONE)
+        at = replace(self._position(0, 1), before=charged)
+        return look(self._population, self._stand_in, at, alpha, p_value)
 
     def publish_test(self, p_value: Number) -> Receipt:
         """Records that the result of a test on the rows was published: nothing is proved about later answers.

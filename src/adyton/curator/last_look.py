@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from adyton.certify import LastLook
@@ -10,7 +12,8 @@ from adyton.curator.population import Population, Position
 from adyton.curator.stand_in import StandIn
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive
-from adyton.ledger import Order
+from adyton.ledger import Order, Receipt
+from adyton.ledger.carried import receipts_carried
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
@@ -19,10 +22,13 @@ _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
 def look(
     population: Population, stand_in: StandIn, at: Position, alpha: Number, p_value: Number | None
 ) -> LastLook:
-    """What a p-value means at the level ``alpha`` after everything that was released."""
+    """What a p-value means at the level ``alpha`` after everything that was released.
+
+    ``at.before`` is the sum of all radii as they were charged: that answers settled for less holds with a
+    failure of its own, which a test at a small level could not bear.
+    """
     level = _probability(alpha, "alpha, the level of a test,")
-    private = not stand_in.public
-    left = level * (1 - _FOR_COUNTS) if private else level
+    for_counts = Fraction(0) if stand_in.public else _FOR_COUNTS
     units = stand_in.units(level * _FOR_COUNTS)
     if population.validity is None or units is None:
         raise InvalidRequest("a threshold for p-values needs a [validity] section and the number of units")
@@ -30,16 +36,28 @@ def look(
         raise InvalidRequest(
             "no threshold for p-values is proved after keys were found in the data or a test was published"
         )
-    threshold = population.p_value_threshold(left, at, units)
+    threshold = population.p_value_threshold(level * (1 - for_counts), at, units)
     found = LastLook(float(level), threshold, at.question - 1, population.last_look)
     if p_value is None:
         return found
     p = _probability(p_value, "a p-value")
     more = stand_in.units(p * _FOR_COUNTS)  # the level at which it is significant is no smaller than this
     assert more is not None
-    worth = population.corrected_p_value(p, at, more)
-    corrected = min(1.0, worth / (1 - float(_FOR_COUNTS)) * (1 + 1e-15) if private else worth)
-    return LastLook(float(level), threshold, at.question - 1, population.last_look, float_up(p), corrected)
+    worth = population.corrected_p_value(p, at, more) / (1 - float(for_counts)) * (1 + 1e-15)
+    return replace(found, p_value=float_up(p), corrected=min(1.0, worth))
+
+
+def charged_radius(receipts: Iterable[Receipt]) -> int:
+    """The sum of all radii as they were charged, whatever their answers settled for."""
+    total = 0
+    for receipt in receipts:
+        if receipts_carried(receipt.order.question, receipt.order.detail):
+            raise InvalidRequest(
+                "no threshold for p-values is proved in a study that amends another: what that one's answers "
+                "settled for is carried, not what they were charged"
+            )
+        total += receipt.order.radius
+    return total
 
 
 def order_of(p_value: Number) -> Order:
