@@ -13,7 +13,9 @@ from pathlib import Path
 
 from adyton.ledger import Header, Order, SqliteLedger
 from adyton.ledger.base import next_receipt, now
+from adyton.ledger.links import fresh_secret
 from adyton.ledger.sqlite_rows import append
+from adyton.ledger.sqlite_unanswered import await_answer
 
 HISTORY = 20_000
 WARM = 500  # charges after which SQLite's log has its usual size
@@ -42,11 +44,20 @@ def filled(path: Path, receipts: int) -> SqliteLedger:
 
 def fill(ledger: SqliteLedger, receipts: int) -> None:
     """What so many charges leave behind, in one transaction."""
-    with ledger._transaction(durable=False) as connection:
+    with ledger._transaction() as connection:
         last = ledger._last(connection)
         for _ in range(receipts):
-            last = next_receipt(ledger.header, last, ORDER, now())
+            last = next_receipt(
+                ledger.header,
+                last,
+                ORDER,
+                now(),
+                settled=last.order.radius if last else 0,
+                last_of_name=last,
+                secret=fresh_secret(),
+            )
             append(connection, last)
+            await_answer(connection, last)
 
 
 def bare_table(path: Path) -> sqlite3.Connection:

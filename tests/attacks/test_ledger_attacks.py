@@ -410,8 +410,9 @@ EDITS = {
     ),
     "reordered": SWAP,
     "a receipt copied": (
-        "INSERT INTO receipts SELECT 7, question, detail, amount, radius, 'r7', spent, spent_radius, "
-        "asked_at, previous, digest FROM receipts WHERE number = 6",
+        "CREATE TEMP TABLE copied AS SELECT * FROM receipts WHERE number = 6",
+        "UPDATE copied SET number = 7, request = 'r7'",
+        "INSERT INTO receipts SELECT * FROM copied",
     ),
     "the tail cut off, its answer left": ("DELETE FROM receipts WHERE number > 4",),
     "an answer": ("UPDATE answers SET answer = 'forty-four' WHERE number = 2",),

@@ -56,7 +56,7 @@ EDITS = {
     "an answer": ["UPDATE answers SET answer = '[[[\"7\"]]]' WHERE number = 2"],
     "an answer deleted, to get a second one": ["DELETE FROM answers WHERE number = 2"],
     "an answer put in": [
-        "INSERT INTO answers SELECT 8, question, answer, digest FROM answers WHERE number = 7"
+        "INSERT INTO answers SELECT 8, question, radius, content, digest, answer FROM answers WHERE number = 7"
     ],
     "a note": ["UPDATE notes SET text = '{}' WHERE place = 2"],
     "a note deleted": ["DELETE FROM notes WHERE place = 1"],
@@ -105,7 +105,15 @@ def long_ledger(path: Path, receipts: int) -> SqliteLedger:
     with ledger._transaction() as connection:
         last = None
         for number in range(receipts):
-            last = next_receipt(ledger.header, last, Order(f"q{number}", "[]", 1, 0), "2026-01-01")
+            last = next_receipt(
+                ledger.header,
+                last,
+                Order(f"q{number}", "[]", 1, 0),
+                "2026-01-01",
+                settled=0,
+                last_of_name=last,
+                secret=f"secret {number}",
+            )
             append(connection, last)
             await_answer(connection, last)
     return ledger

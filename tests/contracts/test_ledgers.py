@@ -162,7 +162,7 @@ class TestSqliteLedger(LedgerContract):
     def test_another_database_or_format_is_not_opened(self, tmp_path: Path) -> None:
         path = tmp_path / "people.ledger"
         SqliteLedger.create(path, header(5)).close()
-        for pragma, said in (("user_version = 2", "format 2"), ("application_id = 7", "not a ledger")):
+        for pragma, said in (("user_version = 3", "format 3"), ("application_id = 7", "not a ledger")):
             connection = sqlite3.connect(path)
             connection.execute(f"PRAGMA {pragma}")
             connection.close()
@@ -213,22 +213,6 @@ class TestSqliteLedger(LedgerContract):
                 connection.execute(f"{verb} INTO notes VALUES (1, {place}, 'x', 'y')")
         connection.close()
         assert ledger.notes(1) == ["a", "b"]
-
-    def test_a_ledger_from_before_notes_gets_them(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
-        ledger = make_ledger(10)
-        ledger.charge(order())
-        connection = sqlite3.connect(ledger.path)
-        connection.execute("DROP TABLE notes")
-        connection.commit()
-        connection.close()
-        assert ledger.notes(1) == []
-        ledger.verify()
-        assert ledger.annotate(1, 0, "a")
-        connection = sqlite3.connect(ledger.path)
-        with pytest.raises(sqlite3.IntegrityError, match="append only"):
-            connection.execute("DELETE FROM notes")
-        connection.close()
-        assert ledger.notes(1) == ["a"]
 
     def test_the_cost_of_a_note_does_not_grow(self, make_ledger: Callable[[int], SqliteLedger]) -> None:
         ledger = make_ledger(10)

@@ -18,8 +18,9 @@ import pytest
 import adyton
 from adyton.curator.curator import Curator
 from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger, sqlite_file
-from adyton.ledger.base import answer_digest, next_receipt, question_digest
-from adyton.ledger.sqlite_rows import append
+from adyton.ledger.base import next_receipt
+from adyton.ledger.sqlite_rows import add_answer, append
+from adyton.ledger.sqlite_unanswered import key_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
@@ -56,12 +57,17 @@ def fill(ledger: SqliteLedger, receipts: int) -> None:
     with ledger._transaction() as connection:
         last = ledger._last(connection)
         for number in range(last.number + 1 if last else 1, receipts + 1):
-            last = next_receipt(ledger.header, last, earlier(number), ASKED_AT)
-            append(connection, last)
-            order = last.order  # answered at once, so it never waits for an answer
-            key = question_digest(order.question, order.detail, order.amount)
-            row = (number, key, "[]", answer_digest(last, "[]"))
-            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
+            last = next_receipt(
+                ledger.header,
+                last,
+                earlier(number),
+                ASKED_AT,
+                settled=last.order.radius if last else 0,
+                last_of_name=last,
+                secret=f"secret {number}",
+            )
+            append(connection, last)  # and answered at once, so it never waits for an answer
+            add_answer(connection, last, key_of(last.order), "[]", last.order.radius)
     assert ledger.count() == receipts
 
 

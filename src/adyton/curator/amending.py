@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Header, Order, Receipt, SqliteLedger
 from adyton.ledger.base import next_receipt, now
 from adyton.ledger.carried import carried_texts
+from adyton.ledger.links import fresh_secret
 from adyton.ledger.sqlite import same_limit
 from adyton.ledger.sqlite_file import make_file
 from adyton.study import Study, named_facts
@@ -138,21 +138,22 @@ def _opened(study: Study) -> SqliteLedger:
 
 
 def _reason(new: Study, files: _Files) -> str:
-    salt = secrets.token_hex(16)
-    return json.dumps({"study": new.fingerprint, "ledger": files.place, "salt": salt, "at": now()})
+    drawn = {"salt": fresh_secret(), "secret": fresh_secret()}
+    return json.dumps({"study": new.fingerprint, "ledger": files.place, **drawn, "at": now()})
 
 
 def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> tuple[Header, Receipt]:
     """The header and the first receipt of the ledger that comes after a closed one."""
-    why, last = json.loads(reason), ledger.receipt(ledger.count())
-    assert last is not None
+    why, totals = json.loads(reason), ledger.totals()
     if (why["study"], why["ledger"]) != (new.fingerprint, files.place):
         raise InvalidRequest(
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )
     header = Header(new.fingerprint, ledger.header.currency, ledger.header.limit, why["salt"])
-    carried = Order(*carried_texts(last.digest, last.number), last.spent, last.spent_radius)
-    return header, next_receipt(header, None, carried, why["at"])
+    texts = carried_texts(ledger.head(), totals.receipts)
+    carried = Order(*texts, totals.spent, totals.radius, pure=totals.pure, unproved=totals.unproved > 0)
+    first = next_receipt(header, None, carried, why["at"], settled=0, last_of_name=None, secret=why["secret"])
+    return header, first
 
 
 def _check_free(new: Study) -> None:

@@ -2,10 +2,12 @@
 
 from adyton.ledger.anchor import Anchor
 from adyton.ledger.anchored import AnchoredLedger
-from adyton.ledger.base import Charged, Header, Ledger, Mark, Order, Receipt, Verification
+from adyton.ledger.base import Charged, Ledger, Mark, Totals, Verification
 from adyton.ledger.cap import Cap
+from adyton.ledger.links import Header, OpenLink, Order, Receipt
 from adyton.ledger.memory import MemoryLedger
 from adyton.ledger.on_demand import LedgerOnDemand
+from adyton.ledger.replaying import replay_open
 from adyton.ledger.sqlite import SqliteLedger
 
 __all__ = [
@@ -18,8 +20,11 @@ __all__ = [
     "LedgerOnDemand",
     "Mark",
     "MemoryLedger",
+    "OpenLink",
     "Order",
     "Receipt",
     "SqliteLedger",
+    "Totals",
     "Verification",
+    "replay_open",
 ]

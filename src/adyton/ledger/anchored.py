@@ -12,18 +12,8 @@ from typing import TypeVar
 
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.anchor import WAY_OUT, Anchor
-from adyton.ledger.base import (
-    Charged,
-    Header,
-    Keep,
-    Ledger,
-    Mark,
-    Order,
-    Receipt,
-    Verification,
-    next_receipt,
-    now,
-)
+from adyton.ledger.base import Charged, Keep, Ledger, Mark, Totals, Verification, check_first
+from adyton.ledger.links import Header, Order, Receipt
 
 LookUp = Callable[[int], Receipt | None]
 Found = TypeVar("Found")
@@ -42,19 +32,22 @@ class AnchoredLedger:
 
     def charge(self, order: Order) -> Charged:
         if self._ledger.count() == 0:
-            next_receipt(self.header, None, order, now())  # what is refused leaves no file either
+            check_first(self.header, order)  # what is refused leaves no file either
             self.advance()
         charged = self._ledger.charge(order)
         self.advance()
         return charged
 
-    def remember(self, number: int, answer: str) -> str:
-        stored = self._ledger.remember(number, answer)
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+        stored = self._ledger.remember(number, answer, radius)
         self.advance()
         return stored
 
     def recall(self, number: int) -> str | None:
         return self._seen(self._ledger.recall(number))
+
+    def settled(self, number: int) -> int:
+        return self._ledger.settled(number)
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         added = self._ledger.annotate(number, index, text)
@@ -70,11 +63,14 @@ class AnchoredLedger:
     def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
         return self._ledger.unanswered(question, detail, amount)
 
-    def requested(self, request: str) -> Receipt | None:
-        return self._ledger.requested(request)
+    def requested(self, request: str, by: str | None = None) -> Receipt | None:
+        return self._ledger.requested(request, by)
 
     def receipt(self, number: int) -> Receipt | None:
         return self._ledger.receipt(number)
+
+    def totals(self) -> Totals:
+        return self._ledger.totals()
 
     def spent(self) -> int:
         return self._ledger.spent()

@@ -8,7 +8,7 @@ from adyton.errors import InvalidRequest
 
 _LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
 _LARGEST_NUMBER = 2**63 - 1
-_LONGEST_REQUEST = 200
+_LONGEST_LABEL = 200  # of a request id or a name
 
 
 def check_text(value: object, what: str) -> None:
@@ -50,7 +50,30 @@ def check_head(head: object) -> None:
 
 
 def check_request(request: object) -> None:
-    if request is None:
+    _check_label(request, "a request id")
+
+
+def check_name(name: object) -> None:
+    _check_label(name, "the name of who asks")
+
+
+def check_flag(value: object, what: str) -> None:
+    if type(value) is not bool:
+        raise InvalidRequest(f"{what} is True or False")
+
+
+def check_settled(radius: int | None, most: int) -> int:
+    """What a radius came to, once its answer is known: never more than was charged; None: all of it."""
+    if radius is None:
+        return most
+    check_amount(radius, "the settled radius of an answer", least=0)
+    if radius > most:
+        raise InvalidRequest("the settled radius of an answer cannot be more than its receipt was charged")
+    return radius
+
+
+def _check_label(label: object, what: str) -> None:
+    if label is None:
         return
-    if not isinstance(request, str) or not request.isprintable() or not 1 <= len(request) <= _LONGEST_REQUEST:
-        raise InvalidRequest(f"a request id must be 1 to {_LONGEST_REQUEST} printable characters")
+    if not isinstance(label, str) or not label.isprintable() or not 1 <= len(label) <= _LONGEST_LABEL:
+        raise InvalidRequest(f"{what} must be 1 to {_LONGEST_LABEL} printable characters")

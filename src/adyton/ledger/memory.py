@@ -10,22 +10,20 @@ from contextlib import contextmanager
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import (
     Charged,
-    Header,
     Keep,
     Mark,
-    Order,
-    Receipt,
+    Totals,
     Verification,
     charged_before,
     is_next_note,
     mark_of,
     next_receipt,
-    note_digest,
     now,
-    question_digest,
-    replay,
+    totals_after,
 )
-from adyton.ledger.checks import check_index, check_number, check_text
+from adyton.ledger.checks import check_index, check_number, check_settled, check_text
+from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
+from adyton.ledger.replaying import replay
 
 
 class MemoryLedger:
@@ -34,8 +32,10 @@ class MemoryLedger:
     def __init__(self, header: Header) -> None:
         self.header = header
         self._receipts: list[Receipt] = []
-        self._by_request: dict[str, Receipt] = {}
+        self._by_request: dict[tuple[str | None, str], Receipt] = {}
+        self._last_of_name: dict[str | None, Receipt] = {}
         self._answers: dict[int, str] = {}
+        self._settled: dict[int, int] = {}
         self._newest: dict[str, int] = {}
         self._unanswered: dict[str, list[int]] = {}
         self._notes: dict[int, list[tuple[str, str]]] = {}
@@ -44,24 +44,34 @@ class MemoryLedger:
 
     def charge(self, order: Order) -> Charged:
         with self._alone():
-            earlier = self._by_request.get(order.request) if order.request is not None else None
+            earlier = self._requested(order.request, order.by)
             if earlier is not None:
                 return charged_before(earlier, order)
-            receipt = next_receipt(self.header, self._last(), order, now())
+            receipt = next_receipt(
+                self.header,
+                self._last(),
+                order,
+                now(),
+                settled=self._settled_last(),
+                last_of_name=self._last_of_name.get(order.by),
+                secret=fresh_secret(),
+            )
             self._receipts.append(receipt)
+            self._last_of_name[order.by] = receipt
             if order.request is not None:
-                self._by_request[order.request] = receipt
+                self._by_request[order.by, order.request] = receipt
             self._unanswered.setdefault(_key(order), []).append(receipt.number)
             return Charged(receipt, fresh=True)
 
-    def remember(self, number: int, answer: str) -> str:
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
         check_number(number)
         check_text(answer, "an answer")
         with self._alone():
             order = self._paid(number).order
+            radius = check_settled(radius, order.radius)
             if number not in self._answers:
                 key = _key(order)
-                self._answers[number] = answer
+                self._answers[number], self._settled[number] = answer, radius
                 self._newest[key] = max(number, self._newest.get(key, 0))
                 self._unanswered[key].remove(number)
             return self._answers[number]
@@ -70,6 +80,11 @@ class MemoryLedger:
         check_number(number)
         with self._alone():
             return self._answers.get(number)
+
+    def settled(self, number: int) -> int:
+        check_number(number)
+        with self._alone():
+            return self._settled.get(number, self._paid(number).order.radius)
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         check_number(number)
@@ -103,19 +118,19 @@ class MemoryLedger:
             numbers = self._unanswered.get(question_digest(question, detail, amount))
             return self._paid(numbers[-1]) if numbers else None
 
-    def requested(self, request: str) -> Receipt | None:
+    def requested(self, request: str, by: str | None = None) -> Receipt | None:
         with self._alone():
-            return self._by_request.get(request)
+            return self._requested(request, by)
+
+    def totals(self) -> Totals:
+        with self._alone():
+            return totals_after(self._last(), self._settled_last())
 
     def spent(self) -> int:
-        with self._alone():
-            last = self._last()
-            return last.spent if last else 0
+        return self.totals().spent
 
     def spent_radius(self) -> int:
-        with self._alone():
-            last = self._last()
-            return last.spent_radius if last else 0
+        return self.totals().radius
 
     def head(self) -> str:
         with self._alone():
@@ -123,16 +138,14 @@ class MemoryLedger:
             return last.digest if last else self.header.digest
 
     def count(self) -> int:
-        with self._alone():
-            last = self._last()
-            return last.number if last else 0
+        return self.totals().receipts
 
     def receipts(self) -> Iterator[Receipt]:
         with self._alone():
             return iter(tuple(self._receipts))
 
     def verify(self, expected_head: str | None = None) -> Verification:
-        found = replay(self.header, self.receipts(), expected_head)
+        found = replay(self.header, self.receipts(), expected_head, settled=self._settled.get)
         with self._alone():
             for number, written in self._notes.items():
                 for index, (text, digest) in enumerate(written):
@@ -160,6 +173,13 @@ class MemoryLedger:
         if receipt is None:
             raise InvalidRequest(f"there is no receipt {number}")
         return receipt
+
+    def _requested(self, request: str | None, by: str | None) -> Receipt | None:
+        return self._by_request.get((by, request)) if request is not None else None
+
+    def _settled_last(self) -> int:
+        last = self._last()
+        return self._settled.get(last.number, last.order.radius) if last else 0
 
     def _last(self) -> Receipt | None:
         return self._receipts[-1] if self._receipts else None

@@ -9,19 +9,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from adyton.ledger.base import (
-    Charged,
-    Header,
-    Keep,
-    Mark,
-    Order,
-    Receipt,
-    Verification,
-    mark_of,
-    next_receipt,
-    now,
-    replay,
-)
+from adyton.errors import InvalidRequest
+from adyton.ledger.base import Charged, Keep, Mark, Totals, Verification, check_first, mark_of
+from adyton.ledger.links import Header, Order, Receipt
+from adyton.ledger.replaying import replay
 from adyton.ledger.sqlite import SqliteLedger
 
 
@@ -51,15 +42,21 @@ class LedgerOnDemand:
 
     def charge(self, order: Order) -> Charged:
         if self._written() is None:
-            next_receipt(self._unwritten, None, order, now())  # what is refused leaves no file either
+            check_first(self._unwritten, order)  # what is refused leaves no file either
         return self._opened().charge(order)
 
-    def remember(self, number: int, answer: str) -> str:
-        return self._opened().remember(number, answer)
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+        return self._opened().remember(number, answer, radius)
 
     def recall(self, number: int) -> str | None:
         file = self._written()
         return file.recall(number) if file else None
+
+    def settled(self, number: int) -> int:
+        file = self._written()
+        if file is None:
+            raise InvalidRequest(f"there is no receipt {number}")
+        return file.settled(number)
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         return self._opened().annotate(number, index, text)
@@ -80,9 +77,13 @@ class LedgerOnDemand:
         file = self._written()
         return file.unanswered(question, detail, amount) if file else None
 
-    def requested(self, request: str) -> Receipt | None:
+    def requested(self, request: str, by: str | None = None) -> Receipt | None:
         file = self._written()
-        return file.requested(request) if file else None
+        return file.requested(request, by) if file else None
+
+    def totals(self) -> Totals:
+        file = self._written()
+        return file.totals() if file else Totals()
 
     def spent(self) -> int:
         file = self._written()
@@ -106,7 +107,9 @@ class LedgerOnDemand:
 
     def verify(self, expected_head: str | None = None) -> Verification:
         file = self._written()
-        return file.verify(expected_head) if file else replay(self._unwritten, (), expected_head)
+        if file is not None:
+            return file.verify(expected_head)
+        return replay(self._unwritten, (), expected_head, settled=lambda _: None)
 
     def mark(self, keep: Keep | None = None) -> Mark:
         file = self._written() if keep is None else self._opened()

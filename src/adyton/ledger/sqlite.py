@@ -16,33 +16,36 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
 from adyton.ledger.base import (
     Charged,
-    Header,
     Keep,
     Mark,
-    Order,
-    Receipt,
+    Totals,
     Verification,
-    answer_digest,
     charged_before,
     mark_of,
     next_receipt,
     now,
-    question_digest,
-    replay,
+    totals_after,
 )
-from adyton.ledger.checks import check_index, check_number, check_text
+from adyton.ledger.checks import check_index, check_number, check_settled, check_text
+from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
+from adyton.ledger.replaying import replay
 from adyton.ledger.sqlite_closing import read_closing, refuse_if_closed, write_closing
 from adyton.ledger.sqlite_file import make_file, stored_facts
 from adyton.ledger.sqlite_newest import check_newest, check_since
-from adyton.ledger.sqlite_notes import (
-    add_note,
-    check_notes,
-    count_notes,
-    make_notes,
-    numbers_with_notes,
-    read_notes,
+from adyton.ledger.sqlite_notes import add_note, check_notes, count_notes, numbers_with_notes, read_notes
+from adyton.ledger.sqlite_rows import (
+    add_answer,
+    append,
+    check_answer,
+    find,
+    find_request,
+    last_of_name,
+    page_after,
+    read_answer,
+    read_header,
+    settled_radius,
+    stored_radius,
 )
-from adyton.ledger.sqlite_rows import append, check_answer, find, page_after, read_answer, read_header
 from adyton.ledger.sqlite_session import SqliteSession
 from adyton.ledger.sqlite_unanswered import (
     await_answer,
@@ -116,31 +119,29 @@ class SqliteLedger(SqliteSession):
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:
             if order.request is not None:
-                earlier = find(connection, "request = ?", order.request)
+                earlier = find_request(connection, order.request, order.by)
                 if earlier is not None:
                     return charged_before(earlier, order)
             refuse_if_closed(connection)
-            receipt = next_receipt(self.header, self._last(connection), order, now())
+            receipt = self._next(connection, order)
             append(connection, receipt)
             await_answer(connection, receipt)
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
-    def remember(self, number: int, answer: str) -> str:
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
         check_number(number)
         check_text(answer, "an answer")
         # Durable before it is shown: if a shown answer could be lost, its receipt could release a second one.
         with self._transaction() as connection:
-            receipt = find(connection, "number = ?", number)
-            if receipt is None:
-                raise InvalidRequest(f"there is no receipt {number}")
+            receipt = _paid(connection, number)
+            radius = check_settled(radius, receipt.order.radius)
             stored = read_answer(connection, receipt)
             if stored is not None:
                 return stored
             refuse_if_closed(connection)
             refuse_if_older(connection, number)
-            row = (number, key_of(receipt.order), answer, answer_digest(receipt, answer))
-            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
+            add_answer(connection, receipt, key_of(receipt.order), answer, radius)
             is_answered(connection, number)
         return answer
 
@@ -150,16 +151,18 @@ class SqliteLedger(SqliteSession):
             receipt = find(connection, "number = ?", number)
             return read_answer(connection, receipt) if receipt else None
 
+    def settled(self, number: int) -> int:
+        check_number(number)
+        with self._session() as connection:
+            return settled_radius(connection, _paid(connection, number))
+
     def annotate(self, number: int, index: int, text: str) -> bool:
         check_number(number)
         check_index(index)
         check_text(text, "a note")
         with self._transaction() as connection:
-            receipt = find(connection, "number = ?", number)
-            if receipt is None:
-                raise InvalidRequest(f"there is no receipt {number}")
+            receipt = _paid(connection, number)
             refuse_if_closed(connection)
-            make_notes(connection)
             return add_note(connection, receipt, index, text)
 
     def notes(self, number: int, first: int = 0) -> list[str]:
@@ -199,25 +202,27 @@ class SqliteLedger(SqliteSession):
             raise LedgerCorrupt(f"receipt {receipt.number} of the ledger is filed under another question")
         return receipt
 
-    def requested(self, request: str) -> Receipt | None:
+    def requested(self, request: str, by: str | None = None) -> Receipt | None:
         with self._session() as connection:
-            return find(connection, "request = ?", request)
+            return find_request(connection, request, by)
+
+    def totals(self) -> Totals:
+        with self._snapshot() as connection:
+            last = self._last(connection)
+            return totals_after(last, settled_radius(connection, last))
 
     def spent(self) -> int:
-        last = self._newest()
-        return last.spent if last else 0
+        return self.totals().spent
 
     def spent_radius(self) -> int:
-        last = self._newest()
-        return last.spent_radius if last else 0
+        return self.totals().radius
 
     def head(self) -> str:
         last = self._newest()
         return last.digest if last else self.header.digest
 
     def count(self) -> int:
-        last = self._newest()
-        return last.number if last else 0
+        return self.totals().receipts
 
     def receipts(self) -> Iterator[Receipt]:
         # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.
@@ -233,7 +238,7 @@ class SqliteLedger(SqliteSession):
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise LedgerCorrupt("the file of the ledger is damaged")
             check_unanswered(connection, 0)
-        found = replay(self.header, self.receipts(), expected_head)
+        found = replay(self.header, self.receipts(), expected_head, settled=self._stored_radius)
         self._check_answers()
         self._check_notes()
         self._newest()  # also compares with the last receipt that this process has seen
@@ -266,6 +271,26 @@ class SqliteLedger(SqliteSession):
         with self._transaction() as connection:
             if len(read_closing(connection)) == 1:
                 write_closing(connection, text)
+
+    def _next(self, connection: sqlite3.Connection, order: Order) -> Receipt:
+        """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
+        last = self._last(connection)
+        own = last
+        if last is not None and last.order.by != order.by:
+            own = last_of_name(connection, order.by, last.number)
+        return next_receipt(
+            self.header,
+            last,
+            order,
+            now(),
+            settled=settled_radius(connection, last),
+            last_of_name=own,
+            secret=fresh_secret(),
+        )
+
+    def _stored_radius(self, number: int) -> int | None:
+        with self._session() as connection:
+            return stored_radius(connection, _paid(connection, number))
 
     def _newest(self) -> Receipt | None:
         """Of one moment: between two statements another process may charge."""
@@ -304,6 +329,13 @@ class SqliteLedger(SqliteSession):
         for number in numbers:  # one receipt at a time, so that a long stream does not hold the lock
             with self._session() as connection:
                 check_notes(connection, find(connection, "number = ?", number), number)
+
+
+def _paid(connection: sqlite3.Connection, number: int) -> Receipt:
+    receipt = find(connection, "number = ?", number)
+    if receipt is None:
+        raise InvalidRequest(f"there is no receipt {number}")
+    return receipt
 
 
 def _check_owner(

@@ -12,12 +12,13 @@ from contextlib import closing
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import FORMAT, Header, Receipt
 from adyton.ledger.faults import failed
+from adyton.ledger.links import FORMAT, Header, Receipt
 from adyton.ledger.sqlite_notes import NOTES
 from adyton.ledger.sqlite_rows import append
 from adyton.ledger.sqlite_unanswered import UNANSWERED, await_answer
 
+UPGRADE = "adyton upgrade-ledger STUDY"
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
 
@@ -25,16 +26,20 @@ _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for 
 _TABLES = """
 CREATE TABLE header (
     number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, currency TEXT NOT NULL,
-    "limit" TEXT NOT NULL, salt TEXT NOT NULL, digest TEXT NOT NULL
+    "limit" TEXT NOT NULL, salt TEXT NOT NULL, converted_from TEXT, digest TEXT NOT NULL
 ) STRICT;
 CREATE TABLE receipts (
     number INTEGER PRIMARY KEY, question TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
-    radius TEXT NOT NULL, request TEXT UNIQUE, spent TEXT NOT NULL, spent_radius TEXT NOT NULL,
-    asked_at TEXT NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL
+    radius TEXT NOT NULL, request TEXT, name TEXT NOT NULL, pure TEXT NOT NULL, unproved INTEGER NOT NULL,
+    spent TEXT NOT NULL, spent_radius TEXT NOT NULL, spent_pure TEXT NOT NULL,
+    unproved_so_far INTEGER NOT NULL, spent_by TEXT NOT NULL, sub_limit TEXT, settled TEXT NOT NULL,
+    asked_at TEXT NOT NULL, previous TEXT NOT NULL, secret TEXT NOT NULL, digest TEXT NOT NULL
 ) STRICT;
+CREATE INDEX receipts_by_name ON receipts (name, number);
+CREATE UNIQUE INDEX receipts_by_request ON receipts (name, request) WHERE request IS NOT NULL;
 CREATE TABLE answers (
-    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL, answer TEXT NOT NULL,
-    digest TEXT NOT NULL
+    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL, radius TEXT NOT NULL,
+    content TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL
 ) STRICT;
 CREATE INDEX answers_by_question ON answers (question, number);
 CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL) STRICT;
@@ -51,8 +56,8 @@ _SCHEMA = "".join(
     [
         _TABLES,
         *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers", "facts")),
-        *NOTES,
-        *UNANSWERED,
+        NOTES,
+        UNANSWERED,
     ]
 )
 
@@ -101,8 +106,10 @@ def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
         if mark != _APPLICATION:
             raise LedgerCorrupt(f"{path.name} is not a ledger")
         if version != FORMAT:
+            advice = f"; convert it with: {UPGRADE}" if 0 < version < FORMAT else ""
             raise LedgerCorrupt(
-                f"{path.name} is a ledger of format {version}, and this version reads {FORMAT}"
+                f"{path.name} is a ledger of format {version}, and this version reads {FORMAT}{advice}; "
+                "nothing was answered"
             )
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS fsync alone does not reach the disk
@@ -173,14 +180,15 @@ def _refuse_leftovers(path: Path) -> None:
 
 
 def _write_draft(draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None) -> None:
-    row = (1, header.study, header.currency, str(header.limit), header.salt, header.digest)
+    facts_of_header = (header.study, header.currency, str(header.limit), header.salt)
+    row = (1, *facts_of_header, header.converted_from, header.digest)
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.executescript(f"BEGIN;{_SCHEMA}")  # all in one flush
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         if facts is not None:
             connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
         if first is not None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 
 from adyton.errors import LedgerCorrupt
-from adyton.ledger.base import Header, Receipt, note_digest, replay
-from adyton.ledger.sqlite_notes import has_notes
-from adyton.ledger.sqlite_rows import find, page_after, read_answer
+from adyton.ledger.links import Header, Receipt, note_digest
+from adyton.ledger.replaying import replay
+from adyton.ledger.sqlite_rows import find, last_of_name, page_after, read_answer, stored_radius
 from adyton.ledger.sqlite_unanswered import check_unanswered
 
 CHECKPOINT = 256
@@ -23,7 +23,7 @@ def check_newest(connection: sqlite3.Connection, header: Header) -> Receipt | No
     last = find(connection, "true ORDER BY number DESC LIMIT 1")
     check_since(connection, header, None, last)
     number = last.number if last else 0
-    for table in ("answers", *(["notes"] if has_notes(connection) else [])):
+    for table in ("answers", "notes"):
         (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
         if newest is not None and newest > number:
             raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
@@ -42,8 +42,18 @@ def check_since(
     base = seen
     if seen is None or last.number - seen.number > CHECKPOINT:
         base = _checkpoint(connection, last)
-    receipts = page_after(connection, base.number if base else 0, CHECKPOINT)
-    if replay(header, receipts, None, base).head != last.digest:
+    before = base.number if base else 0
+    receipts = page_after(connection, before, CHECKPOINT)
+    known = {receipt.number: receipt for receipt in (*([base] if base else []), *receipts)}
+    again = replay(
+        header,
+        receipts,
+        None,
+        base,
+        settled=lambda number: stored_radius(connection, known[number]),
+        of_name=lambda by: last_of_name(connection, by, before),
+    )
+    if again.head != last.digest:
         raise LedgerCorrupt(f"receipts before receipt {last.number} of the ledger are missing")
 
 
@@ -71,8 +81,6 @@ def _check_answers(connection: sqlite3.Connection, last: int) -> None:
 
 def _check_notes(connection: sqlite3.Connection) -> None:
     """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
-    if not has_notes(connection):
-        return
     (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
     newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
     rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()

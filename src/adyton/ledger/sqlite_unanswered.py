@@ -8,28 +8,22 @@ from __future__ import annotations
 import sqlite3
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import Order, Receipt, question_digest
+from adyton.ledger.links import Order, Receipt, question_digest
 
-# One statement each, because a script would commit the transaction that it is part of.
-UNANSWERED = (
-    """CREATE TABLE unanswered (
+UNANSWERED = """
+CREATE TABLE unanswered (
     number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL
 ) STRICT;
-""",
-    "CREATE INDEX unanswered_by_question ON unanswered (question, number);\n",
-    """CREATE TRIGGER unanswered_update BEFORE UPDATE ON unanswered
+CREATE INDEX unanswered_by_question ON unanswered (question, number);
+CREATE TRIGGER unanswered_update BEFORE UPDATE ON unanswered
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
-""",
-    """CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
+CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
     WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
-""",
-)
-# In a ledger that is older than this table an answer may have been shown and then lost with the power: what
-# it left unanswered stays so, under no question at all.
-_OLDER = (
-    "INSERT INTO unanswered SELECT number, '' FROM receipts WHERE number NOT IN (SELECT number FROM answers)"
-)
+"""
+# In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
+# stays so, under no question at all.
+LOST = ""
 
 
 def key_of(order: Order) -> str:
@@ -38,23 +32,22 @@ def key_of(order: Order) -> str:
 
 def await_answer(connection: sqlite3.Connection, receipt: Receipt) -> None:
     """In the transaction of a charge, after it."""
-    if not has_unanswered(connection):
-        for statement in UNANSWERED:
-            connection.execute(statement)
-        connection.execute(_OLDER + " AND number < ?", (receipt.number,))
-    connection.execute("INSERT INTO unanswered VALUES (?, ?)", (receipt.number, key_of(receipt.order)))
+    await_under(connection, receipt.number, key_of(receipt.order))
+
+
+def await_under(connection: sqlite3.Connection, number: int, key: str) -> None:
+    connection.execute("INSERT INTO unanswered VALUES (?, ?)", (number, key))
 
 
 def is_answered(connection: sqlite3.Connection, number: int) -> None:
     """In the transaction that keeps the answer, after it."""
-    if has_unanswered(connection):
-        connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
+    connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
 
 
 def refuse_if_older(connection: sqlite3.Connection, number: int) -> None:
     """Also where a request id leads to the receipt."""
-    awaited = "SELECT 1 FROM unanswered WHERE number = ? AND question <> ''"
-    if not has_unanswered(connection) or connection.execute(awaited, (number,)).fetchone() is None:
+    awaited = "SELECT 1 FROM unanswered WHERE number = ? AND question <> ?"
+    if connection.execute(awaited, (number, LOST)).fetchone() is None:
         raise InvalidRequest(
             f"receipt {number} was charged by an older version, which may have shown its answer and lost it: "
             "no second one is kept; ask again under another request id, or none"
@@ -62,26 +55,17 @@ def refuse_if_older(connection: sqlite3.Connection, number: int) -> None:
 
 
 def newest_unanswered(connection: sqlite3.Connection, key: str) -> int | None:
-    if not has_unanswered(connection):
-        return None
     newest = "SELECT number FROM unanswered WHERE question = ? ORDER BY number DESC LIMIT 1"
     row = connection.execute(newest, (key,)).fetchone()
     return None if row is None else int(row[0])
 
 
 def count_unanswered(connection: sqlite3.Connection) -> int:
-    count = (
-        "SELECT COUNT(*) FROM unanswered"
-        if has_unanswered(connection)
-        else "SELECT COUNT(*) FROM receipts WHERE number NOT IN (SELECT number FROM answers)"
-    )
-    return int(connection.execute(count).fetchone()[0])
+    return int(connection.execute("SELECT COUNT(*) FROM unanswered").fetchone()[0])
 
 
 def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
     """Each receipt after this number has an answer or is known to have none, not both and not neither."""
-    if not has_unanswered(connection):
-        return
     wrong = connection.execute(
         "SELECT number FROM receipts WHERE number > ? AND (number IN (SELECT number FROM answers)) "
         "= (number IN (SELECT number FROM unanswered)) LIMIT 1",
@@ -89,8 +73,3 @@ def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
     ).fetchone()
     if wrong is not None:
         raise LedgerCorrupt(f"the answer of receipt {wrong[0]} of the ledger was removed or put in")
-
-
-def has_unanswered(connection: sqlite3.Connection) -> bool:
-    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'unanswered'"
-    return connection.execute(found).fetchone() is not None

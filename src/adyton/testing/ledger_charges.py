@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.ledger.base import Charged, Order
+from adyton.ledger.base import Charged
+from adyton.ledger.links import Order
 from adyton.testing.ledger_orders import (
     FEW,
     NOT_AMOUNTS,

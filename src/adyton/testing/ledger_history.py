@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import Order
 from adyton.ledger.carried import carried_texts
+from adyton.ledger.links import Order
 from adyton.testing.ledger_orders import NOT_TEXTS, MakeLedger, Reopen, order
 
 

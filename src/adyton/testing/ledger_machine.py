@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.ledger.base import Order
 from adyton.ledger.cap import Cap
+from adyton.ledger.links import Order
 from adyton.testing.ledger_orders import MakeLedger, order
 
 

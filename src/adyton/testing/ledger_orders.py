@@ -8,8 +8,9 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, settings
 
 from adyton.errors import BudgetRefused
-from adyton.ledger.base import Ledger, Order
+from adyton.ledger.base import Ledger
 from adyton.ledger.cap import Cap
+from adyton.ledger.links import Order
 
 MakeLedger = Callable[[int], Ledger]
 Reopen = Callable[[Ledger], Ledger]

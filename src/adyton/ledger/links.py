@@ -1,0 +1,212 @@
+"""The links of the chain: a header, then receipts, each with the digest of the one before it.
+
+The digest of a receipt has two levels.  Number, amounts and totals are hashed in the open; who asked, and
+what, only through a digest of their own, which is salted by a secret of this receipt.  So whoever has the
+open parts can replay the whole chain, and reads nobody else's questions (``replay_open``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass, field
+
+from adyton.errors import InvalidRequest
+from adyton.ledger.cap import Cap
+from adyton.ledger.checks import check_amount, check_flag, check_name, check_request, check_text
+
+FORMAT = 2
+CURRENCIES = ("gdp", "zcdp", "pure")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first link, written once: whose ledger this is and what may be spent, for ever.
+
+    ``converted_from`` is the head of the ledger of an older format that this one was made of, if it was.
+    """
+
+    study: str
+    currency: str
+    limit: int
+    salt: str
+    converted_from: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.study, "the fingerprint of the study")
+        check_text(self.salt, "the salt of the ledger")
+        if self.converted_from is not None:
+            check_text(self.converted_from, "the head of the older ledger")
+        if self.currency not in CURRENCIES:
+            raise InvalidRequest(f"a currency is one of {', '.join(CURRENCIES)}, not {self.currency!r}")
+        check_amount(self.limit, "the limit", least=1)
+
+    @classmethod
+    def fresh(cls, study: str, currency: str, limit: int) -> Header:
+        """A header with a salt of its own, so that no two ledgers ever share a head."""
+        return cls(study, currency, limit, fresh_secret())
+
+    @property
+    def digest(self) -> str:
+        return _digest("header", self.study, self.currency, self.limit, self.salt, self.converted_from)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be charged.  An order that could give budget back cannot be made at all.
+
+    ``radius`` is what validity pays for the Gaussian part, as mu0 squared; ``pure`` for the rest of what is
+    released, as an epsilon for exchanging one unit; ``unproved`` says that no theorem covers it.  ``by`` is
+    who asks, None in process.  ``cap`` and ``sub_limit``, which is the limit of that name, are conditions of
+    the charge and no part of what is charged: they are not compared, so that a retry finds its receipt
+    although they have been reached or changed since.
+    """
+
+    question: str
+    detail: str
+    amount: int
+    radius: int
+    request: str | None = None
+    cap: Cap | None = field(default=None, compare=False)
+    by: str | None = None
+    pure: int = 0
+    unproved: bool = False
+    sub_limit: int | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_text(self.question, "the question")
+        check_text(self.detail, "the detail of a charge")
+        check_amount(self.amount, "the amount of a charge", least=1)
+        check_amount(self.radius, "the radius of a charge", least=0)
+        check_amount(self.pure, "the pure part of a charge", least=0)
+        check_flag(self.unproved, "unproved")
+        check_request(self.request)
+        check_name(self.by)
+        if self.sub_limit is not None:
+            check_amount(self.sub_limit, "a sub-limit", least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLink:
+    """What everybody may see of a receipt, and the digest of the rest: enough to replay the chain."""
+
+    number: int
+    amount: int
+    radius: int
+    pure: int
+    unproved: int
+    settled: int
+    spent: int
+    spent_radius: int
+    spent_pure: int
+    asked_at: str
+    previous: str
+    sealed: str
+
+    @property
+    def digest(self) -> str:
+        return _digest(
+            "receipt",
+            self.number,
+            self.amount,
+            self.radius,
+            self.pure,
+            self.unproved,
+            self.settled,
+            self.spent,
+            self.spent_radius,
+            self.spent_pure,
+            self.asked_at,
+            self.previous,
+            self.sealed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One link of the chain.  The totals include this order.
+
+    ``settled`` is what the radius of the receipt before came to, 0 for the first: less than was charged, if
+    its answer was there by then and said so.  ``spent_radius`` is the sum of all settled radii before, and
+    this order's own radius in full.  ``unproved`` counts the orders that no theorem covers.  ``spent_by`` is
+    the total of whoever asked, and ``sub_limit`` was in force for that name.
+    """
+
+    number: int
+    order: Order
+    spent: int
+    spent_radius: int
+    spent_pure: int
+    unproved: int
+    spent_by: int
+    sub_limit: int | None
+    settled: int
+    asked_at: str
+    previous: str
+    secret: str
+
+    @property
+    def sealed(self) -> str:
+        """The digest of what only the asker may see; the secret keeps it from being guessed."""
+        order = self.order
+        return _digest(
+            "sealed",
+            self.secret,
+            order.by,
+            self.spent_by,
+            self.sub_limit,
+            order.question,
+            order.detail,
+            order.request,
+        )
+
+    @property
+    def open(self) -> OpenLink:
+        return OpenLink(
+            number=self.number,
+            amount=self.order.amount,
+            radius=self.order.radius,
+            pure=self.order.pure,
+            unproved=self.unproved,
+            settled=self.settled,
+            spent=self.spent,
+            spent_radius=self.spent_radius,
+            spent_pure=self.spent_pure,
+            asked_at=self.asked_at,
+            previous=self.previous,
+            sealed=self.sealed,
+        )
+
+    @property
+    def digest(self) -> str:
+        return self.open.digest
+
+
+def fresh_secret() -> str:
+    return secrets.token_hex(16)
+
+
+def question_digest(question: str, detail: str, amount: int) -> str:
+    """Under which two orders count as the same question at the same price."""
+    return _digest("question", question, detail, amount)
+
+
+def text_digest(text: str) -> str:
+    """Of the text as it is: an answer may be long, and to write it as JSON would take longer than hashing."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def answer_digest(receipt: Receipt, radius: int, content: str) -> str:
+    """Ties an answer, by the digest ``content`` of its text, and its settled radius to their receipt."""
+    return _digest("answer", receipt.digest, radius, content)
+
+
+def note_digest(receipt: Receipt, index: int, text: str) -> str:
+    """Ties a note to its receipt and to its place among the notes."""
+    return _digest("note", receipt.digest, index, text)
+
+
+def _digest(kind: str, *fields: str | int | None) -> str:
+    """SHA-256 of a JSON array: unlike joined text, no two lists of fields are written alike."""
+    return hashlib.sha256(json.dumps(["adyton", FORMAT, kind, *fields]).encode()).hexdigest()
