@@ -23,6 +23,9 @@ import pytest
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import units_up
 from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, SqliteLedger, sqlite_file
+from adyton.ledger.base import next_receipt
+from adyton.ledger.sqlite_rows import append
+from adyton.ledger.sqlite_unanswered import await_answer
 
 STUDY = "ab" * 32
 SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file
@@ -381,9 +384,10 @@ def history(path: Path) -> str:
     """Six charges, two answers; the head is what an owner would have written down elsewhere."""
     with closing(enter(path, 100)) as ledger:
         for number in range(1, 7):
-            ledger.charge(order(number, request=f"r{number}"))
-        ledger.remember(2, "forty-two")
-        ledger.remember(5, "forty-three")
+            more = {"by": "ana", "sub_limit": 40, "pure": 2} if number % 2 else {"unproved": True}
+            ledger.charge(Order("count", "{}", number, 9, f"r{number}", **more))
+            if number in (2, 5):
+                ledger.remember(number, "forty-two" if number == 2 else "forty-three", 4)
         assert ledger.verify().spent == 21
         return ledger.head()
 
@@ -415,6 +419,22 @@ EDITS = {
         "INSERT INTO receipts SELECT * FROM copied",
     ),
     "the tail cut off, its answer left": ("DELETE FROM receipts WHERE number > 4",),
+    "a name": ("UPDATE receipts SET name = 'ben' WHERE number = 3",),
+    "no name": ("UPDATE receipts SET name = '' WHERE number = 5",),
+    "a sub-limit": ("UPDATE receipts SET sub_limit = '41' WHERE number = 3",),
+    "no sub-limit": ("UPDATE receipts SET sub_limit = NULL WHERE number = 3",),
+    "a total of a name": ("UPDATE receipts SET spent_by = '3' WHERE number = 5",),
+    "a radius": ("UPDATE receipts SET radius = '8' WHERE number = 4",),
+    "a settled radius": ("UPDATE receipts SET settled = '3' WHERE number = 3",),
+    "a pure part": ("UPDATE receipts SET pure = '0' WHERE number = 3",),
+    "a total of pure parts": ("UPDATE receipts SET spent_pure = '0' WHERE number = 6",),
+    "what is proved": ("UPDATE receipts SET unproved = 0 WHERE number = 6",),
+    "how much is proved": ("UPDATE receipts SET unproved_so_far = 0 WHERE number = 6",),
+    "a secret": ("UPDATE receipts SET secret = 'other' WHERE number = 3",),
+    "the radius of an answer": ("UPDATE answers SET radius = '3' WHERE number = 2",),
+    "the radius of an answer, in full": ("UPDATE answers SET radius = '9' WHERE number = 2",),
+    "no radius of an answer": ("UPDATE answers SET radius = 'x' WHERE number = 5",),
+    "the digest of a text": ("UPDATE answers SET content = digest WHERE number = 2",),
     "an answer": ("UPDATE answers SET answer = 'forty-four' WHERE number = 2",),
     "an answer moved": ("UPDATE answers SET number = 3 WHERE number = 2",),
     "a limit": ("UPDATE header SET \"limit\" = '1000000'",),
@@ -463,6 +483,56 @@ def test_A24_a_changed_answer_is_not_given(path: Path, history: str) -> None:
         for attack in attacks:
             with pytest.raises(LedgerCorrupt):
                 attack()
+
+
+@pytest.mark.parametrize(
+    ("settled", "follows"), [(9, True), (4, True), (3, False), (5, False), (0, False)], ids=str
+)
+def test_A24_a_settled_radius_is_that_of_the_answer_or_all_of_it(
+    path: Path, settled: int, follows: bool
+) -> None:
+    """By whoever can write a link with a right digest.  Mutant: ``_due`` that believes the receipt."""
+    with closing(enter(path, 100)) as ledger:
+        last = ledger.charge(Order("count", "{}", 1, 9)).receipt
+        ledger.remember(1, "forty-two", 4)
+        facts = {"settled": settled, "last_of_name": last, "secret": "s"}
+        forged = next_receipt(ledger.header, last, Order("sum", "{}", 1, 2), "2026-01-01", **facts)
+        with ledger._transaction() as connection:
+            append(connection, forged)
+            await_answer(connection, forged)
+    if follows:
+        with closing(SqliteLedger(path)) as ledger:
+            assert ledger.verify().head == forged.digest
+    else:
+        with pytest.raises(LedgerCorrupt, match="does not follow"):
+            SqliteLedger(path)
+
+
+def test_A24_totals_by_name_must_follow(path: Path) -> None:
+    """A link with a right digest that forgets what its name has spent.  Mutant: ``replay`` without names."""
+    with closing(enter(path, 100)) as ledger:
+        ledger.charge(Order("count", "{}", 30, 0, by="ana"))
+        last = ledger.charge(Order("count", "{}", 1, 0, by="ben")).receipt
+        facts = {"settled": 0, "last_of_name": None, "secret": "s"}
+        wanted = Order("sum", "{}", 1, 0, by="ana", sub_limit=10)
+        with ledger._transaction() as connection:
+            append(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
+            await_answer(connection, next_receipt(ledger.header, last, wanted, "2026-01-01", **facts))
+    with pytest.raises(LedgerCorrupt, match="does not follow"):
+        SqliteLedger(path)
+
+
+def test_A24_names_are_followed_from_before_the_checkpoint_on(path: Path) -> None:
+    """Opening replays 256 receipts; what a name spent before them is looked up.  Mutant: ``no_receipt``."""
+    with closing(enter(path, 10**6)) as ledger:
+        ledger._connection.execute("PRAGMA synchronous = OFF")
+        ledger.charge(Order("count", "{}", 30, 0, by="ana"))
+        for _ in range(300):
+            ledger.charge(Order("count", "{}", 1, 0, by="ben"))
+        ledger.charge(Order("count", "{}", 5, 0, by="ana"))
+    with closing(enter(path, 10**6)) as ledger:
+        assert ledger.charge(Order("count", "{}", 1, 0, by="ana")).receipt.spent_by == 36
+        assert ledger.verify().receipts == 303
 
 
 def test_A24_an_answer_is_not_given_to_another_question(path: Path, history: str) -> None:

@@ -79,6 +79,21 @@ class TestSqliteLedger(LedgerContract):
             ledger.charge(order(request=f"filling {number}"))
         assert steps_of_a_charge(ledger) <= 1.2 * early
 
+    def test_the_cost_of_a_charge_does_not_grow_with_names_and_answers(
+        self, make_ledger: Callable[[int], SqliteLedger]
+    ) -> None:
+        """Looked at are the last receipt, the radius of its answer, and the last receipt of the name."""
+        ledger = make_ledger(10**9)
+        for by in ("ana", "ben"):
+            ledger.charge(order(by=by, radius=9))
+        ledger.remember(2, "x", 3)
+        early = steps_of_a_charge(ledger, by="ana")
+        ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
+        for number in range(2000):
+            receipt = ledger.charge(order(by=f"name {number % 50}", radius=9)).receipt
+            ledger.remember(receipt.number, "x" * 5000, 3)
+        assert steps_of_a_charge(ledger, by="ana") <= 1.2 * early
+
     def test_two_open_ledgers_see_one_file(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
         first = make_ledger(10)
         second = reopen(first)
@@ -232,9 +247,9 @@ class TestSqliteLedger(LedgerContract):
             ledger.charge(order())
 
 
-def steps_of_a_charge(ledger: SqliteLedger) -> int:
+def steps_of_a_charge(ledger: SqliteLedger, by: str | None = None) -> int:
     """How many instructions SQLite runs for one charge with a request id: look-up, limit, append."""
-    wanted = order(request=f"measured after {ledger.count()}")
+    wanted = order(request=f"measured after {ledger.count()}", by=by)
     return steps_of(ledger, lambda: ledger.charge(wanted))
 
 

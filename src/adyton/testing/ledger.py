@@ -25,14 +25,24 @@ from adyton.testing.ledger_caps import CapsContract
 from adyton.testing.ledger_charges import ChargesContract, RequestsContract
 from adyton.testing.ledger_history import AnswersContract, ChainContract
 from adyton.testing.ledger_machine import LedgerMachine
+from adyton.testing.ledger_names import NamesContract
 from adyton.testing.ledger_notes import NotesContract
 from adyton.testing.ledger_orders import FEW, MakeLedger, Reopen, order
+from adyton.testing.ledger_settled import OpenLinksContract, SettledContract
 
 __all__ = ["LedgerContract", "LedgerMachine", "MakeLedger", "Reopen", "order"]
 
 
 class LedgerContract(
-    ChargesContract, CapsContract, RequestsContract, AnswersContract, ChainContract, NotesContract
+    ChargesContract,
+    CapsContract,
+    NamesContract,
+    RequestsContract,
+    AnswersContract,
+    SettledContract,
+    ChainContract,
+    OpenLinksContract,
+    NotesContract,
 ):
     """Subclass it, supply ``make_ledger``, and ``reopen`` if the history is kept."""
 

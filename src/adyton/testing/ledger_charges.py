@@ -73,7 +73,25 @@ class ChargesContract:
         ledger.charge(order(7, radius=3))
         with pytest.raises(InvalidRequest):
             ledger.charge(order(1, radius=radius))
-        assert (ledger.spent_radius(), ledger.count()) == (3, 1)
+        with pytest.raises(InvalidRequest):
+            ledger.charge(order(1, pure=radius))
+        assert (ledger.totals().pure, ledger.spent_radius(), ledger.count()) == (0, 3, 1)
+
+    def test_pure_parts_and_what_no_theorem_covers_are_counted(self, make_ledger: MakeLedger) -> None:
+        ledger, large = make_ledger(100), 10**30
+        ledger.charge(order(pure=large))
+        ledger.charge(order(unproved=True))
+        third = ledger.charge(order(pure=2, unproved=True)).receipt
+        assert (third.spent_pure, third.unproved) == (large + 2, 2)
+        last = ledger.charge(order()).receipt
+        assert (last.spent_pure, last.unproved, last.order.unproved) == (large + 2, 2, False)
+        totals = ledger.totals()
+        assert (totals.pure, totals.unproved, totals.receipts, totals.spent) == (large + 2, 2, 4, 4)
+        assert [r.order.unproved for r in ledger.receipts()] == [False, True, True, False]
+        for flag in (1, 0, None, "yes"):
+            with pytest.raises(InvalidRequest):
+                ledger.charge(order(unproved=flag))
+        assert ledger.verify().receipts == 4
 
     def test_law_n_charges_equal_one_charge_of_n(self, make_ledger: MakeLedger) -> None:
         @FEW
@@ -130,8 +148,10 @@ class RequestsContract:
             order(2, request="a"),
             order(1, request="a", radius=1),
             Order("count", "{}", 1, 0, "a"),
+            order(1, request="a", pure=1),
+            order(1, request="a", unproved=True),
         ],
-        ids=["question", "amount", "radius", "detail"],
+        ids=["question", "amount", "radius", "detail", "pure", "unproved"],
     )
     def test_the_same_request_id_for_another_order_is_refused(
         self, make_ledger: MakeLedger, other: Order

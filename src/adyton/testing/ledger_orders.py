@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 
@@ -31,8 +32,9 @@ def order(
     request: str | None = None,
     radius: int = 0,
     cap: Cap | None = None,
+    **more: Any,
 ) -> Order:
-    return Order(question, '{"mechanism":"gaussian"}', amount, radius, request, cap)
+    return Order(question, '{"mechanism":"gaussian"}', amount, radius, request, cap, **more)
 
 
 def short(value: object) -> str:
@@ -49,4 +51,4 @@ def accepted(ledger: Ledger, wanted: Order) -> bool:
 
 def trace(ledger: Ledger) -> tuple[object, ...]:
     """Everything that a charge changes."""
-    return ledger.spent(), ledger.spent_radius(), ledger.head(), ledger.count(), list(ledger.receipts())
+    return ledger.totals(), ledger.head(), ledger.count(), list(ledger.receipts())
