@@ -205,7 +205,7 @@ class Curator(Shown):
 
     def receipts(self) -> Receipts:
         """Everything that was ever charged, oldest first: a list that prints."""
-        return Receipts(self._ledger.receipts(), self.study.filter_name, self.study.allowed)
+        return Receipts(self._ledger.receipts(), self._ledger.header, self.study.allowed)
 
     def verify(self, head: str | None = None) -> Verification:
         """Replays the ledger; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from adyton.certify import Amount
 from adyton.exact import decimal_text
-from adyton.ledger import Receipt
+from adyton.ledger import Header, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
@@ -16,29 +16,26 @@ _LONGEST_SHOWN = 300  # of a question
 class Receipts(Shown, list[Receipt]):
     """Receipts, oldest first: a list that prints and shows itself in a notebook."""
 
-    def __init__(self, receipts: Iterable[Receipt], currency: str, limit: int) -> None:
+    def __init__(self, receipts: Iterable[Receipt], header: Header, limit: int) -> None:
         super().__init__(receipts)
-        self._currency, self._limit = currency, limit
+        self._header, self._currency, self._limit = header, header.currency, limit
 
     def _cost(self, receipt: Receipt) -> Amount:
         return Amount(self._currency, receipt.order.amount, self._limit)
 
     def to_json(self) -> dict[str, Any]:
+        """With all that a replay needs: whoever has it can compute every digest again."""
+        header = self._header
         return {
             "currency": self._currency,
-            "receipts": [
-                {
-                    "number": r.number,
-                    "asked_at": r.asked_at,
-                    "question": r.order.question,
-                    "amount": decimal_text(r.order.amount),
-                    "share": self._cost(r).share,
-                    "spent": decimal_text(r.spent),
-                    "digest": r.digest,
-                    "previous": r.previous,
-                }
-                for r in self
-            ],
+            "header": {
+                "study": header.study,
+                "limit": decimal_text(header.limit),
+                "salt": header.salt,
+                "converted_from": header.converted_from,
+                "digest": header.digest,
+            },
+            "receipts": [{**_told(r), "share": self._cost(r).share} for r in self],
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -66,6 +63,32 @@ def _stacked(row: tuple[str, ...]) -> tuple[str, str]:
     """For a narrow terminal: what else there is to say stands below the question."""
     number, asked_at, question, *costs, digest = row
     return number, f"{question}\n{', '.join((asked_at, *costs, digest))}"
+
+
+def _told(receipt: Receipt) -> dict[str, Any]:
+    order = receipt.order
+    return {
+        "number": receipt.number,
+        "asked_at": receipt.asked_at,
+        "by": order.by,
+        "question": order.question,
+        "detail": order.detail,
+        "request": order.request,
+        "amount": decimal_text(order.amount),
+        "radius": decimal_text(order.radius),
+        "pure": decimal_text(order.pure),
+        "settled": decimal_text(receipt.settled),
+        "spent": decimal_text(receipt.spent),
+        "spent_radius": decimal_text(receipt.spent_radius),
+        "spent_pure": decimal_text(receipt.spent_pure),
+        "unproved": receipt.unproved,
+        "spent_by": decimal_text(receipt.spent_by),
+        "sub_limit": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
+        "secret": receipt.secret,
+        "sealed": receipt.sealed,
+        "digest": receipt.digest,
+        "previous": receipt.previous,
+    }
 
 
 def _beginning(question: str) -> str:
