@@ -29,6 +29,7 @@ from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
 from adyton.study import keys_failure
 from adyton.validity.noise_part import question_share
 
+NUMBER_OF_KEYS = "number of keys"  # the reading that tells questions whose keys were found from all others
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys
 _OF_COUNTS = Fraction(4, 5)  # of that, for the counts; the rest is for how many keys were dropped
 _MOST_RECEIPTS = 10**9  # a threshold that could not be worked out is refused before anything is charged
@@ -126,4 +127,4 @@ def _readings(question: Question, unit: PrivacyUnit) -> tuple[Reading, Reading]:
     measure = Count() if unit.rows == 1 else CountPersons()
     (counted,) = readings_for("units of a key", measure, question, unit, None)
     one = Sensitivity(((0, counted.sensitivity.touched),), 1, unit.neighbours)
-    return counted, Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), one)
+    return counted, Reading(NUMBER_OF_KEYS, Count(), EVERY_ROW, (Coordinate(),), (), one)

@@ -14,7 +14,7 @@ from adyton.curator.plan import assumptions_of
 from adyton.curator.price import Price
 from adyton.curator.pricing import units_of
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, rational
+from adyton.exact import UNITS_PER_ONE, Number, rational, units_up
 from adyton.ledger import Order, Receipt
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.privacy import PureCost
@@ -99,6 +99,16 @@ def replace_one_cost(machine: Machine) -> PureCost:
     return replace(machine, monotone=False).cost()
 
 
+def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
+    """What validity pays for a stream, as a radius and as a pure part, in whole units.
+
+    The theorem of studies with Gaussian noise pays for all else by its pure epsilon; in a pure study the
+    radius says it all.
+    """
+    cost = replace_one_cost(machine)
+    return (stability_units(cost), 0) if filter_name == "pure" else (0, units_up(cost.epsilon))
+
+
 def checked_threshold(study: Study, above: Number | None) -> Fraction:
     """A threshold that a count could be on either side of, judged by public facts alone."""
     if above is None:
@@ -143,14 +153,19 @@ def detail_of(machine: Machine) -> str:
 
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
+    machine = machine_in(receipt.order.question, receipt.order.detail)
+    if machine is None:
+        raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
+    return machine
+
+
+def machine_in(text: str, detail: str) -> Machine | None:
+    """The mechanism that these texts of an order describe, None if they are not those of a stream."""
     try:
-        name, positives, sensitivity, monotone, refresh, *scales = json.loads(receipt.order.detail)
+        name, positives, sensitivity, monotone, refresh, *scales = json.loads(detail)
         threshold, question, *value = (Fraction(float(scale)) for scale in scales)
         sparse = Sparse(positives, threshold, question, sensitivity, monotone, refresh)
         machine: Machine = NumericSparse(sparse, *value) if name == NumericSparse.name else sparse
-        found = (text_of(machine), detail_of(machine)) == (receipt.order.question, receipt.order.detail)
+        return machine if (text_of(machine), detail_of(machine)) == (text, detail) else None
     except (ValueError, TypeError, InvalidRequest):
-        found = False
-    if not found:
-        raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
-    return machine
+        return None

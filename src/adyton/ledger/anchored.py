@@ -8,7 +8,7 @@ whatever is given out: what a crash left ahead of it is caught up with first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.anchor import WAY_OUT, Anchor
@@ -102,14 +102,14 @@ class AnchoredLedger:
         kept = self._anchor.read()
         if self._ledger.count() == 0:
             if kept is not None and kept.receipts:
-                raise self._behind(kept, "the ledger is empty or missing")
+                raise _behind(self._anchor, kept, "the ledger is empty or missing")
         elif kept is None:
             name = self._anchor.path.name
             raise LedgerCorrupt(
                 f"the anchor {name} is missing, and the ledger has receipts: {WAY_OUT}; nothing was answered"
             )
         else:
-            self._compare(kept, self._ledger.mark(), self._ledger.receipt)
+            compare(self._anchor, kept, self._ledger.mark(), self._ledger.receipt)
 
     def _seen(self, found: Found) -> Found:
         """An answer that the anchor does not count could be shown, taken back with a copy, and drawn anew."""
@@ -127,29 +127,45 @@ class AnchoredLedger:
                     f"the anchor {self._anchor.path.name} was removed: {WAY_OUT}; nothing was answered"
                 )
             if kept is not None and kept.receipts:
-                self._compare(kept, mark, look_up)
+                compare(self._anchor, kept, mark, look_up)
             if kept != mark:
                 self._anchor.write(mark)
 
         self._ledger.mark(keep)
 
-    def _compare(self, kept: Mark, mark: Mark, look_up: LookUp) -> None:
-        if kept.ledger != mark.ledger:
-            raise self._behind(kept, "this is another ledger")
-        if kept.receipts > mark.receipts:
-            raise self._behind(kept, f"this one has {mark.receipts}")
-        then = look_up(kept.receipts) if kept.receipts else None
-        there = then and (then.digest, then.spent, then.spent_radius)
-        if kept.receipts and there != (kept.head, kept.spent, kept.spent_radius):
-            raise self._behind(kept, "this one has other receipts")
-        for what, had, has in (("answers", kept.answers, mark.answers), ("notes", kept.notes, mark.notes)):
-            if had > has:
-                raise self._behind(kept, f"there were {had} {what}, of which this one has {has}")
-        if kept.closed and not mark.closed:
-            raise self._behind(kept, "it was closed then, and this one is open")
 
-    def _behind(self, kept: Mark, how: str) -> LedgerCorrupt:
-        return LedgerCorrupt(
-            f"the ledger was cut, rolled back or exchanged: its anchor {self._anchor.path.name} has seen "
-            f"{kept.receipts} receipts, and {how}; {WAY_OUT}; nothing was answered"
-        )
+class Link(Protocol):
+    """What an anchor knows of a receipt."""
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def spent(self) -> int: ...
+
+    @property
+    def spent_radius(self) -> int: ...
+
+
+def compare(anchor: Anchor, kept: Mark, mark: Mark, look_up: Callable[[int], Link | None]) -> None:
+    """LedgerCorrupt unless all that the anchor has seen is still there."""
+    if kept.ledger != mark.ledger:
+        raise _behind(anchor, kept, "this is another ledger")
+    if kept.receipts > mark.receipts:
+        raise _behind(anchor, kept, f"this one has {mark.receipts}")
+    then = look_up(kept.receipts) if kept.receipts else None
+    there = then and (then.digest, then.spent, then.spent_radius)
+    if kept.receipts and there != (kept.head, kept.spent, kept.spent_radius):
+        raise _behind(anchor, kept, "this one has other receipts")
+    for what, had, has in (("answers", kept.answers, mark.answers), ("notes", kept.notes, mark.notes)):
+        if had > has:
+            raise _behind(anchor, kept, f"there were {had} {what}, of which this one has {has}")
+    if kept.closed and not mark.closed:
+        raise _behind(anchor, kept, "it was closed then, and this one is open")
+
+
+def _behind(anchor: Anchor, kept: Mark, how: str) -> LedgerCorrupt:
+    return LedgerCorrupt(
+        f"the ledger was cut, rolled back or exchanged: its anchor {anchor.path.name} has seen "
+        f"{kept.receipts} receipts, and {how}; {WAY_OUT}; nothing was answered"
+    )

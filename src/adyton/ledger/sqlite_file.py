@@ -99,12 +99,25 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
     return memory
 
 
+def open_format(path: Path) -> tuple[sqlite3.Connection, int]:
+    """A connection to a ledger of any format, and which one it is."""
+    connection = _opened(path.as_uri() + "?mode=rw")
+    try:
+        return connection, _format_of(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _format_of(path: Path, connection: sqlite3.Connection) -> int:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+        raise LedgerCorrupt(f"{path.name} is not a ledger")
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
-        mark = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if mark != _APPLICATION:
-            raise LedgerCorrupt(f"{path.name} is not a ledger")
+        version = _format_of(path, connection)
         if version != FORMAT:
             advice = f"; convert it with: {UPGRADE}" if 0 < version < FORMAT else ""
             raise LedgerCorrupt(
@@ -156,7 +169,7 @@ def make_file(
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
         draft = Path(name)
         os.close(handle)
-        _write_draft(draft, header, facts, first)
+        write_draft(draft, header, facts, first)
         os.link(draft, path)
         flush_folder(path.parent)
     except FileExistsError:
@@ -165,8 +178,12 @@ def make_file(
         raise failed(path, fault) from fault
     finally:
         if draft is not None:
-            for rest in ("", "-wal", "-shm", "-journal"):  # a full disk leaves all of them behind
-                draft.with_name(draft.name + rest).unlink(missing_ok=True)
+            remove_draft(draft)
+
+
+def remove_draft(draft: Path) -> None:
+    for rest in ("", "-wal", "-shm", "-journal"):  # a full disk leaves all of them behind
+        draft.with_name(draft.name + rest).unlink(missing_ok=True)
 
 
 def _refuse_leftovers(path: Path) -> None:
@@ -179,7 +196,9 @@ def _refuse_leftovers(path: Path) -> None:
         )
 
 
-def _write_draft(draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None) -> None:
+def write_draft(
+    draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None = None
+) -> None:
     facts_of_header = (header.study, header.currency, str(header.limit), header.salt)
     row = (1, *facts_of_header, header.converted_from, header.digest)
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:

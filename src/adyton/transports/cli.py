@@ -24,6 +24,7 @@ from adyton.transports import (
     cli_init,
     cli_lab,
     cli_plan,
+    cli_upgrade,
 )
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, run, show, show_csv, whole
@@ -268,6 +269,7 @@ _COMMANDS = (
     cli_holdout,
     cli_lab,
     cli_plan,
+    cli_upgrade,
 )
 for commands in _COMMANDS:
     commands.register(app)
