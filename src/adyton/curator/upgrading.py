@@ -38,9 +38,7 @@ def _check(study: Study, anchor: Anchor | None) -> Callable[[OldLedger, Mark], N
         header = old.header
         known = (header.study, header.currency) == (study.fingerprint, study.filter_name)
         if not known or not same_limit(header.limit, study.allowed):
-            raise InvalidRequest(
-                "this ledger belongs to another study: it was made for other public facts"
-            )
+            raise InvalidRequest("this ledger belongs to another study: it was made for other public facts")
         kept = anchor.read() if anchor is not None else None
         if anchor is not None and kept is None and mark.receipts:
             raise InvalidRequest(f"the anchor {anchor.path.name} is missing: put it back first")

@@ -19,9 +19,7 @@ from adyton.ledger.sqlite_file import stored_facts
 
 OLD_FORMAT = 1
 _PAGE = 500
-_HASHED_AS_IT_IS = (
-    "text:"  # before the digest of an answer by the last version; earlier ones hashed it as JSON
-)
+_HASHED_AS_IT_IS = "text:"  # before the digest of an answer; earlier versions hashed the answer as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class OldLedger:
                 entry = self._entry(receipt)
                 answers, notes, last = answers + (entry.answer is not None), notes + len(entry.notes), receipt
                 yield entry
-        if (answers, notes) != (self._count("answers"), self._has_notes and self._count("notes")):
+        if (answers, notes) != self._counts():
             raise LedgerCorrupt("an answer or a note of the ledger has lost its receipt")
 
     def facts(self) -> dict[str, str] | None:
@@ -101,7 +99,7 @@ class OldLedger:
         """How far it is, to be compared with its anchor."""
         row = self._connection.execute(_RECEIPT + "ORDER BY number DESC LIMIT 1").fetchone()
         last = _to_receipt(row) if row else None
-        answers, notes = self._count("answers"), self._count("notes") if self._has_notes else 0
+        answers, notes = self._counts()
         if last is None:
             return Mark(self.digest, 0, self.digest, answers, notes, 0, 0, closed)
         totals = (last.spent, last.spent_radius)
@@ -112,18 +110,14 @@ class OldLedger:
         return _to_receipt(row) if row else None
 
     def _page(self, after: int) -> list[OldReceipt]:
-        page = self._connection.execute(
-            _RECEIPT + f"WHERE number > ? ORDER BY number LIMIT {_PAGE}", (after,)
-        )
-        return [_to_receipt(row) for row in page.fetchall()]
+        page = _RECEIPT + f"WHERE number > ? ORDER BY number LIMIT {_PAGE}"
+        return [_to_receipt(row) for row in self._connection.execute(page, (after,)).fetchall()]
 
     def _check_follows(self, last: OldReceipt | None, receipt: OldReceipt) -> None:
-        before = (last.number, last.spent, last.spent_radius, last.digest) if last else None
-        number, spent, radius, previous = before or (
-            receipts_carried(receipt.question, receipt.detail),
-            0,
-            0,
-            self.digest,
+        carried = receipts_carried(receipt.question, receipt.detail)
+        first = (carried, 0, 0, self.digest)
+        number, spent, radius, previous = (
+            (last.number, last.spent, last.spent_radius, last.digest) if last else first
         )
         due = (number + 1, spent + receipt.amount, radius + receipt.radius, previous)
         told = (receipt.number, receipt.spent, receipt.spent_radius, receipt.previous)
@@ -131,15 +125,14 @@ class OldLedger:
             raise LedgerCorrupt(f"receipt {receipt.number} of the ledger does not follow from the last one")
 
     def _entry(self, receipt: OldReceipt) -> OldEntry:
-        number = (receipt.number,)
-        row = self._connection.execute(
-            "SELECT answer, digest FROM answers WHERE number = ?", number
-        ).fetchone()
-        if row and not _is_answer_digest(row[1], receipt, row[0]):
+        stored = "SELECT answer, digest FROM answers WHERE number = ?"
+        row = self._connection.execute(stored, (receipt.number,)).fetchone()
+        if row is None:
+            return OldEntry(receipt, None, self._notes(receipt), self._lost(receipt))
+        answer, digest = row
+        if not isinstance(answer, str) or not _is_answer_digest(digest, receipt, answer):
             raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
-        return OldEntry(
-            receipt, row[0] if row else None, self._notes(receipt), not row and self._lost(receipt)
-        )
+        return OldEntry(receipt, answer, self._notes(receipt), lost=False)
 
     def _notes(self, receipt: OldReceipt) -> tuple[str, ...]:
         if not self._has_notes:
@@ -160,8 +153,11 @@ class OldLedger:
             raise LedgerCorrupt(f"the answer of receipt {receipt.number} of the ledger was removed")
         return bool(row[0] == "")
 
-    def _count(self, table: str) -> int:
-        return int(self._connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+    def _counts(self) -> tuple[int, int]:
+        """Of answers and of notes."""
+        tables = ("answers", *(["notes"] if self._has_notes else []))
+        counts = [self._connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in tables]
+        return int(counts[0]), sum(counts[1:])
 
     def _has(self, table: str) -> bool:
         found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"

@@ -1,7 +1,7 @@
 """A ledger of format 1 becomes one of format 2; the old file is kept beside it, closed for good.
 
 The new file is written under another name and verified while nobody can write to the old one.  Then the old
-one is closed, durably, and gets a second name; and then the new one takes its place, in one step.  So at every
+one is closed, durably, and gets a second name; and then the new one takes its place, in one step.  So at any
 moment there is one ledger where the study looks for it, and at no moment can both be charged.  After a crash
 in between, the same command goes on.
 """
@@ -60,8 +60,6 @@ def upgrade_file(path: str | Path, paid_by: PaidBy, check: Check) -> Upgraded:
     kept = path.with_name(f"{path.name}.format-{OLD_FORMAT}")
     if not path.is_file():
         raise InvalidRequest(f"there is no ledger {path.name}: nothing was charged yet")
-    if kept.exists() and not kept.samefile(path):
-        raise InvalidRequest(f"{kept.name} exists already: move it away first")
     try:
         with _draft_beside(path) as draft:
             done = _converted(path, draft, kept, paid_by, check)
@@ -77,13 +75,15 @@ def upgrade_file(path: str | Path, paid_by: PaidBy, check: Check) -> Upgraded:
 def _converted(path: Path, draft: Path, kept: Path, paid_by: PaidBy, check: Check) -> Upgraded:
     """The draft is whole when this returns, and the old ledger closed, in one file without a log."""
     with closing(_opened(path)) as connection:
+        if kept.exists() and not kept.samefile(path):
+            raise InvalidRequest(f"{kept.name} exists already: move it away first")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         reasons = read_closing(connection)
         if reasons and reasons[0] != CONVERTED:
             raise InvalidRequest(
-                f"{path.name} was closed when its study was amended: nothing is asked of it any more, so keep "
-                "it as it is; convert the ledger of the study that goes on"
+                f"{path.name} was closed when its study was amended: nothing is asked of it any more, so "
+                "keep it as it is; convert the ledger of the study that goes on"
             )
         old = OldLedger(connection)
         mark = old.mark(closed=bool(reasons))

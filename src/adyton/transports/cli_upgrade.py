@@ -34,14 +34,10 @@ def upgrade_ledger(file: File, as_json: Json = False) -> None:
     done = run(work, as_json)
     if not as_json:
         many = done["receipts"]
-        typer.echo(
-            f"{many} receipt{'' if many == 1 else 's'} converted; totals, answers and notes are as before."
-        )
+        typer.echo(f"{many} receipt{'' if many == 1 else 's'} converted, with all answers and notes.")
         typer.echo(f"Old head: {done['old_head']}")
         typer.echo(f"New head: {done['head']} (keep it where you kept the old one)")
-        typer.echo(
-            f"The old ledger is {done['kept']}, closed for good: keep it for whoever wants to compare."
-        )
+        typer.echo(f"The old ledger is {done['kept']}, closed for good: keep it for those who compare.")
 
 
 def _upgraded(file: Path) -> Upgraded:
