@@ -23,6 +23,7 @@ from adyton.curator.noised import stability_units
 from adyton.curator.stream_notes import Fed, chained, fed_from
 from adyton.curator.stream_plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.exact import units_up
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
 from adyton.mechanisms import Watch
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
@@ -147,7 +148,9 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: 
     curator.open_stream(positives=3, epsilon="0.25", numeric=True)
     (receipt,) = ledger.receipts()
     epsilon, exchanged = machine_of(receipt).cost().epsilon, replace_one_cost(machine_of(receipt)).epsilon
-    assert receipt.order.radius == stability_units(PureCost(exchanged))
+    in_units = stability_units(PureCost(exchanged)), units_up(exchanged)
+    paid = (in_units[0], 0) if filter_name == "pure" else (0, in_units[1])
+    assert (receipt.order.radius, receipt.order.pure) == paid
     if neighbours == "replace":
         assert exchanged == epsilon
     else:  # removing one and adding another is two steps; that not everything doubles is the noise's merit
@@ -156,12 +159,12 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: 
 
 def test_law_a_stream_beyond_the_certified_stability_is_refused_free_of_charge() -> None:
     """Population intervals of later answers rest on everything released, streams included."""
-    known = replace(study(), validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
+    known = replace(study("pure"), validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
     curator, engine, ledger = asker(known)
     with pytest.raises(adyton.BudgetRefused, match="stability"):
         curator.open_stream(positives=2, epsilon="0.9")
     assert (ledger.count(), engine.charged_at_read) == (0, [])
-    curator.open_stream(positives=2, epsilon="0.1")
+    curator.open_stream(positives=2, epsilon="0.03")
     assert 0 < ledger.spent_radius() <= 25 * 10**14
 
 

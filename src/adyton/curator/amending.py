@@ -151,7 +151,10 @@ def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> 
         )
     header = Header(new.fingerprint, ledger.header.currency, ledger.header.limit, why["salt"])
     texts = carried_texts(ledger.head(), totals.receipts)
-    carried = Order(*texts, totals.spent, totals.radius, pure=totals.pure, unproved=totals.unproved > 0)
+    # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
+    radius = sum(receipt.order.radius for receipt in ledger.receipts())
+    spent = totals.spent
+    carried = Order(*texts, spent, radius, pure=totals.pure, unproved=totals.unproved > 0)
     first = next_receipt(header, None, carried, why["at"], settled=0, last_of_name=None, secret=why["secret"])
     return header, first
 

@@ -35,9 +35,11 @@ class StreamPlan:
     machine: Machine
     amount: int
     radius: int
+    pure: int
 
     def order(self, request: str | None) -> Order:
-        return Order(text_of(self.machine), detail_of(self.machine), self.amount, self.radius, request)
+        what = (text_of(self.machine), detail_of(self.machine), self.amount, self.radius)
+        return Order(*what, request, pure=self.pure)
 
 
 def plan_stream(
@@ -59,7 +61,7 @@ def plan_stream(
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
         amount = study.filter.amount(machine.cost())
         if amount <= units:
-            return StreamPlan(machine, amount, stability_units(replace_one_cost(machine)))
+            return StreamPlan(machine, amount, *of_validity(study.filter_name, machine))
         epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
     raise InvalidRequest("no noise scale can be represented for this price")
 

@@ -1,0 +1,80 @@
+"""What validity pays stands in every receipt: radii, pure parts, and what no theorem covers."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.curator.amending import amend, check_amended
+from adyton.curator.stream_plan import machine_of, replace_one_cost
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger import Order, SqliteLedger
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import IntegerColumn, Table, TextColumn
+from adyton.study import Study, read_study
+from study_on_disk import question, write_study
+
+ROWS = 200
+TABLE = Table("people", (IntegerColumn("age", 0, 120), TextColumn("city")), ROWS)
+DATA = pd.DataFrame({"age": range(20, 20 + ROWS), "city": ["Rome", "Oslo"] * (ROWS // 2)})
+BY_CITY = "SELECT city, COUNT(*) FROM people GROUP BY city"
+
+
+def opened(filter_name: str) -> Any:
+    limit = Guarantee(Fraction(20), Fraction(1, 10**6))
+    known = Study(TABLE, PrivacyUnit("replace"), limit, filter_name, keys_delta=Fraction(1, 10**7))
+    return adyton.open(known, data=DATA)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+def test_found_keys_are_not_proved_where_noise_is_gaussian(filter_name: str) -> None:
+    """Mutant: ``Basket.order`` without ``unproved``."""
+    with opened(filter_name) as curator:
+        curator.ask("SELECT COUNT(*) FROM people", scale=20)
+        curator.ask(BY_CITY, epsilon="1")
+        curator.ask("SELECT AVG(age) FROM people", scale=200)
+        assert [receipt.unproved for receipt in curator.receipts()] == [0, 1, 1]
+        assert [receipt.order.unproved for receipt in curator.receipts()] == [False, True, False]
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+def test_a_stream_pays_by_its_pure_part_or_by_its_radius(filter_name: str, numeric: bool) -> None:
+    limit = Guarantee(Fraction(2), Fraction(0) if filter_name == "pure" else Fraction(1, 10**6))
+    with adyton.open(Study(TABLE, PrivacyUnit("replace"), limit, filter_name), data=DATA) as curator:
+        curator.open_stream(positives=2, epsilon="0.25", numeric=numeric)
+        (receipt,) = curator.receipts()
+    exchanged = replace_one_cost(machine_of(receipt)).epsilon
+    if filter_name == "pure":
+        assert (receipt.order.pure, receipt.order.radius > 0) == (0, True)
+    else:
+        assert receipt.order.radius == receipt.spent_radius == 0
+        assert exchanged * UNITS_PER_ONE <= receipt.order.pure < exchanged * UNITS_PER_ONE + 1
+        assert receipt.spent_pure == receipt.order.pure
+
+
+def test_an_amended_study_carries_all_of_it_and_every_radius_in_full(tmp_path: Path) -> None:
+    """Mutants: carried without ``pure``, without ``unproved``, or with radii as they were settled."""
+    old = write_study(tmp_path)
+    with adyton.open(old) as curator:
+        curator.ask(question(1), scale=1000)
+        curator.open_stream(positives=1, epsilon="0.1")
+    with closing(SqliteLedger(old.with_suffix(".ledger"))) as ledger:
+        ledger.charge(Order("found keys", "[]", 5, 70, unproved=True))
+        last = ledger.charge(Order("settled", "[]", 5, 90)).receipt
+        ledger.remember(last.number, "[]", 30)
+        ledger.charge(Order("the last one", "[]", 5, 20))
+        before, radius = ledger.totals(), sum(receipt.order.radius for receipt in ledger.receipts())
+        assert before.radius == radius - 60
+    new = write_study(tmp_path, name="corrected", high=130)
+    first = amend(read_study(old), read_study(new)).first
+    assert (first.spent, first.spent_radius) == (before.spent, radius)
+    assert (first.spent_pure, first.unproved) == (before.pure, 1)
+    assert first.spent_pure > 0
+    check_amended(read_study(old), read_study(new))
