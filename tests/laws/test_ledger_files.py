@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 import adyton
+from adyton.ledger import Header, Order, SqliteLedger
 from adyton.ledger.faults import reason
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn
 from adyton.study import Validity, named_facts
-from study_on_disk import question, write_study
+from study_on_disk import question, tamper, write_study
 
 
 def asked(study: Path, numbers: int = 2) -> Path:
