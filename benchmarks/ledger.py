@@ -1,4 +1,4 @@
-"""What a durable charge costs: in a new ledger, after 20,000 receipts, and beside a bare INSERT."""
+"""A durable charge: in a new ledger, after 20,000 receipts of 50 names, and beside a bare INSERT."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from random import choice
 
-from adyton.ledger import Header, Order, SqliteLedger
+from adyton.ledger import Header, Order, Receipt, SqliteLedger
 from adyton.ledger.base import next_receipt, now
 from adyton.ledger.links import fresh_secret
 from adyton.ledger.sqlite_rows import append
@@ -20,8 +22,10 @@ from adyton.ledger.sqlite_unanswered import await_answer
 HISTORY = 20_000
 WARM = 500  # charges after which SQLite's log has its usual size
 ROUNDS = 300
+NAMES = 50
 
 ORDER = Order("SELECT count(*) FROM people", '{"mechanism":"gaussian","scale":"100"}', 10**12, 10**12)
+ORDERS = [replace(ORDER, by=f"name {number}") for number in range(NAMES)]
 COLUMNS = "question TEXT, detail TEXT, amount TEXT, radius TEXT, previous TEXT, digest TEXT"
 
 
@@ -44,18 +48,21 @@ def filled(path: Path, receipts: int) -> SqliteLedger:
 
 def fill(ledger: SqliteLedger, receipts: int) -> None:
     """What so many charges leave behind, in one transaction."""
+    of_name: dict[str | None, Receipt] = {}
     with ledger._transaction() as connection:
         last = ledger._last(connection)
-        for _ in range(receipts):
+        for number in range(receipts):
+            order = replace(ORDER, by=f"name {number % NAMES}")
             last = next_receipt(
                 ledger.header,
                 last,
-                ORDER,
+                order,
                 now(),
                 settled=last.order.radius if last else 0,
-                last_of_name=last,
+                last_of_name=of_name.get(order.by),
                 secret=fresh_secret(),
             )
+            of_name[order.by] = last
             append(connection, last)
             await_answer(connection, last)
 
@@ -86,8 +93,8 @@ def measure(folder: Path) -> dict[str, float]:
     ):
         return medians(
             {
-                "new": lambda: new.charge(ORDER),
-                "old": lambda: old.charge(ORDER),
+                "new": lambda: new.charge(choice(ORDERS)),
+                "old": lambda: old.charge(choice(ORDERS)),
                 "bare": lambda: bare_insert(bare),
             }
         )

@@ -508,6 +508,25 @@ def test_A24_a_settled_radius_is_that_of_the_answer_or_all_of_it(
             SqliteLedger(path)
 
 
+@pytest.mark.parametrize("radius", ["0", "3", "5", "9", "10", "-1", "x"])
+def test_A24_no_charge_is_built_on_a_radius_that_was_changed(path: Path, radius: str) -> None:
+    """That of the newest answer, which no receipt repeats yet.  Mutant: ``answer_digest`` without the radius."""
+    with closing(enter(path, 100)) as ledger:
+        ledger.charge(Order("count", "{}", 1, 9))
+        ledger.remember(1, "forty-two", 4)
+        tamper(path, f"UPDATE answers SET radius = '{radius}'")
+        attacks: list[Callable[[], object]] = [
+            lambda: ledger.charge(order()),
+            lambda: ledger.settled(1),
+            lambda: ledger.recall(1),
+            ledger.totals,
+            ledger.verify,
+        ]
+        for attack in attacks:
+            with pytest.raises(LedgerCorrupt):
+                attack()
+
+
 def test_A24_totals_by_name_must_follow(path: Path) -> None:
     """A link with a right digest that forgets what its name has spent.  Mutant: ``replay`` without names."""
     with closing(enter(path, 100)) as ledger:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import shutil
 import sqlite3
 import subprocess
@@ -19,10 +17,11 @@ from typing import Any
 import pytest
 
 import adyton
+from adyton.ledger import Header, Order, SqliteLedger
 from adyton.ledger.faults import reason
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn
 from adyton.study import Validity, named_facts
-from study_on_disk import question, write_study
+from study_on_disk import question, tamper, write_study
 
 
 def asked(study: Path, numbers: int = 2) -> Path:
@@ -217,3 +216,37 @@ def test_what_is_no_ledger_is_called_so(tmp_path: Path, content: bytes) -> None:
     study.with_suffix(".ledger").write_bytes(content)
     with pytest.raises(adyton.LedgerCorrupt, match=r"not a ledger|damaged"):
         adyton.open(study)
+
+
+LONG = "ä" * 70_000 + "z"  # more than is hashed at a time, and more bytes than characters
+
+
+def answered(path: Path, answer: str = LONG) -> None:
+    with closing(SqliteLedger.create(path, Header.fresh("ab" * 32, "gdp", 10))) as ledger:
+        ledger.charge(Order("q", "[]", 1, 0))
+        ledger.remember(1, answer)
+
+
+@pytest.mark.parametrize("place", [0, 65_535, 65_536, 70_000])
+def test_a_changed_letter_of_an_answer_is_found(tmp_path: Path, place: int) -> None:
+    """Mutant: only the first piece is hashed."""
+    path = tmp_path / "a.ledger"
+    answered(path)
+    with closing(SqliteLedger(path)) as ledger:
+        assert ledger.recall(1) == LONG
+        assert ledger.verify().receipts == 1
+    tamper(path, f"UPDATE answers SET answer = '{LONG[:place] + 'x' + LONG[place + 1 :]}'")
+    with pytest.raises(adyton.LedgerCorrupt, match="answer 1 of the ledger was changed"):
+        SqliteLedger(path)  # which reads the newest answers
+
+
+def test_an_answer_is_tied_to_its_receipt(tmp_path: Path) -> None:
+    """Mutant: the digest of an answer without that of its receipt."""
+    one, other = tmp_path / "one.ledger", tmp_path / "other.ledger"
+    for path in (one, other):
+        answered(path)  # the same order, and ledgers with salts of their own
+    with closing(sqlite3.connect(one)) as connection:
+        ((digest,),) = connection.execute("SELECT digest FROM answers").fetchall()
+    tamper(other, f"UPDATE answers SET digest = '{digest}'")
+    with pytest.raises(adyton.LedgerCorrupt, match="answer 1 of the ledger was changed"):
+        SqliteLedger(other)

@@ -243,6 +243,9 @@ EDITS = {
     "a radius": "UPDATE receipts SET radius = '0' WHERE number = 4",
     "a total": "UPDATE receipts SET spent = '0' WHERE number = 6",
     "a receipt deleted": "DELETE FROM receipts WHERE number = 2",
+    "a receipt deleted with its answer": "DELETE FROM answers WHERE number = 2; "
+    "DELETE FROM receipts WHERE number = 2",
+    "the first receipts deleted": "DELETE FROM answers WHERE number < 3; DELETE FROM receipts WHERE number < 3",
     "the tail cut off, its answers left": "DELETE FROM receipts WHERE number > 5",
     "an answer": "UPDATE answers SET answer = '[]' WHERE number = 2",
     "an answer deleted": "DELETE FROM answers WHERE number = 2",
@@ -257,7 +260,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edited_ledger_is_not_converted(tmp_path: Path, edit: str) -> None:
     path = old_study(tmp_path).with_suffix(".ledger")
-    tamper(path, edit)
+    tamper(path, *edit.split(";"))
     before = rows_of(path)
     with pytest.raises(adyton.LedgerCorrupt):
         convert(path)

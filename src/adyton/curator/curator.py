@@ -225,10 +225,10 @@ class Curator(Shown):
 
     def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
-        from adyton.curator.last_look import charged_radius, look
+        from adyton.curator.last_look import look
 
-        charged = Fraction(charged_radius(self._ledger.receipts()), UNITS_PER_ONE)
-        at = replace(self._position(0, 1), before=charged)
+        charged = sum(receipt.order.radius for receipt in self._ledger.receipts())
+        at = replace(self._position(0, 1), before=Fraction(charged, UNITS_PER_ONE))
         return look(self._population, self._stand_in, at, alpha, p_value)
 
     def publish_test(self, p_value: Number) -> Receipt:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,8 +11,7 @@ from adyton.curator.population import Population, Position
 from adyton.curator.stand_in import StandIn
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive
-from adyton.ledger import Order, Receipt
-from adyton.ledger.carried import receipts_carried
+from adyton.ledger import Order
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
@@ -45,19 +43,6 @@ def look(
     assert more is not None
     worth = population.corrected_p_value(p, at, more) / (1 - float(for_counts)) * (1 + 1e-15)
     return replace(found, p_value=float_up(p), corrected=min(1.0, worth))
-
-
-def charged_radius(receipts: Iterable[Receipt]) -> int:
-    """The sum of all radii as they were charged, whatever their answers settled for."""
-    total = 0
-    for receipt in receipts:
-        if receipts_carried(receipt.order.question, receipt.order.detail):
-            raise InvalidRequest(
-                "no threshold for p-values is proved in a study that amends another: what that one's answers "
-                "settled for is carried, not what they were charged"
-            )
-        total += receipt.order.radius
-    return total
 
 
 def order_of(p_value: Number) -> Order:

@@ -50,7 +50,8 @@ def _due(
     header: Header, last: Receipt | None, receipt: Receipt, of_name: Receipt | None, settled: Settled
 ) -> Receipt | None:
     """Whether the answer came before the next charge is not written down: both radii are what was true."""
-    if last is not None and receipt.settled not in (last.order.radius, settled(last.number)):
+    in_full = last is None or receipt.settled == last.order.radius
+    if not in_full and last is not None and receipt.settled != settled(last.number):
         return None
     try:
         return next_receipt(

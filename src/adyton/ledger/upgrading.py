@@ -23,7 +23,7 @@ from adyton.ledger.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
 from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret
 from adyton.ledger.sqlite import SqliteLedger
 from adyton.ledger.sqlite_closing import read_closing, write_closing
-from adyton.ledger.sqlite_file import flush_folder, open_format, remove_draft, write_draft
+from adyton.ledger.sqlite_file import flush_folder, open_format, remove_draft, settle, write_draft
 from adyton.ledger.sqlite_notes import add_note
 from adyton.ledger.sqlite_rows import add_answer, append
 from adyton.ledger.sqlite_unanswered import LOST, await_under, key_of
@@ -127,6 +127,7 @@ def _write(draft: Path, old: OldLedger, mark: Mark, paid_by: PaidBy) -> None:
             )
             _add(connection, last, entry)
         connection.execute("COMMIT")
+        settle(draft, connection)  # closing would do the same, and say nothing where it fails
 
 
 def _order(old: OldReceipt, paid: ForValidity) -> Order:
