@@ -128,12 +128,6 @@ class Basket:
         means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
         return plan.matching if self.price.by == "within" and means else None
 
-    @property
-    def unproved(self) -> bool:
-        """Whether keys are found with Gaussian noise: no theorem on the population covers their threshold."""
-        findings = [plan.finding for plan in self.plans if plan.finding is not None]
-        return any(finding.counted.mechanism.norm == 2 for finding in findings)
-
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         what = (self.text, self.detail, self.amount, self.radius)
         return Order(*what, request, cap, unproved=self.unproved)
