@@ -41,6 +41,7 @@ from adyton.query.nodes import (
     Plus,
     Proportion,
     Question,
+    Square,
     Sum,
     Times,
     ValueOf,
@@ -216,6 +217,9 @@ def evaluate_number(node: Comparable, row: Row) -> int | None:
         case Negative(inner):
             a = evaluate_number(inner, row)
             return None if a is None else -a
+        case Square(inner):
+            a = evaluate_number(inner, row)
+            return None if a is None else a * a
         case Indicator(condition):
             return int(evaluate_condition(condition, row) is True)
 

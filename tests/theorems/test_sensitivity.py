@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Cdf, Count, IsTrue, Mean, Measure, Proportion, Question, Sum, ValueOf
+from adyton.query.nodes import Cdf, Count, IsTrue, Mean, Measure, Proportion, Question, Sum, ValueOf, Variance
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity, readings_of
 
@@ -181,6 +182,98 @@ def test_law_more_noise_never_costs_more(
     louder = tuple(s * factor for s in scales)
     for distance in ("l1_diameter", "l2_diameter_squared", "l1_radius", "l2_radius_squared"):
         assert getattr(sensitivity, distance)(louder) <= getattr(sensitivity, distance)(scales)
+
+
+# A value and its square ------------------------------------------------------------------------------------
+
+STEPS = 24  # of u from 0 to 1: an even number, so that u = 1/2 is one of them
+
+
+def _curve(values: np.ndarray, cells: int, scales: tuple[Fraction, ...]) -> np.ndarray:
+    """What one row can add to the numbers behind a variance, in noise: (u, 2 u^2 - 1, 1) in one of the cells."""
+    points = np.stack([values, 2 * values**2 - 1, np.ones_like(values)], axis=1) / [float(s) for s in scales]
+    wide = np.zeros((cells * len(values) + 1, cells, 3))
+    for cell in range(cells):
+        wide[1 + cell * len(values) : 1 + (cell + 1) * len(values), cell] = points
+    return wide.reshape(len(wide), -1)
+
+
+def _of_a_variance(cells: int, neighbours: str, rows: int = 1) -> Sensitivity:
+    return Sensitivity(((-1, 1), (-1, 1), (1, 1)), cells, neighbours, rows, curved=True)  # type: ignore[arg-type]
+
+
+def _diameters(points: np.ndarray, neighbours: str) -> tuple[float, float]:
+    others = points if neighbours == "replace" else np.zeros_like(points[:1])
+    moves = points[:, None] - others[None, :]
+    return float(np.abs(moves).sum(axis=2).max()), float((moves**2).sum(axis=2).max())
+
+
+@given(
+    cells=st.integers(1, 2),
+    neighbours=st.sampled_from(["replace", "add-or-remove"]),
+    scales=st.tuples(*[st.fractions(Fraction(1, 8), 8, max_denominator=16)] * 3),
+)
+def test_theorem_L2_SENSITIVITY_of_a_value_and_its_square(
+    cells: int, neighbours: str, scales: tuple[Fraction, Fraction, Fraction]
+) -> None:
+    """Never less than the farthest pair of many, in L1 and in L2, and hardly more: the grid misses the best
+    place by half a step at most, which is the difference that is allowed.
+    """
+    sensitivity = _of_a_variance(cells, neighbours)
+    l1, l2 = _diameters(_curve(np.arange(-STEPS, STEPS + 1) / STEPS, cells, scales), neighbours)
+    assert l1 * (1 - 1e-12) <= sensitivity.l1_diameter(scales) <= l1 * (1 + 1 / STEPS)
+    assert l2 * (1 - 1e-12) <= sensitivity.l2_diameter_squared(scales) <= l2 * (1 + 2 / STEPS)
+    boxed = replace(sensitivity, curved=False)
+    assert sensitivity.l1_diameter(scales) <= boxed.l1_diameter(scales)
+    assert sensitivity.l2_diameter_squared(scales) <= boxed.l2_diameter_squared(scales)
+
+
+def test_theorem_L1_SENSITIVITY_two_points_of_the_curve_are_exactly_so_far_apart() -> None:
+    """The best pair is known where the roots are rational: then the bound is attained, to the last digit."""
+    one = _of_a_variance(1, "replace")
+    far = Fraction(1000)  # so much noise on the count that it does not decide
+    # L1, equal noise: from u = -1/4 to u = 1.
+    assert one.l1_diameter((ONE, ONE, far)) == Fraction(5, 4) + 2 * (1 - Fraction(1, 16)) == Fraction(25, 8)
+    # Squared L2, the noises of value and square as 9 to 8: the root is 7/9, from u = -1/9 to u = 1.
+    p, r, root = Fraction(1, 81), Fraction(1, 64), Fraction(7, 9)
+    assert 1 - p / (2 * r) == root**2
+    inside = p * (1 + Fraction(1, 9)) ** 2 + r * (2 * (1 - Fraction(1, 81))) ** 2
+    assert (
+        4 * p
+        < inside
+        <= one.l2_diameter_squared((Fraction(9), Fraction(8), far))
+        <= inside + Fraction(1, 10**15)
+    )
+    # As 3 to 4: now the ends decide, and the square comes for free.
+    assert one.l2_diameter_squared((Fraction(3), Fraction(4), far)) == Fraction(4, 9)
+
+
+def test_theorem_L2_SENSITIVITY_of_persons_and_the_middle_between_steps() -> None:
+    """Whole tables: all pairs of rows, and of persons with two of them, through the reading of the question."""
+    for neighbours, by, rows in itertools.product(["replace", "add-or-remove"], [(), (REGION,)], [1, 2]):
+        question = Question(PEOPLE, (("value", Variance(ValueOf(AGE))),), by=by)
+        unit = PrivacyUnit(neighbours, "who" if rows > 1 else None, rows)  # type: ignore[arg-type]
+        (reading,) = readings_of(question, unit)
+        assert reading.sensitivity.curved
+        people = [{"age": age, "smoker": True, "region": r} for age in (-1, 0, 1, 2, None) for r in "ab"]
+        units = [list(u) for n in range(rows + 1) for u in itertools.combinations_with_replacement(people, n)]
+        vectors = np.unique([_vector(question, unit, one) for one in units], axis=0)
+        scales = tuple(Fraction(high) for _, high in reading.sensitivity.boxes)
+        l1, l2 = _diameters(vectors / np.tile([float(s) for s in scales], 2 if by else 1), neighbours)
+        assert float(reading.sensitivity.l1_diameter(scales)) >= l1 * (1 - 1e-12)
+        assert float(reading.sensitivity.l2_diameter_squared(scales)) >= l2 * (1 - 1e-12)
+        if by or neighbours == "add-or-remove":  # the ends of the bounds are on the grain
+            assert float(reading.sensitivity.l1_diameter(scales)) == pytest.approx(l1)
+            assert float(reading.sensitivity.l2_diameter_squared(scales)) == pytest.approx(l2)
+
+
+@given(cells=st.integers(1, 3), scales=st.tuples(*[st.fractions(Fraction(1, 4), 4, max_denominator=16)] * 3))
+def test_theorem_L2_RADIUS_of_a_value_and_its_square(
+    cells: int, scales: tuple[Fraction, Fraction, Fraction]
+) -> None:
+    points = _curve(np.arange(-8, 9) / 8, cells, scales)
+    radius_squared = float(_of_a_variance(cells, "replace").l2_radius_squared(scales))
+    assert radius_squared >= _no_ball_is_smaller_squared(points) * (1 - 1e-12)
 
 
 # A unit whose share of each cell is bounded, not its rows --------------------------------------------------

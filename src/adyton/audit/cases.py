@@ -37,6 +37,7 @@ _OTHERS = [
 ] * 3
 _OLD = "u,100,100,east,true,1960-01-01,Eridu"  # at one end of everything, in a city of its own
 _YOUNG = "u,0,-50,north,false,1999-12-31,Nippur"  # at the other
+_MIDDLE = "u,50,25,north,false,1999-12-31,Nippur"  # where a square is least
 _NOBODY = "u,,,,,,"  # contributes to nothing
 _WILD = "u,1e300,-inf,nowhere,maybe,2024-13-99,\U0001f3db"  # clipped or missing, never an error
 _RANGING = ("u,100,100,east,true,1960-01-01,Eridu", "u,100,100,south,true,1961-02-01,Uruk")  # two rows
@@ -84,6 +85,7 @@ QUESTIONS: dict[str, Case] = {
     "two measures": _one("SELECT COUNT(*), SUM(age) FROM people WHERE smoker"),
     "hostile values": _one("SELECT region, SUM(income) FROM people GROUP BY region", _WILD),
     "variance": _one("SELECT VARIANCE(age) FROM people"),
+    "variance, from the middle": _one("SELECT VARIANCE(age) FROM people", _MIDDLE),
     "deviation by region": _one("SELECT region, STDDEV(income) FROM people GROUP BY region"),
     "median": _one("SELECT MEDIAN(age) FROM people"),
     "quantile by region": _one(

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from adyton.certify import KeysFound, Known, LateValues, Rows, Values
-from adyton.curator.noised import Noised, step_of
+from adyton.curator.noised import Noised, step_of, step_of_one
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
@@ -120,9 +120,9 @@ def cells_in(plan: Plan, stored: Stored | None) -> int:
 
 
 def scales_of(noised: Noised) -> tuple[float, ...]:
-    """The noise in the units of the answer, and of the count of a mean in rows."""
-    steps = (step_of(noised.reading), *(Fraction(1, c.times) for c in noised.reading.coordinates[1:]))
-    return tuple(float(scale * step) for scale, step in zip(noised.mechanism.scales, steps, strict=True))
+    """The noise in the units of the answer, or squared where a square is read, and of a count in rows."""
+    scaled = zip(noised.mechanism.scales, noised.reading.coordinates, strict=True)
+    return tuple(float(scale * step_of_one(coordinate)) for scale, coordinate in scaled)
 
 
 def sensitivity_of(noised: Noised) -> float:

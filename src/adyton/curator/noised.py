@@ -12,7 +12,7 @@ from adyton.exact import units_up
 from adyton.mechanisms import Mechanism
 from adyton.privacy import Cost
 from adyton.schema import TextColumn
-from adyton.sensitivity import Reading, Sensitivity
+from adyton.sensitivity import Coordinate, Reading, Sensitivity
 
 LEVEL = 0.95
 
@@ -77,5 +77,10 @@ def stability_units(radius: Cost) -> int:
 
 def step_of(reading: Reading) -> Fraction:
     """What one step of the first integer means in the units of the answer."""
-    first = reading.coordinates[0]
-    return Fraction(1) if first.value is None else first.value.lattice.grain / first.times
+    return step_of_one(reading.coordinates[0])
+
+
+def step_of_one(coordinate: Coordinate) -> Fraction:
+    """The same of any one of them; of a count, in rows."""
+    grain = Fraction(1) if coordinate.value is None else coordinate.value.lattice.grain
+    return grain / coordinate.times

@@ -233,8 +233,8 @@ def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, sha
     match measure:
         case Variance(root=root):
             pricing.check_total("a variance" if not root else "a standard deviation")
-            mean, square = (Noised(reading, pricing.noise(reading, share / 2)) for reading in readings)
-            return Spread(mean, square, root)
+            (reading,) = readings
+            return Spread(Noised(reading, pricing.noise(reading, share)), root)
         case Quantile() | Extreme():
             pricing.check_total("a quantile")
             (reading,) = readings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells
 from adyton.curator.additive import mean_ratios, ratio_guess, uncentred
 from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.part import Columns, Read
+from adyton.curator.part import Columns, OfOneReading, Read
 from adyton.curator.population import NOT_DECLARED, Standing
 from adyton.lines import Line
 from adyton.mechanisms import Ratio
@@ -21,28 +21,36 @@ from adyton.noise.refine import Floats
 
 _EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
 _OUTWARD = 2.0**-40  # far more than the rounding of a square and a difference
+_SUM, _SQUARE, _COUNT = range(3)  # the columns that are read, each with noise of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """E (x - c)**2 - (E x - c)**2 with a public c, or its ``root``.
+class Spread(OfOneReading):
+    """E (x - c)**2 - (E x - c)**2 with a public c, or its ``root``, from a sum, a sum of squares and a count.
 
     Claim:    if the mean and the mean square lie in their intervals, the variance lies between the least and
               the greatest that any pair of them gives.
     Source:   the identity above holds for every c.  Theorem: VARIANCE-INTERVAL.
     """
 
-    mean: Noised
-    square: Noised
     root: bool
 
     @property
-    def name(self) -> str:
-        return self.mean.reading.name
+    def mean(self) -> Noised:
+        return self._ratio(_SUM)
 
     @property
-    def noised(self) -> tuple[Noised, ...]:
-        return (self.mean, self.square)
+    def square(self) -> Noised:
+        return self._ratio(_SQUARE)
+
+    def _ratio(self, top: int) -> Noised:
+        """One of the two means, as if it had been read alone; what is paid for is ``only``."""
+        whole, both = self.reading, (top, _COUNT)
+        coordinates = tuple(whole.coordinates[i] for i in both)
+        boxes = tuple(coordinate.box for coordinate in coordinates)
+        sensitivity = replace(whole.sensitivity, boxes=boxes, curved=False)
+        reading = replace(whole, coordinates=coordinates, sensitivity=sensitivity)
+        return Noised(reading, self.mechanism.at(*both))
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -52,27 +60,20 @@ class Spread:
     def noises(self) -> int:
         return 2
 
-    @property
-    def keys(self) -> None:
-        return None
-
     def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
-        return [
-            column
-            for part, integers in zip(self.noised, exact, strict=True)
-            for column in part.mechanism.release(integers, bits)
-        ]
+        return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
         """Of the mean and of the square: for the noise, and after these for the population if any."""
-        mean = mean_ratios(self.mean, released[:2], standing, _EACH)
-        square = mean_ratios(self.square, released[2:], standing, _EACH)
+        mean = mean_ratios(self.mean, _over_count(released, _SUM), standing, _EACH)
+        square = mean_ratios(self.square, _over_count(released, _SQUARE), standing, _EACH)
         return [ratio for both in zip(mean, square, strict=True) for ratio in both]
 
     def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
         ends = [own.ends() for own in solved]
         noise = self._intervals(ends[0], ends[1], LEVEL)
-        means, squares = ratio_guess(released[:2], solved[0]), ratio_guess(released[2:], solved[1])
+        means = ratio_guess(_over_count(released, _SUM), solved[0])
+        squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
         population: Intervals | Absent = standing.missing or NOT_DECLARED
         if len(ends) > 2:
             population = self._intervals(ends[2], ends[3], standing.population.level)
@@ -109,3 +110,7 @@ class Spread:
         centred, counted = self.mean.reading.coordinates
         assert centred.value is not None
         return Line(counted.times * centred.value.lattice.grain / 2).near(ratio)
+
+
+def _over_count(released: Columns, top: int) -> Columns:
+    return [released[top], released[_COUNT]]

@@ -22,6 +22,10 @@ Columns = Sequence[Sequence[int]]  # the cells of each coordinate
 _FEW = 16  # fewer are added faster one by one
 Scales = tuple[Fraction, ...]
 
+# A shade above what makes it as dear to change a value as to leave out a row: then the sums alone decide.
+_LOUDER_SUM = (Fraction(18817, 10864),)  # the square root of 3
+_LOUDER_SUMS = (Fraction(9, 8), Fraction(17734, 10000))  # for L1 exactly, and for L2
+
 TOO_FINE = (
     "within is smaller than the rounding of the integers that are read, even without noise: "
     "ask for a wider interval, or declare a finer grain"
@@ -56,6 +60,10 @@ class Mechanism(Protocol):
 
     def ratio_error(self, confidence: float) -> Band:
         """The same for noise_1 - ratio * noise_2, where there are two coordinates."""
+        ...
+
+    def at(self, *coordinates: int) -> Mechanism:
+        """The noise of some coordinates alone: to say how wrong they may be, never to price them."""
         ...
 
 
@@ -96,13 +104,15 @@ def relative_scales(sensitivity: Sensitivity) -> list[Scales]:
     """How the noise of several coordinates may be proportioned; the cheapest for its error is chosen.
 
     A centred sum and a count: equal shares, or more noise on the sum.  The second is better where one unit
-    can move the sum from end to end but the count by one only: then the count comes for free.
+    can move the sum from end to end but the count by one only: then the count comes for free.  So it is with
+    two sums behind a variance, which no unit moves both from end to end.
     """
     reach = tuple(Fraction(max(abs(low), abs(high))) for low, high in sensitivity.boxes)
     if len(reach) == 1:
         return [(Fraction(1),)]
-    square_root_of_3 = Fraction(18817, 10864)  # a shade above: then the sum alone decides what is paid
-    return [reach, (reach[0] * square_root_of_3, *reach[1:])]
+    *sums, count = reach
+    louder = _LOUDER_SUM if len(sums) == 1 else _LOUDER_SUMS
+    return [reach, *((*(one * factor for one in sums), count) for factor in louder)]
 
 
 def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: float) -> float:
@@ -120,4 +130,5 @@ def largest_ratio(sensitivity: Sensitivity) -> float:
 
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:
     """The weights of the noises in the error of a ratio times its denominator, at the worst ratio."""
-    return (1.0,) if len(sensitivity.boxes) == 1 else (1.0, largest_ratio(sensitivity))
+    (_, first), *others = sensitivity.boxes
+    return (1.0, *(ratio_up(first, reach) for _, reach in others))

@@ -68,6 +68,9 @@ class GaussianNoise:
         top, bottom = (_quantile(confidence) * float_up(scale) * _OUTWARD for scale in self.scales)
         return Band(top, bottom, 0.5 * _OUTWARD, 0.5 * _OUTWARD)
 
+    def at(self, *coordinates: int) -> GaussianNoise:
+        return GaussianNoise(tuple(self.scales[i] for i in coordinates))
+
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, mu_squared: Fraction) -> GaussianNoise:
         """The least noise whose mu**2 is at most ``mu_squared``."""

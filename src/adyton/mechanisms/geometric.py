@@ -71,6 +71,9 @@ class GeometricNoise:
         top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
         return Band(0.0, 0.0, top, bottom)
 
+    def at(self, *coordinates: int) -> GeometricNoise:
+        return GeometricNoise(tuple(self.scales[i] for i in coordinates))
+
     @classmethod
     def for_cost(cls, sensitivity: Sensitivity, epsilon: Fraction) -> GeometricNoise:
         """The least noise whose epsilon is at most ``epsilon``."""

@@ -6,7 +6,8 @@ A unit adds to the vector of one cell either nothing or a point of a box, and no
 
 With up to r rows a unit adds a sum of r such points, and every distance below is r times as long: no farther,
 by the triangle inequality, and as far, by the same point r times.  Where a unit's share of a cell is bounded,
-not its rows, it adds one point in each of up to ``touched`` cells instead.
+not its rows, it adds one point in each of up to ``touched`` cells instead.  Behind a variance the box is
+``curved``: its first two coordinates are a value, as a part u of -1..1, and that value's square, 2 u**2 - 1.
 
 Privacy pays the *diameter*: the largest distance between the vectors of two neighbouring tables.
 Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbours.
@@ -15,12 +16,15 @@ Distances are measured in noise: coordinate i is divided by ``scales[i]``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.privacy import Neighbours
 
 Scales = tuple[Fraction, ...]
+
+_ROOT_STEPS = 2**64  # in one: how finely a root is rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,17 @@ class Sensitivity:
     neighbours: Neighbours
     rows: int = 1
     touched: int = 1
+    curved: bool = False
 
     def l1_diameter(self, scales: Scales) -> Fraction:
         """Theorem: L1-SENSITIVITY."""
         farthest = sum((_farthest(b) / s for b, s in self._with(scales)), Fraction(0))
         if self.neighbours == "add-or-remove":
             return self.rows * self.touched * farthest
-        within_cell = sum((_length(b) / s for b, s in self._with(scales)), Fraction(0))
+        lengths = [_length(b) / s for b, s in self._with(scales)]
+        if self.curved:
+            lengths[:2] = [_chord_l1(*lengths[:2])]
+        within_cell = sum(lengths, Fraction(0))
         across_cells = 2 * farthest if self.cells > 1 else farthest  # out of one cell and into another
         return self.rows * self.touched * max(within_cell, across_cells)
 
@@ -47,7 +55,10 @@ class Sensitivity:
         farthest = sum(((_farthest(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
         if self.neighbours == "add-or-remove":
             return self.rows**2 * self.touched * farthest
-        within_cell = sum(((_length(b) / s) ** 2 for b, s in self._with(scales)), Fraction(0))
+        squares = [(_length(b) / s) ** 2 for b, s in self._with(scales)]
+        if self.curved:
+            squares[:2] = [_chord_squared(*squares[:2])]
+        within_cell = sum(squares, Fraction(0))
         across_cells = 2 * farthest if self.cells > 1 else farthest
         return self.rows**2 * self.touched * max(within_cell, across_cells)
 
@@ -97,6 +108,21 @@ def _farthest(box: tuple[int, int]) -> Fraction:
 
 def _length(box: tuple[int, int]) -> Fraction:
     return Fraction(box[1] - box[0])
+
+
+def _chord_l1(value: Fraction, square: Fraction) -> Fraction:
+    """The longest L1 distance of two points of the curve, whose coordinates have these lengths."""
+    return value if value >= 4 * square else (value / 4 + square) ** 2 / square
+
+
+def _chord_squared(value: Fraction, square: Fraction) -> Fraction:
+    """The longest squared L2 distance, from squared lengths.  It falls as the root rises: the root is rounded
+    down.
+    """
+    if value >= 2 * square:
+        return value
+    root = Fraction(math.isqrt(math.floor((1 - value / (2 * square)) * _ROOT_STEPS**2)), _ROOT_STEPS)
+    return max(value, square * (3 - root) ** 3 * (1 + root) / 16)
 
 
 def _hull(box: tuple[int, int]) -> int:

@@ -133,7 +133,7 @@ def readings_for(
 def _readings(
     name: str, measure: Measure, question: Question, unit: PrivacyUnit, cells: int
 ) -> tuple[Reading, ...]:
-    """A variance is read as two means; a quantile as a histogram."""
+    """A mean is read as a sum and a count, a variance as two sums and a count, a quantile as a histogram."""
     where = all_of(question.where, measure.where)
 
     def rows(where: Condition, *coordinates: Coordinate, public_rows: int | None = None) -> Reading:
@@ -156,8 +156,8 @@ def _readings(
                 return (rows(where, *_centred_and_counted(Indicator(condition))),)
             return (rows(condition, Coordinate(), public_rows=known),)
         case Variance(value):
-            both = (value, middle_of_square(value))
-            return tuple(rows(where, *_centred_and_counted(one)) for one in both)
+            reading = rows(where, *_centred_and_counted(value, middle_of_square(value)))
+            return (replace(reading, sensitivity=replace(reading.sensitivity, curved=True)),)
         case Quantile() | Extreme():
             return (_searched(name, measure, where, question, unit, cells),)
         case Cdf(value, points):
@@ -230,13 +230,14 @@ def search_weights(measure: Quantile | Extreme) -> tuple[int, int]:
     return (1, 0) if measure.which == "least" else (1, 1)
 
 
-def _centred_and_counted(value: Number) -> tuple[Coordinate, Coordinate]:
+def _centred_and_counted(*values: Number) -> tuple[Coordinate, ...]:
     """Twice the distance from the middle of the bounds, whole even where the middle is not, and a count in
     steps about as fine: noise is rounded to whole steps, and a whole row would be a coarse step for a mean.
     """
-    low, high = value.lattice.low, value.lattice.high
-    steps_per_row = min(high - low, _MOST_STEPS_PER_ROW)
-    return Coordinate(value, times=2, minus=low + high), Coordinate(times=steps_per_row)
+    lattices = [value.lattice for value in values]
+    centred = [Coordinate(v, times=2, minus=v.lattice.low + v.lattice.high) for v in values]
+    steps_per_row = min(max(lattice.high - lattice.low for lattice in lattices), _MOST_STEPS_PER_ROW)
+    return *centred, Coordinate(times=steps_per_row)
 
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
