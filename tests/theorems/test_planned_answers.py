@@ -175,7 +175,7 @@ def test_theorem_CENTRED_HINGE_PLAN_no_answer_beyond_the_planned_number_has_an_i
 
 @pytest.mark.parametrize("declared", ["plan", "stability"])
 def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals(declared: str) -> None:
-    """By 3 f / failure, f what is left of keys_delta for one of two neighbours, at every level's own failure."""
+    """By 3 f / failure, f all of keys_delta, at every level's own failure."""
     limit, keys_delta = Guarantee(Fraction(1), Fraction(1, 10**4)), Fraction(5, 10**5)
     validity = (
         Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3))
@@ -189,7 +189,7 @@ def test_theorem_HINGE_WITH_DELTA_a_study_that_may_find_keys_has_wider_intervals
     assert plain is not None
     assert leaky is not None
     failure = 0.1 if declared == "plan" else 0.1 * (1 - float(NOISE_SHARE)) / len(plain.levels)
-    added = 3 * 5e-5 / (1 + math.e) / failure
+    added = 3 * 5e-5 / failure
     for level, without in zip(leaky.levels, plain.levels, strict=True):
         assert level.width - without.width == pytest.approx(added, rel=1e-6)
 

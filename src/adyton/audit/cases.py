@@ -45,7 +45,7 @@ _STAYING = ("u,0,-50,north,false,1999-12-31,Ur", "u,0,-50,north,false,1999-12-31
 _AGAIN = (_OLD, _OLD)
 _ELSEWHERE = ("u,100,100,north,true,1960-01-01,Kish", "u,100,100,north,true,1961-02-01,Larsa")
 _ROWS_OF_A_PERSON = 2
-_BUDGET, _BUDGET_FOR_KEYS = 50, 2  # times the price; the threshold for keys grows with the whole budget
+_BUDGET = 50  # times the price
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,9 @@ def study_of(case: Case, neighbours: Neighbours, filter_name: str, wish: Wish) -
     if case.persons:
         unit = PrivacyUnit(neighbours, "pid", _ROWS_OF_A_PERSON)
     table = Table("people", COLUMNS, rows=len(case.others) + 1, person=unit.person)
-    times = _BUDGET_FOR_KEYS if case.finds_keys else _BUDGET
     keys_delta = wish.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
     delta = keys_delta if filter_name == "pure" else wish.delta
-    return Study(table, unit, Guarantee(times * wish.epsilon, delta), filter_name, keys_delta=keys_delta)
+    return Study(table, unit, Guarantee(_BUDGET * wish.epsilon, delta), filter_name, keys_delta=keys_delta)
 
 
 def tables_of(case: Case, neighbours: Neighbours, folder: Path) -> tuple[Path, Path]:

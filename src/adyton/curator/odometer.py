@@ -8,7 +8,7 @@ from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.certify import Odometer
 from adyton.exact import UNITS_PER_ONE, float_up, printed_up
-from adyton.study import Study, keys_failure
+from adyton.study import Study
 
 _OCTAVES = 5  # good from the limit down to a thousandth of it
 
@@ -26,6 +26,5 @@ def read_odometer(study: Study, spent: int) -> Odometer:
     rho = Fraction(study.allowed, halves * UNITS_PER_ONE)
     octaves = _OCTAVES if study.noise_delta > (_OCTAVES + 1) * LEAST_DELTA else 0
     reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // halves))
-    failure = keys_failure(study)  # nobody's own key is shown, but for this: -ln(1 - f) <= f / (1 - f)
-    shown = float_up(Fraction(reading) + failure / (1 - failure)) if spent else 0.0
-    return Odometer(shown, printed_up(study.limit.delta), "ZCDP-ODOMETER")
+    # The rest of delta is for keys that only one unit has and that are shown.
+    return Odometer(reading if spent else 0.0, printed_up(study.limit.delta), "ZCDP-ODOMETER")
