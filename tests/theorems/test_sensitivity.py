@@ -12,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Cdf, Count, IsTrue, Mean, Measure, Proportion, Question, Sum, ValueOf, Variance
+from adyton.query.nodes import (
+    Cdf,
+    Count,
+    CountPersons,
+    IsTrue,
+    Mean,
+    Measure,
+    Proportion,
+    Question,
+    Sum,
+    ValueOf,
+    Variance,
+)
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity, readings_of
 
@@ -284,6 +296,12 @@ shares = st.builds(
     cells=st.integers(2, 4),
     neighbours=st.sampled_from(["replace", "add-or-remove"]),
     touched=st.integers(1, 2),
+) | st.builds(
+    Sensitivity,
+    boxes=st.sampled_from([(1, 1), (-1, 1), (-1, 2), (-2, -1)]).map(lambda box: (box,)),
+    cells=st.integers(3, 5),
+    neighbours=st.just("replace"),
+    touched=st.integers(1, 3),
 )
 
 
@@ -299,17 +317,27 @@ def _shares(sensitivity: Sensitivity) -> np.ndarray:
 def test_theorem_L1_SENSITIVITY_of_shares_of_several_cells(
     sensitivity: Sensitivity, pair: tuple[Fraction, Fraction]
 ) -> None:
-    """Never less than the farthest pair, in L1 and in L2; as much, where two units can keep apart."""
+    """Exactly the farthest pair, in L1 and in L2, also where two units cannot keep out of each other's cells."""
     scales = pair[: len(sensitivity.boxes)]
     points = _shares(sensitivity)
     others = points if sensitivity.neighbours == "replace" else np.zeros_like(points[:1])
     moves = (points[:, None] - others[None, :]).reshape(-1, *points.shape[1:]) * _weights(scales)
     l1, l2 = int(np.abs(moves).sum(axis=(1, 2)).max()), int((moves**2).sum(axis=(1, 2)).max())
-    assert sensitivity.l1_diameter(scales) >= l1
-    assert sensitivity.l2_diameter_squared(scales) >= l2
-    if sensitivity.cells >= 2 * sensitivity.touched:
-        assert sensitivity.l1_diameter(scales) == l1
-        assert sensitivity.l2_diameter_squared(scales) == l2
+    assert sensitivity.l1_diameter(scales) == l1
+    assert sensitivity.l2_diameter_squared(scales) == l2
+
+
+@pytest.mark.parametrize(
+    ("groups", "cells", "moved"), [(1, 1, 1), (1, 3, 2), (2, 3, 3), (3, 3, 3), (2, 9, 4)]
+)
+def test_theorem_L1_SENSITIVITY_of_persons_counted_in_few_groups(groups: int, cells: int, moved: int) -> None:
+    """The one leaves its groups and the other enters its own: no more than there are."""
+    region = CategoryColumn("region", tuple("abcdefghi"[:cells]))
+    table = Table("people", (AGE, region), rows=9, person="who")
+    unit = PrivacyUnit("replace", "who", groups)
+    (reading,) = readings_of(Question(table, (("n", CountPersons()),), by=(region,)), unit)
+    assert reading.sensitivity.l1_diameter((ONE,)) == moved
+    assert reading.sensitivity.l2_diameter_squared((ONE,)) == moved
 
 
 @given(sensitivity=shares, pair=scale_pairs)

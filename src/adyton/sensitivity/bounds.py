@@ -47,8 +47,7 @@ class Sensitivity:
         if self.curved:
             lengths[:2] = [_chord_l1(*lengths[:2])]
         within_cell = sum(lengths, Fraction(0))
-        across_cells = 2 * farthest if self.cells > 1 else farthest  # out of one cell and into another
-        return self.rows * self.touched * max(within_cell, across_cells)
+        return self.rows * self._apart(within_cell, farthest)
 
     def l2_diameter_squared(self, scales: Scales) -> Fraction:
         """Theorem: L2-SENSITIVITY."""
@@ -59,8 +58,16 @@ class Sensitivity:
         if self.curved:
             squares[:2] = [_chord_squared(*squares[:2])]
         within_cell = sum(squares, Fraction(0))
-        across_cells = 2 * farthest if self.cells > 1 else farthest
-        return self.rows**2 * self.touched * max(within_cell, across_cells)
+        return self.rows**2 * self._apart(within_cell, farthest)
+
+    def _apart(self, shared: Fraction, own: Fraction) -> Fraction:
+        """How far apart two units are that are ``shared`` apart in a cell of both, ``own`` in a cell of one.
+
+        With j cells of both there are at most 2 (t - j) others, and at most cells - j: up to where one bound
+        takes over from the other, and from there on, the distance is linear in j.
+        """
+        common = (0, max(0, 2 * self.touched - self.cells), self.touched)
+        return max(j * shared + min(2 * (self.touched - j), self.cells - j) * own for j in common)
 
     def l1_radius(self, scales: Scales) -> Fraction:
         """Distance from the middle of the hull of C (one cell) or from 0 (several).  Theorem: L1-RADIUS."""
