@@ -23,11 +23,13 @@ from adyton.curator.noised import stability_units
 from adyton.curator.stream_notes import Fed, chained, fed_from
 from adyton.curator.stream_plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.exact import units_up
+from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
-from adyton.mechanisms import Watch
+from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, Watch
+from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, IntegerColumn, Table
+from adyton.sensitivity import Sensitivity
 from adyton.study import Study, Validity
 
 ROWS = 300
@@ -125,6 +127,44 @@ def test_law_the_largest_pure_epsilon_that_fits_is_bought(filter_name: str) -> N
             assert rule.amount(PureCost(epsilon * (1 + Fraction(1, 10**8)))) > units
 
 
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("positives", [1, 2, 40])
+def test_law_the_quieter_of_two_thresholds_is_bought(
+    filter_name: str, neighbours: str, positives: int, numeric: bool
+) -> None:
+    """Drawn anew where the currency adds up squares, kept otherwise; whoever says which gets that."""
+
+    def bought(refresh: bool | None) -> Sparse:
+        curator, _, ledger = asker(study(filter_name, neighbours))
+        curator.open_stream(positives=positives, epsilon="0.5", numeric=numeric, refresh=refresh)
+        (receipt,) = ledger.receipts()
+        machine = machine_of(receipt)
+        assert isinstance(machine, NumericSparse) is numeric
+        assert getattr(machine, "gaussian", False) is (numeric and filter_name != "pure")
+        return machine.sparse if isinstance(machine, NumericSparse) else machine
+
+    kept, anew, chosen = bought(False), bought(True), bought(None)
+    assert (kept.refresh, anew.refresh) == (False, True)
+    assert chosen == (anew if filter_name != "pure" and positives > 1 else kept)
+    loudness = [one.threshold_scale**2 + one.question_scale**2 for one in (kept, anew, chosen)]
+    assert min(loudness) == loudness[2]
+
+
+def test_law_runs_are_charged_one_by_one() -> None:
+    """The noise of a comparison at (1, 1e-6): with a threshold that is kept it is 181, 1,563 and 15,108."""
+    for positives, deviation in ((10, 98.5), (100, 311.6), (1000, 985.5)):
+        curator, _, ledger = asker(study())
+        curator.open_stream(positives=positives, epsilon=1)
+        (receipt,) = ledger.receipts()
+        machine = machine_of(receipt)
+        assert isinstance(machine, Sparse)
+        variance = 2 * float(machine.threshold_scale**2 + machine.question_scale**2)
+        assert variance**0.5 == pytest.approx(deviation, rel=1e-3)
+        cost = AboveThreshold(machine.threshold_scale, machine.question_scale).cost()
+        assert ledger.spent() >= positives * (cost.gdp * UNITS_PER_ONE)
+        assert ledger.spent() == pytest.approx(positives * float(cost.gdp) * UNITS_PER_ONE, rel=1e-12)
+
+
 def test_law_a_share_of_what_is_left_always_fits(filter_name: str, neighbours: str) -> None:
     curator, _, ledger = asker(study(filter_name, neighbours))
     for share in ("0.5", "0.3", 1):
@@ -147,10 +187,17 @@ def test_law_validity_pays_the_guarantee_against_an_exchanged_unit(filter_name: 
     curator, _, ledger = asker(study(filter_name, neighbours))
     curator.open_stream(positives=3, epsilon="0.25", numeric=True)
     (receipt,) = ledger.receipts()
-    epsilon, exchanged = machine_of(receipt).cost().epsilon, replace_one_cost(machine_of(receipt)).epsilon
-    in_units = stability_units(PureCost(exchanged)), units_up(exchanged)
-    paid = (in_units[0], 0) if filter_name == "pure" else (0, in_units[1])
-    assert (receipt.order.radius, receipt.order.pure) == paid
+    machine = machine_of(receipt)
+    assert isinstance(machine, NumericSparse)
+    epsilon, exchanged = machine.sparse.cost().pure, replace_one_cost(machine).pure
+    assert epsilon is not None
+    assert exchanged is not None
+    value = machine.values.radius(Sensitivity(((0, 1),), 1, "replace"))
+    if filter_name == "pure":
+        radius, pure = stability_units(ComposedCost(((PureCost(exchanged), 1), (value, 3)))), 0
+    else:  # values are Gaussian counts, and comparisons are not
+        radius, pure = 3 * stability_units(value), units_up(exchanged)
+    assert (receipt.order.radius, receipt.order.pure) == (radius, pure)
     if neighbours == "replace":
         assert exchanged == epsilon
     else:  # removing one and adding another is two steps; that not everything doubles is the noise's merit

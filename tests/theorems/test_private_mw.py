@@ -85,7 +85,7 @@ def _neighbours(x: np.ndarray, y: np.ndarray, relation: str) -> bool:
 def test_theorem_PMW_PRIVACY_the_law_of_short_runs_on_all_neighbours(relation: str) -> None:
     """Every place of the one positive, and several measured values; the guess changes between questions."""
     real = NumericSparse.for_cost(Fraction(3), 1, sensitivity=DENOMINATOR)
-    epsilon = float(real.cost().epsilon)
+    epsilon = float(real.cost().pure)
     law = np.array([[_log_chance(real, _run(real, x, s)[1]) for s in SCRIPTS] for x in TABLES])
     gaps = [
         float(np.abs(law[i] - law[j]).max())
@@ -116,7 +116,7 @@ def test_theorem_PMW_PRIVACY_costs_what_its_stream_costs_and_halts_when_it_does(
     stream = NumericSparse.for_cost(Fraction(1), 3)
     plan = PmwPlan(4, 1000, stream, threshold=1, gap=0.1)
     assert plan.cost() == stream.cost()
-    assert plan.cost().epsilon <= 1
+    assert plan.cost().pure <= 1
     run, bits = plan.start(Seeded(1)), Seeded(2)
     question = Box((4,), {0: [0]})
     for _ in range(200):
@@ -155,7 +155,7 @@ def test_theorem_PMW_ERROR_all_answers_are_within_the_bound_and_it_never_halts(
     random, bits = np.random.Generator(np.random.Philox(5)), Seeded(7)
     plan = PmwPlan.for_cost(Fraction(epsilon), 256, total, questions, confidence=0.9)
     bound = plan.error(0.9, questions)
-    assert plan.cost().epsilon <= epsilon
+    assert plan.cost().pure <= epsilon
     assert bound < 0.45
     good = 0
     for _ in range(runs):

@@ -58,7 +58,7 @@ def test_theorem_SPARSE_release_is_the_algorithm_of_the_page(c: int, refresh: bo
 @pytest.mark.parametrize(("c", "refresh"), KINDS)
 def test_theorem_SPARSE_every_short_stream(c: int, refresh: bool) -> None:
     one = machine(c, refresh)
-    assert one.cost().epsilon <= 1 + Fraction(1, 10**12)
+    assert one.cost().pure <= 1 + Fraction(1, 10**12)
     assert worst_loss(one, range(-3, 4), 2, (-1, 0, 1)) <= 1 + FLOAT
     assert worst_loss(one, [-20, -1, 0, 1, 9], 3, (-1, 0, 1)) <= 1 + FLOAT
     assert worst_loss(one, [-40, 0, 12], 4, (-1, 0, 1)) <= 1 + FLOAT
@@ -89,7 +89,7 @@ def test_theorem_SPARSE_nothing_is_wasted(c: int, refresh: bool, monotone: bool)
     for field in ("threshold_scale", "question_scale"):
         mutant = replace(one, **{field: getattr(one, field) * Fraction(9, 10)})
         assert hardest(mutant, c) > 1.01
-        assert hardest(mutant, c) == pytest.approx(float(mutant.cost().epsilon), abs=2e-3)
+        assert hardest(mutant, c) == pytest.approx(float(mutant.cost().pure), abs=2e-3)
 
 
 def test_theorem_MONOTONE_SPARSE_half_the_noise_is_only_for_monotone_questions() -> None:
@@ -120,7 +120,7 @@ def test_theorem_SPARSE_noise_that_does_not_grow_with_c_is_refuted() -> None:
     """Algorithm 4: the noise of one positive, for three."""
     mutant = replace(machine(1), positives=3)
     assert worst_loss(mutant, [-40, 0, 12], 4, (-1, 0, 1)) > 1.2
-    assert hardest(mutant, 3) == pytest.approx(float(mutant.cost().epsilon), abs=1e-3)
+    assert hardest(mutant, 3) == pytest.approx(float(mutant.cost().pure), abs=1e-3)
 
 
 def test_theorem_SPARSE_no_question_noise_is_refuted() -> None:

@@ -13,7 +13,7 @@ from sparse_law import Said, Table, chance, hardest, table_of
 from adyton.accounting import GdpFilter, PureFilter, ZcdpFilter
 from adyton.accounting.gaussian import delta_up
 from adyton.exact import UNITS_PER_ONE
-from adyton.mechanisms import Sparse
+from adyton.mechanisms import AboveThreshold, Sparse
 from adyton.privacy import PureCost
 
 EPSILON = 1.0
@@ -21,8 +21,8 @@ GAPS = range(-8, 6)
 Strategy = Callable[[Said, Said], tuple[int, int]]
 
 
-def tables(c: int) -> Table:
-    return table_of(Sparse.for_cost(Fraction(1), c), GAPS, reach=300)
+def tables(c: int, *, refresh: bool = False) -> Table:
+    return table_of(Sparse.for_cost(Fraction(1), c, refresh=refresh), GAPS, reach=300)
 
 
 def prefixes(length: int, c: int) -> list[Said]:
@@ -94,10 +94,14 @@ def alternating(mine: Said, other: Said) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("strategy", [cunning, alternating])
-@pytest.mark.parametrize("c", [1, 2])
-def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(strategy: Strategy, c: int) -> None:
-    """Pure, zCDP and GDP totals against the exact law of both transcripts together."""
-    table = tables(c)
+@pytest.mark.parametrize(("c", "refresh"), [(1, False), (2, False), (2, True)])
+def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(
+    strategy: Strategy, c: int, refresh: bool
+) -> None:
+    """Pure, zCDP and GDP totals against the exact law of both transcripts together: of one release each, or,
+    where the threshold is drawn anew, of one release for each run.
+    """
+    table, cost = tables(c, refresh=refresh), Sparse.for_cost(Fraction(1), c, refresh=refresh).cost()
     here, there = (interleaved(strategy, 6, table, c, moved) for moved in (False, True))
     assert sum(here.values()) == pytest.approx(1, abs=1e-9)
     assert sum(there.values()) == pytest.approx(1, abs=1e-9)
@@ -105,14 +109,27 @@ def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(strategy: Strateg
     assert max(map(abs, losses.values())) <= 2 * EPSILON + 1e-9
 
     gdp, rho = GdpFilter(), ZcdpFilter()
-    mu = math.sqrt(2 * gdp.amount(PureCost(Fraction(1))) / UNITS_PER_ONE)
+    mu = math.sqrt(2 * gdp.amount(cost) / UNITS_PER_ONE)
     for k in range(8):
         true = sum(max(0.0, here[s] - math.exp(k / 5) * there[s]) for s in here)
         assert true <= delta_up(mu, k / 5)
-    total = 2 * rho.amount(PureCost(Fraction(1))) / UNITS_PER_ONE
+    total = 2 * rho.amount(cost) / UNITS_PER_ONE
     for alpha in (1.01, 1.5, 2, 5, 20):
         renyi = math.log(sum(there[s] * math.exp(alpha * losses[s]) for s in here)) / (alpha - 1)
         assert renyi <= alpha * total + 1e-9
+
+
+@pytest.mark.parametrize("c", [1, 2, 10])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_theorem_STREAM_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_each_run(
+    c: int, monotone: bool
+) -> None:
+    """In every currency c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
+    one = Sparse.for_cost(Fraction(3), c, monotone=monotone, refresh=True)
+    run = AboveThreshold(one.threshold_scale, one.question_scale, monotone=monotone).cost()
+    assert (one.cost().pure, one.cost().zcdp, one.cost().gdp) == (c * run.pure, c * run.zcdp, c * run.gdp)
+    assert one.cost().pure == pytest.approx(3, rel=1e-12)
+    assert one.cost().gdp <= PureCost(Fraction(3)).gdp * Fraction(10**9 + 1, 10**9)
 
 
 def test_theorem_STREAM_IS_ONE_RELEASE_one_price_whatever_is_fed() -> None:

@@ -54,19 +54,24 @@ class Run:
 
 def _streams(filter_name: str, wish: Wish) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
-        yield _trial(filter_name, neighbours, neighbours == "add-or-remove", wish)
+        yield _trial(filter_name, neighbours, neighbours == "add-or-remove", None, wish)
+    if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
+        yield _trial(filter_name, "replace", True, False, wish)
 
 
-def _trial(filter_name: str, neighbours: Neighbours, numeric: bool, wish: Wish) -> Trial:
+def _trial(
+    filter_name: str, neighbours: Neighbours, numeric: bool, refresh: bool | None, wish: Wish
+) -> Trial:
     study = study_of(_CASE, neighbours, filter_name, wish)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, neighbours, Path(folder))
         recording = RecordingBits(wish.bits)
-        first = _run(study, tables[0], numeric, recording, wish)
-        second = _run(study, tables[1], numeric, ReplayedBits(recording.handed_out, wish.bits), wish)
+        first = _run(study, tables[0], numeric, refresh, recording, wish)
+        replayed = ReplayedBits(recording.handed_out, wish.bits)
+        second = _run(study, tables[1], numeric, refresh, replayed, wish)
     return Trial(
         f"{filter_name} stream",
-        "with values" if numeric else "above or not",
+        ("with values" if numeric else "above or not") + (", threshold kept" if refresh is False else ""),
         neighbours,
         _release(first.receipt, wish.bits),
         (first.counts, second.counts),
@@ -76,11 +81,20 @@ def _trial(filter_name: str, neighbours: Neighbours, numeric: bool, wish: Wish) 
     )
 
 
-def _run(study: Study, data: Path, numeric: bool, bits: RecordingBits | ReplayedBits, wish: Wish) -> Run:
+def _run(
+    study: Study,
+    data: Path,
+    numeric: bool,
+    refresh: bool | None,
+    bits: RecordingBits | ReplayedBits,
+    wish: Wish,
+) -> Run:
     """Feeds every question until the stream halts."""
     with open_study(study, data=data) as curator:
         engine, events = watch(curator, bits)
-        stream = curator.open_stream(positives=_POSITIVES, numeric=numeric, epsilon=wish.epsilon)
+        stream = curator.open_stream(
+            positives=_POSITIVES, numeric=numeric, refresh=refresh, epsilon=wish.epsilon
+        )
         said = []
         for sql, above in _FED:
             if stream.statement().positives_left:

@@ -38,7 +38,9 @@ def _numeric_sparse(wish: Wish) -> Iterator[Trial]:
 
 def _trial(name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: Any, wish: Wish) -> Trial:
     release = _once(mechanism, wish)
-    claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
+    spent = mechanism.cost().pure
+    assert spent is not None  # no Gaussian values here
+    claim = Promise(float_up(spent), 0.0)
     how = "all move the same way" if pair is _TOGETHER else "some move up, some down"
     if getattr(mechanism, "refresh", False):
         how += ", threshold refreshed"

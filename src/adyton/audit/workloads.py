@@ -83,7 +83,9 @@ def _private_mw(wish: Wish) -> Iterator[Trial]:
             said.append(tuple(run.ask(workload.question(i), exact, wish.bits)))
         return tuple(said)
 
-    claim = Promise(float_up(plan.cost().epsilon), 0.0)
+    spent = plan.cost().pure
+    assert spent is not None  # no Gaussian values here
+    claim = Promise(float_up(spent), 0.0)
     for neighbours, pair in _PAIRS.items():
         yield Trial("private-mw", "four prefixes", neighbours, release, pair, claim, slow=True)
 

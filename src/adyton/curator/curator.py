@@ -168,14 +168,15 @@ class Curator(Shown):
         *,
         positives: int,
         numeric: bool = False,
-        refresh: bool = False,
+        refresh: bool | None = None,
         request: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Stream:
         """A stream of counts, charged now, at ``epsilon`` or a ``share``, whatever is fed into it later.
 
         It halts after ``positives`` counts were found above their threshold.  ``numeric`` adds a noisy value
-        to each of them; ``refresh`` draws the noise of the threshold anew after each, which needs more noise.
+        to each of them; ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is
+        what needs less noise: anew in gdp and zcdp studies of several positives, otherwise kept.
         """
         left, named = self._purse.left_now, price_of(**price)
         planned = partial(

@@ -49,7 +49,7 @@ class Pricing:
         return self._kind.for_scale(reading.sensitivity, steps)
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
-        cost = _cost_of_units(self.study.filter_name, units)
+        cost = cost_of_units(self.study.filter_name, units)
         return _quietest(self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]  # classes have hashes
 
     def check_total(self, what: str) -> None:
@@ -133,7 +133,7 @@ def _no_wider(
     return kind.for_error(sensitivity, steps, LEVEL)
 
 
-def _cost_of_units(filter_name: str, units: int) -> Fraction:
+def cost_of_units(filter_name: str, units: int) -> Fraction:
     """mu**2 for Gaussian noise, epsilon for geometric noise."""
     if units < 1:
         raise InvalidRequest(TOO_SMALL)

@@ -12,12 +12,15 @@ from adyton.certify import Certificate
 from adyton.curator.noised import stability_units
 from adyton.curator.plan import assumptions_of
 from adyton.curator.price import Price
-from adyton.curator.pricing import units_of
+from adyton.curator.pricing import cost_of_units, units_of
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, rational, units_up
 from adyton.ledger import Order, Receipt
-from adyton.mechanisms import NumericSparse, Sparse
-from adyton.privacy import PureCost
+from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
+from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.mechanisms.numeric_sparse import GAUSSIAN_VALUES, one_integer
+from adyton.mechanisms.sparse import check_positives
+from adyton.privacy import Cost, PureCost
 from adyton.query.nodes import Count, Question
 from adyton.sensitivity import readings_of
 from adyton.study import Study
@@ -43,27 +46,63 @@ class StreamPlan:
 
 
 def plan_stream(
-    study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool
+    study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None
 ) -> StreamPlan:
-    """The quietest stream whose cost, in the study's currency, is not above the price."""
+    """The quietest stream whose cost, in the study's currency, is not above the price.
+
+    Where ``refresh`` is None, what makes comparisons quieter is chosen.
+    """
     if price.by not in ("epsilon", "share"):
         raise InvalidRequest("the price of a stream is named as epsilon or as share")
-    if type(numeric) is not bool or type(refresh) is not bool:
-        raise InvalidRequest("numeric and refresh are True or False")
+    if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
+        raise InvalidRequest("numeric is True or False, refresh is True, False or None")
+    check_positives(positives)
     units = units_of(study, price, left)
-    epsilon = largest_epsilon(study.filter, units)
-    if type(positives) is int and epsilon < positives * _LEAST_SHARE:
+    tried = (False, True) if refresh is None else (refresh,)
+    machine = min((_quietest(study, units, positives, numeric, anew) for anew in tried), key=_loudness)
+    validity = of_validity(study.filter_name, machine)
+    return StreamPlan(machine, study.filter.amount(machine.cost()), *validity)
+
+
+def _quietest(study: Study, units: int, positives: int, numeric: bool, refresh: bool) -> Machine:
+    if not numeric or study.filter_name == "pure":
+        return _geometric(NumericSparse if numeric else Sparse, study, units, positives, refresh)
+    # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small.
+    loud = _loudness(_geometric(Sparse, study, units, positives, refresh))
+    quiet = float(_values(study, units, positives).scales[0]) ** 2
+    for_values = math.ceil(units * quiet / (quiet + loud))
+    sparse = _sparse_of(_geometric(Sparse, study, units - for_values, positives, refresh))
+    return NumericSparse(sparse, _values(study, for_values, positives).scales[0], gaussian=True)
+
+
+def _geometric(
+    kind: type[Sparse] | type[NumericSparse], study: Study, units: int, positives: int, refresh: bool
+) -> Machine:
+    """With geometric noise alone.  A threshold that is drawn anew makes as many releases as positives."""
+    runs = positives if refresh else 1
+    epsilon = runs * largest_epsilon(study.filter, units // runs) if units >= runs else Fraction(0)
+    if epsilon < positives * _LEAST_SHARE:
         raise InvalidRequest(f"this price is too small for {positives} positives")
-    kind = NumericSparse if numeric else Sparse
     reach = _reach_of_a_count(study)
     monotone = study.unit.neighbours == "add-or-remove"  # then all counts rise together, or fall together
     for _ in range(64):
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
-        amount = study.filter.amount(machine.cost())
-        if amount <= units:
-            return StreamPlan(machine, amount, *of_validity(study.filter_name, machine))
+        if study.filter.amount(machine.cost()) <= units:
+            return machine
         epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
     raise InvalidRequest("no noise scale can be represented for this price")
+
+
+def _values(study: Study, units: int, positives: int) -> GaussianNoise:
+    """Gaussian noise for the value of each positive, all of which cost ``units``."""
+    cost = cost_of_units(study.filter_name, units // positives)
+    return GaussianNoise.for_cost(one_integer(_reach_of_a_count(study)), cost)
+
+
+def _loudness(machine: Machine) -> float:
+    """The variance of a comparison, nearly."""
+    sparse = _sparse_of(machine)
+    return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
 
 
 def largest_epsilon(rule: Filter, units: int) -> Fraction:
@@ -91,24 +130,43 @@ def _reach_of_a_count(study: Study) -> int:
     return math.ceil(reading.sensitivity.l1_diameter((Fraction(1),)))
 
 
-def replace_one_cost(machine: Machine) -> PureCost:
-    """What a whole unit exchanged for another can do: the same noise, and counts that move either way.
-
-    A stream has no radius of its own, so this is also what validity pays.  Theorem: STREAM-IS-ONE-RELEASE.
+def replace_one_cost(machine: Machine) -> ComposedCost:
+    """What a whole unit exchanged for another can do to the comparisons: the same noise, and counts that move
+    either way.  They have no radius of their own, so validity pays this.  Theorem: STREAM-IS-ONE-RELEASE.
     """
+    return replace(_sparse_of(machine), monotone=False).cost()
+
+
+def stability_cost(machine: Machine) -> ComposedCost:
+    """What validity pays: that, and for each value the radius of a count.  Theorem: STREAM-IS-ONE-RELEASE."""
+    parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine), 1),)
     if isinstance(machine, NumericSparse):
-        return replace(machine, sparse=replace(machine.sparse, monotone=False)).cost()
-    return replace(machine, monotone=False).cost()
+        value = machine.values.radius(one_integer(machine.sparse.sensitivity))
+        parts += ((value, machine.sparse.positives),)
+    return ComposedCost(parts)
+
+
+def _sparse_of(machine: Machine) -> Sparse:
+    return machine.sparse if isinstance(machine, NumericSparse) else machine
 
 
 def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
     """What validity pays for a stream, as a radius and as a pure part, in whole units.
 
-    The theorem of studies with Gaussian noise pays for all else by its pure epsilon; in a pure study the
-    radius says it all.
+    In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons by
+    their epsilon, and for values as for other counts, unless their noise is geometric.
     """
-    cost = replace_one_cost(machine)
-    return (stability_units(cost), 0) if filter_name == "pure" else (0, units_up(cost.epsilon))
+    if filter_name == "pure":
+        return stability_units(stability_cost(machine)), 0
+    epsilon, radius = replace_one_cost(machine).pure, 0
+    assert epsilon is not None
+    if isinstance(machine, NumericSparse):
+        one, values = one_integer(machine.sparse.sensitivity), machine.sparse.positives
+        if machine.gaussian:
+            radius = values * stability_units(machine.values.radius(one))
+        else:
+            epsilon += values * (machine.values.cost(one).pure or 0)
+    return radius, units_up(epsilon)
 
 
 def checked_threshold(study: Study, above: Number | None) -> Fraction:
@@ -138,7 +196,7 @@ def certificate_of(study: Study, machine: Machine) -> Certificate:
 
 
 def text_of(machine: Machine) -> str:
-    sparse = machine.sparse if isinstance(machine, NumericSparse) else machine
+    sparse = _sparse_of(machine)
     values = " WITH VALUES" if isinstance(machine, NumericSparse) else ""
     plural = "" if sparse.positives == 1 else "S"
     return f"STREAM OF COUNTS{values} HALTING AFTER {sparse.positives} POSITIVE{plural}"
@@ -146,7 +204,7 @@ def text_of(machine: Machine) -> str:
 
 def detail_of(machine: Machine) -> str:
     """The mechanism as canonical JSON; scales are floats exactly, so nothing is lost on the way back."""
-    sparse = machine.sparse if isinstance(machine, NumericSparse) else machine
+    sparse = _sparse_of(machine)
     scales = [sparse.threshold_scale, sparse.question_scale]
     scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
     facts = [machine.name, sparse.positives, sparse.sensitivity, sparse.monotone, sparse.refresh]
@@ -167,7 +225,9 @@ def machine_in(text: str, detail: str) -> Machine | None:
         name, positives, sensitivity, monotone, refresh, *scales = json.loads(detail)
         threshold, question, *value = (Fraction(float(scale)) for scale in scales)
         sparse = Sparse(positives, threshold, question, sensitivity, monotone, refresh)
-        machine: Machine = NumericSparse(sparse, *value) if name == NumericSparse.name else sparse
+        machine: Machine = sparse
+        if value:
+            machine = NumericSparse(sparse, value[0], gaussian=name == GAUSSIAN_VALUES)
         return machine if (text_of(machine), detail_of(machine)) == (text, detail) else None
     except (ValueError, TypeError, InvalidRequest):
         return None

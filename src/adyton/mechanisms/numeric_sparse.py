@@ -5,40 +5,56 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
-from adyton.mechanisms.above_threshold import Watch, check_noise, draw_one, scale_for
+from adyton.mechanisms.above_threshold import Watch, scale_for
+from adyton.mechanisms.base import Mechanism
+from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.mechanisms.gaussian import GaussianNoise
+from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.sparse import Sparse, check_positives
 from adyton.mechanisms.sparse_split import value_share
-from adyton.noise import Bits, two_sided_geometric
-from adyton.privacy import PureCost
+from adyton.noise import Bits
+from adyton.sensitivity import Sensitivity
+
+GEOMETRIC_VALUES = "numeric sparse vector"
+GAUSSIAN_VALUES = "numeric sparse vector, Gaussian values"
 
 
 @dataclass(frozen=True, slots=True)
 class NumericSparse:
     """As ``sparse``, and the value of each positive with noise of its own, never that of the comparison.
 
-    Claim:    epsilon-DP with epsilon = that of ``sparse`` plus c D / value_scale.
+    Claim:    as private as ``sparse`` and c further releases, each of one integer that moves by at most D:
+              with geometric noise of ``value_scale``, or, if ``gaussian``, with this standard deviation.
     Assumes:  as SPARSE; the noise of a value is independent of the noise of its comparison.
     Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017.  Theorem: NUMERIC-SPARSE.
     """
 
     sparse: Sparse
     value_scale: Fraction
-    name: ClassVar[str] = "numeric sparse vector"
+    gaussian: bool = False
 
     def __post_init__(self) -> None:
-        check_noise(self.sparse.sensitivity, self.value_scale)
+        assert self.values.scales  # made once here, to refuse a scale before anything is charged
+
+    @property
+    def name(self) -> str:
+        return GAUSSIAN_VALUES if self.gaussian else GEOMETRIC_VALUES
 
     @property
     def theorems(self) -> tuple[str, ...]:
-        return (*self.sparse.theorems, "NUMERIC-SPARSE")
+        own = ("ROUNDED-GAUSSIAN-IS-GDP",) if self.gaussian else ()
+        return (*self.sparse.theorems, "NUMERIC-SPARSE", *own)
 
-    def cost(self) -> PureCost:
-        values = self.sparse.positives * self.sparse.sensitivity / self.value_scale
-        return PureCost(self.sparse.cost().epsilon + values)
+    @property
+    def values(self) -> Mechanism:
+        """What is added to the integer of a positive."""
+        return (GaussianNoise if self.gaussian else GeometricNoise)((self.value_scale,))
+
+    def cost(self) -> ComposedCost:
+        value = self.values.cost(one_integer(self.sparse.sensitivity))
+        return ComposedCost(((self.sparse.cost(), 1), (value, self.sparse.positives)))
 
     def start(self, bits: Bits) -> Watch:
         return self.sparse.start(bits)
@@ -46,7 +62,7 @@ class NumericSparse:
     def step(self, watch: Watch, exact: int, threshold: int, bits: Bits) -> tuple[int | None, Watch]:
         """The noisy value if the question was found above, else None; and what to keep for the next."""
         above, after = self.sparse.step(watch, exact, threshold, bits)
-        return (exact + draw_one(self.value_scale, bits) if above else None), after
+        return (self.values.release([[exact]], bits)[0][0] if above else None), after
 
     def release(self, exact: Iterable[int], thresholds: Iterable[int], bits: Bits) -> list[int | None]:
         watch, said = self.start(bits), list[int | None]()
@@ -63,7 +79,7 @@ class NumericSparse:
 
     def value_error(self, confidence: float) -> int:
         """Half-width that the noise of one value stays within.  Theorem: NOISE-INTERVAL."""
-        return two_sided_geometric.coverage_radius(float_up(self.value_scale), confidence)
+        return self.values.error(confidence)
 
     @classmethod
     def for_cost(
@@ -76,7 +92,7 @@ class NumericSparse:
         refresh: bool = False,
         share: Fraction | None = None,
     ) -> NumericSparse:
-        """The least noise for ``epsilon``; by default ``share`` makes values as loud as comparisons."""
+        """The least geometric noise for ``epsilon``; by default values become as loud as comparisons."""
         check_positives(positives)
         part = value_share(positives, monotone=monotone, refresh=refresh) if share is None else share
         if not 0 < part < 1:
@@ -85,3 +101,8 @@ class NumericSparse:
             (1 - part) * epsilon, positives, sensitivity=sensitivity, monotone=monotone, refresh=refresh
         )
         return cls(sparse, scale_for(Fraction(positives * sensitivity), part * epsilon))
+
+
+def one_integer(moved: int) -> Sensitivity:
+    """Of a single integer that one unit moves by at most ``moved``."""
+    return Sensitivity(((0, moved),), 1, "replace")

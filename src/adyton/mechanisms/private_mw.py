@@ -18,7 +18,7 @@ from adyton.mechanisms.linear_question import LinearQuestion
 from adyton.mechanisms.multiplicative_weights import Guess
 from adyton.mechanisms.numeric_sparse import NumericSparse
 from adyton.noise import Bits
-from adyton.privacy import PureCost
+from adyton.privacy import Cost
 
 _ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
 _DOUBLINGS = 16  # of the number of updates that a plan considers
@@ -68,7 +68,7 @@ class PmwPlan:
         """How many steps the mean 1 has."""
         return self.total * self.stream.sparse.sensitivity
 
-    def cost(self) -> PureCost:
+    def cost(self) -> Cost:
         return self.stream.cost()
 
     def start(self, bits: Bits) -> PrivateMw:

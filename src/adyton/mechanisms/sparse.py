@@ -11,6 +11,7 @@ from typing import ClassVar
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.mechanisms.above_threshold import Watch, check_noise, draw_one, is_above, reach, scale_for
+from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse_split import questions_per_threshold
 from adyton.noise import Bits, two_sided_geometric
 from adyton.privacy import PureCost
@@ -23,6 +24,7 @@ class Sparse:
     Claim:    with c = ``positives``, epsilon-DP for epsilon = D / threshold_scale + c k D / question_scale,
               or, where ``refresh`` draws the threshold's noise anew after each positive, c times
               (D / threshold_scale + k D / question_scale); k = 1 if the questions are monotone, 2 otherwise.
+              The latter are c releases of one run each, and cost what these cost in any currency.
     Assumes:  as ABOVE-THRESHOLD: each integer moves by at most D, all the same way if monotone.  Nothing but
               the answers leaves: neither the noise of the threshold nor the noisy integer that was compared.
     Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017, Algorithms 1 (kept) and 2 (refreshed).
@@ -45,12 +47,16 @@ class Sparse:
     def theorems(self) -> tuple[str, ...]:
         return ("SPARSE", "MONOTONE-SPARSE") if self.monotone else ("SPARSE",)
 
-    def cost(self) -> PureCost:
-        thresholds = self.positives if self.refresh else 1
+    @property
+    def runs(self) -> int:
+        """How many noises of the threshold there are, and with each a release of its own."""
+        return self.positives if self.refresh else 1
+
+    def cost(self) -> ComposedCost:
         step = reach(self.sensitivity, self.monotone)
-        return PureCost(
-            thresholds * self.sensitivity / self.threshold_scale + self.positives * step / self.question_scale
-        )
+        above = self.positives // self.runs  # in one run
+        run = PureCost(self.sensitivity / self.threshold_scale + above * step / self.question_scale)
+        return ComposedCost(((run, self.runs),))
 
     def start(self, bits: Bits) -> Watch:
         return Watch(self.positives, draw_one(self.threshold_scale, bits))
@@ -85,8 +91,7 @@ class Sparse:
         if not 0 < confidence < 1 or questions < 1:
             raise InvalidRequest("confidence lies between 0 and 1, and there is at least 1 question")
         fail = (1 - confidence) / 2
-        thresholds = self.positives if self.refresh else 1
-        return _radius(self.threshold_scale, fail / thresholds) + _radius(
+        return _radius(self.threshold_scale, fail / self.runs) + _radius(
             self.question_scale, fail / questions
         )
 

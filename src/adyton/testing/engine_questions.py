@@ -26,6 +26,7 @@ from adyton.query.nodes import (
     Question,
     Sum,
     ValueOf,
+    Variance,
 )
 from adyton.schema import DateColumn, Table
 from adyton.sensitivity import readings_of
@@ -61,7 +62,7 @@ class QuestionsContract:
     def test_a_filter_of_the_whole_question_means_the_same(self, opened: Open) -> None:
         """In every group, also where the filter leaves none."""
         engine = opened(PEOPLE, SOME)
-        measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))))
+        measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))), ("v", Variance(ValueOf(INCOME))))
         for where in CONDITIONS[::3]:
             question = Question(PEOPLE, measures, where, (REGION,), every_cell=True)
             readings = readings_of(question, ROWS)
