@@ -18,7 +18,9 @@ from adyton.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
 
 ROWS = 3000
-CAP = Fraction(1, 20)  # mu0; one count at a scale of 20 rows spends a quarter of its square
+CAP = Fraction(
+    1, 20
+)  # mu0, of a pure study; one count at a scale of 20 rows spends less than half of its square
 COUNT = "SELECT COUNT(*) FROM t WHERE f"
 DATA = pd.DataFrame({"f": [True, False] * (ROWS // 2)})
 
@@ -36,9 +38,12 @@ class Overtaken(MemoryLedger):
 
 
 def study(**validity: Any) -> Study:
-    declared = Validity(Fraction(95, 100), **({"stability": CAP} | validity))
-    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
-    return Study(Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace"), limit, validity=declared)
+    """Pure, so that there is a cap, unless the number of questions alone is limited."""
+    pure = "beyond" not in validity or validity["beyond"] == "answer"
+    declared = Validity(Fraction(95, 100), **(({"stability": CAP} if pure else {}) | validity))
+    limit = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
+    table, unit = Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace")
+    return Study(table, unit, limit, "pure" if pure else "gdp", validity=declared)
 
 
 def overtaken(asked_of: Study, radius: int) -> Overtaken:
@@ -49,7 +54,11 @@ def overtaken(asked_of: Study, radius: int) -> Overtaken:
 
 @pytest.mark.parametrize(
     ("validity", "radius", "currency"),
-    [({}, int(CAP**2 * UNITS_PER_ONE), "mu0²"), ({"questions": 1}, 0, "questions")],
+    [
+        ({}, int(CAP**2 * UNITS_PER_ONE), "mu0²"),
+        ({"questions": 1}, 0, "questions"),
+        ({"questions": 1, "beyond": "refuse"}, 0, "questions"),
+    ],
 )
 def test_who_is_overtaken_is_refused_free_of_charge(
     validity: dict[str, Any], radius: int, currency: str
@@ -69,6 +78,23 @@ def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked() ->
     with adyton.open(asked_of, data=DATA, ledger=overtaken(asked_of, int(CAP**2 * UNITS_PER_ONE))) as asker:
         ((value,),) = [row.values.values() for row in asker.ask(COUNT, scale=20).rows]
     assert isinstance(value.population_interval, Absent)
+
+
+def test_with_gaussian_noise_who_is_overtaken_pays_for_what_was_seen_before_and_has_an_interval() -> None:
+    """There is no cap to run into: the interval is as wide as what somebody else spent in between makes it."""
+    declared = Validity(Fraction(95, 100))
+    limit = Guarantee(Fraction(100), Fraction(1, 10**6))
+    asked_of = Study(
+        Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace"), limit, validity=declared
+    )
+    widths = []
+    for radius in (0, 10**15, 10**17):
+        with adyton.open(asked_of, data=DATA, ledger=overtaken(asked_of, radius)) as asker:
+            ((value,),) = [row.values.values() for row in asker.ask(COUNT, scale=20).rows]
+        assert isinstance(value.population_interval, Interval)
+        widths.append(value.population_interval.high - value.population_interval.low)
+    assert widths == sorted(widths)
+    assert widths[-1] > 2 * widths[0]
 
 
 def test_who_is_overtaken_by_little_is_answered_with_an_interval() -> None:

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import adyton
+from adyton.certify import Bound
 from adyton.curator.curator import MOST_QUESTIONS, Curator
 from adyton.engines.cube import cubes_of, read_cube
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.check import columns_in
 from adyton.query.nodes import Condition, Count, Mean, Question, Sum, ValueOf
@@ -24,6 +24,7 @@ from adyton.query.possible import is_understood
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
+from populations import standing_of
 from strategies import conditions
 
 ROWS = 400
@@ -147,39 +148,42 @@ def test_overlapping_filters_pay_the_sum() -> None:
 
 def test_a_batch_counts_all_its_values_for_the_population() -> None:
     """Twenty answers that must be right at once have wider intervals than one, at the same noise."""
-    validity = Validity(Fraction(95, 100), Fraction(1, 2))
-    many = curator(validity=validity).ask_many(
-        [f"SELECT COUNT(*) FROM people WHERE age = {age}" for age in range(20)], scale=20
+    validity = Validity(Fraction(95, 100))
+    asker, asked = (
+        curator(validity=validity),
+        [f"SELECT COUNT(*) FROM people WHERE age = {n}" for n in range(20)],
     )
-    one = curator(validity=validity).ask("SELECT COUNT(*) FROM people WHERE age = 3", scale=20)
+    many, one = asker.preview_many(asked, scale=20), asker.preview(asked[3], scale=20)
 
-    def width(answer: adyton.Answer) -> float:
-        ((value,),) = [row.values.values() for row in answer.rows]
-        return float(value.population_interval.high - value.population_interval.low)
+    def width(preview: adyton.Preview) -> float:
+        """That of an answer depends on its noise too."""
+        (bound,) = preview.population.values()
+        assert isinstance(bound, Bound)
+        assert bound.half_width is not None
+        return bound.half_width
 
-    assert width(many[0]) > width(one)
+    assert len({width(preview) for preview in many}) == 1
+    assert width(many[0]) > 1.1 * width(one)
 
 
 def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     """Found together, they are what they are alone: the same integers give the same rows."""
     from adyton.curator.estimate import rows_of, rows_of_many
     from adyton.curator.plan import make_basket
-    from adyton.curator.population import Population, Standing
     from adyton.curator.price import price_of
     from adyton.query.asking import asking_of
     from adyton.wire import Stored
 
-    study = curator(validity=Validity(Fraction(95, 100), Fraction(1, 2))).study
+    study = curator(validity=Validity(Fraction(95, 100))).study
     asked = [asking_of(q, study.table) for q in [*FILTERED, "SELECT VARIANCE(age), COUNT(*) FROM people"]]
     basket = make_basket(study, asked, price_of(epsilon=1), study.allowed)
-    population = Population(study)
-    standing = Standing(population, population.position(1, UNITS_PER_ONE // 1000, 21), ROWS)
+    standing = standing_of(study, ROWS, question=2, before=Fraction(1, 1000), values=21)
     rng = np.random.default_rng(1)
     stored = [
         Stored([[[int(z)] for z in rng.integers(1, 10**8, 2 * len(part.noised))] for part in plan.parts])
         for plan in basket.plans[:-1]
     ]
-    stored.append(Stored([[[5], [10**9], [7], [10**9]], [[300]]]))
+    stored.append(Stored([[[5], [10**9], [10**6]], [[300]]]))
     together = rows_of_many(basket.plans, stored, standing)
     assert together == [rows_of(plan, own, standing) for plan, own in zip(basket.plans, stored, strict=True)]
 

@@ -30,7 +30,7 @@ ROWS = 50
 COLUMNS = (IntegerColumn("age", 0, 100),)
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**6))
 ROW, PERSON = PrivacyUnit("replace"), PrivacyUnit("add-or-remove", "who", 2)
-VALIDITY = Validity(Fraction(95, 100), stability=Fraction(1, 5))
+VALIDITY = Validity(Fraction(95, 100))
 ASKED_AT = "2026-01-01T00:00:00+00:00"
 
 
@@ -153,7 +153,19 @@ def test_the_work_of_a_question_does_not_grow_with_the_ledger(name: str, tmp_pat
         assert work_of_all(curator, ledger, 2) == early
 
 
-@pytest.mark.parametrize("name", ["rows", "rows of a population"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows",
+        pytest.param(
+            "rows of a population",
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="a learned spread is looked for in the newest thousand receipts, one by one",
+            ),
+        ),
+    ],
+)
 def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, tmp_path: Path) -> None:
     """Under ``replace`` the number of units is public: a new curator has nothing to look for in the past."""
     study = STUDIES[name]

@@ -104,7 +104,7 @@ def test_law_the_price_that_a_refusal_names_is_answered(
 
 @pytest.mark.parametrize("price", [{"within": 2}, {"epsilon": 1}, {"share": 1}, {"scale": 1}], ids=str)
 def test_what_fits_also_fits_into_the_stability_that_is_certified(price: dict[str, Any]) -> None:
-    asker = curator(**stable("0.02"))
+    asker = curator("pure", **stable("0.02"))
     refusal = refused(asker, COUNT, **price)
     assert refusal.facts["currency"] == "mu0²"
     assert "of the stability for which population intervals are certified" in refusal.message
@@ -114,12 +114,14 @@ def test_what_fits_also_fits_into_the_stability_that_is_certified(price: dict[st
 
 
 def test_a_refusal_names_no_price_where_none_would_fit() -> None:
-    planned = curator(**stable("0.5", questions=1))
-    planned.ask(COUNT, epsilon="0.1")
-    refusal = refused(planned, "SELECT COUNT(*) FROM people", epsilon="0.1")
-    assert refusal.facts["currency"] == "questions"
-    assert refusal.facts["fits"] is None
-    assert "would fit" not in refusal.message
+    one = {"questions": 1, "beyond": "refuse"}
+    known = Validity(Fraction(95, 100), **one)  # type: ignore[arg-type]
+    for planned in (curator("pure", **stable("0.5", **one)), curator(validity=known)):
+        planned.ask(COUNT, epsilon="0.1")
+        refusal = refused(planned, "SELECT COUNT(*) FROM people", epsilon="0.1")
+        assert refusal.facts["currency"] == "questions"
+        assert refusal.facts["fits"] is None
+        assert "would fit" not in refusal.message
     over = curator("pure")
     over.ask(COUNT, share=1)
     assert refused(over, "SELECT COUNT(*) FROM people", within=10).facts["fits"] is None
@@ -208,7 +210,7 @@ def test_found_keys_are_part_of_the_price_that_fits() -> None:
 
 def test_how_many_more_fit_is_what_then_fits() -> None:
     """By privacy alone, and where stability ends first."""
-    for asker in (curator(), curator("pure"), curator(**stable("0.1"))):
+    for asker in (curator(), curator("pure"), curator("pure", **stable("0.1"))):
         answer = asker.ask(COUNT, scale=40)
         more = answer.more
         assert asker.preview(COUNT + " AND income > 1", scale=40).more == more == asker.statement().more

@@ -75,7 +75,7 @@ def views(thing: Shown) -> tuple[str, str]:
 
 
 def test_a_study_shows_its_public_facts() -> None:
-    for view in views(study("pid", 3, Validity(Fraction("0.9"), stability=Fraction("0.1")))):
+    for view in views(study("pid", 3, Validity(Fraction("0.9")))):
         for fact in (
             "one person (pid)",
             "epsilon 0.5, delta 1e-9, for all answers together",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from adyton.ledger import SqliteLedger
 from adyton.transports.cli import app
 from study_on_disk import question, tamper, write_study
 
-VALID = "\n[validity]\nindependent = true\nstability = {stability}\n{more}\n"
+VALID = "\n[validity]\nindependent = true\n{more}\n"
 ANCHORED = '\n[ledger]\nanchor = "{name}.anchor"\n'
 
 
@@ -80,11 +81,14 @@ def test_theorem_AMENDED_STUDY_numbers_go_on_so_no_share_is_used_twice(tmp_path:
 
 def test_theorem_AMENDED_STUDY_radii_add_up(tmp_path: Path) -> None:
     """The interval of an answer after an amendment is that of the same answer without one, or wider."""
-    old, new = studies(tmp_path, VALID.format(stability="0.5", more=""), rows=50)
+    more = VALID.format(more="")
+    old, new, alone = (
+        write_study(tmp_path, name=name, more=more, high=high, rows=2000)
+        for name, high in (("people", 120), ("corrected", 99), ("alone", 99))
+    )
     spend(old, 4, scale=10)
     amend(*read(old, new))
     (after,) = spend(new, 1, first=30, scale=10)
-    alone = write_study(tmp_path, name="alone", more=VALID.format(stability="0.5", more=""), high=99)
     (without,) = spend(alone, 1, first=30, scale=10)
 
     def width(answer: adyton.Answer) -> float:
@@ -95,8 +99,34 @@ def test_theorem_AMENDED_STUDY_radii_add_up(tmp_path: Path) -> None:
     assert width(after) > width(without)
 
 
+def test_theorem_AMENDED_STUDY_what_was_settled_is_charged_in_full_again(tmp_path: Path) -> None:
+    """How spread the old rows were says nothing about the new ones.  Mutant: ``totals.radius`` is carried."""
+    old, new = (
+        write_study(tmp_path, name=name, more=VALID.format(more=""), high=high, rows=200)
+        for name, high in (("people", 120), ("corrected", 119))
+    )
+    with adyton.open(old) as curator:
+        for n in range(3):
+            curator.ask(f"SELECT COUNT(*) FROM people WHERE age > {110 + n}", scale=3)
+        settled, full = curator._ledger.totals().radius, sum(r.order.radius for r in curator.receipts())
+    assert settled < full
+    assert amend(*read(old, new)).first.spent_radius == full
+
+
+@pytest.mark.parametrize(("was", "becomes"), [("0.5", "0.6"), ("0.5", "0.4")])
+def test_theorem_AMENDED_STUDY_the_cap_of_a_pure_study_stays(tmp_path: Path, was: str, becomes: str) -> None:
+    old, new = studies(tmp_path, VALID.format(more=f"stability = {was}"))
+    new.write_text(new.read_text().replace(f"stability = {was}", f"stability = {becomes}"))
+    for file in (old, new):
+        pure = re.sub(r"delta = .*", 'delta = 0\nfilter = "pure"', file.read_text())
+        file.write_text(pure)
+    spend(old, 1)
+    with pytest.raises(adyton.InvalidRequest, match=r"validity\.stability"):
+        amend(*read(old, new))
+
+
 def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> None:
-    more = VALID.format(stability="0.5", more="questions = 5")
+    more = VALID.format(more='questions = 5\nbeyond = "refuse"')
     old, new = studies(tmp_path, more)
     spend(old, 3, scale=100)
     amend(*read(old, new))
@@ -110,11 +140,21 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "another limit": ("", {"epsilon": "101"}, "privacy.epsilon"),
     "keys_delta": ("", {"more": "keys_delta = 1e-10\n"}, "privacy.keys_delta"),
     "another filter": ("", {"more": 'filter = "zcdp"\n'}, "privacy.filter"),
-    "a section on validity": ("", {"more": VALID.format(stability="0.5", more="")}, "validity.confidence"),
-    "another cap": (
-        VALID.format(stability="0.5", more=""),
-        {"more": VALID.format(stability="0.6", more="")},
-        "validity.stability",
+    "a section on validity": ("", {"more": VALID.format(more="")}, "validity.confidence"),
+    "another confidence": (
+        VALID.format(more="confidence = 0.9"),
+        {"more": VALID.format(more="confidence = 0.8")},
+        "validity.confidence",
+    ),
+    "another number of questions": (
+        VALID.format(more="questions = 5"),
+        {"more": VALID.format(more="questions = 6")},
+        "validity.questions",
+    ),
+    "another plan": (
+        VALID.format(more="questions = 1\ntolerance = 0.9"),
+        {"more": VALID.format(more="questions = 1\ntolerance = 0.9\nshare = 0.1")},
+        "validity.share",
     ),
     "nothing": ("", {"high": 120}, "nothing to amend"),
 }
