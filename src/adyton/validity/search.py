@@ -8,6 +8,7 @@ from fractions import Fraction
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _LINES = 5
+_CALLS = 80
 
 
 def least(value: Callable[[float], float], low: float, high: float, steps: int = 40) -> float:
@@ -103,3 +104,37 @@ def smallest(holds: Callable[[int], bool], most: int) -> int | None:
         middle = (good + bad) // 2
         bad, good = (bad, middle) if holds(middle) else (middle, good)
     return good
+
+
+def reaching(
+    value: Callable[[float], float], target: float, guess: float, most: float, power: float, exact: float
+) -> float | None:
+    """The least x below ``most``, up to a relative ``exact``, where ``value`` is ``target``; None if there is none.
+
+    ``value`` was at least ``target`` where it is returned.  Few calls if it grows about like x**power.
+    """
+    low, high, found = 0.0, most, False
+    x, before = min(guess, most * (1 - exact)), (0.0, 0.0)
+    for _ in range(_CALLS):
+        gap = min(max(math.log(max(value(x), 1e-300) / target), -20.0), 20.0)  # farther away no power holds
+        if gap >= 0:
+            high, found = x, True
+        else:
+            low = x
+        if high - low <= exact * high:
+            break
+        if before[0] and before[1] != gap:
+            power = min(max((gap - before[1]) / math.log(x / before[0]), power / 3), 3 * power)
+        before = (x, gap)
+        x = _between(x * math.exp(-gap / power) * (1 + exact / 3), low, high if found else 4 * x, exact)
+        x = min(x, most * (1 - exact / 2))
+    return high if found else None
+
+
+def _between(wanted: float, low: float, high: float, exact: float) -> float:
+    """``wanted`` if it is well inside, else so near to an end that it is soon known to be the last one."""
+    if not low:
+        return min(max(wanted, high / 8), high * (1 - exact / 2))
+    if wanted <= low or wanted >= high:
+        return math.sqrt(low * high)
+    return min(max(wanted, low * (1 + exact / 2)), high * (1 - exact / 2))
