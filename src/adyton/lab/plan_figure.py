@@ -9,8 +9,8 @@ from typing import Any
 
 from adyton.lab.look import Axis, Curve
 from adyton.lab.look import figure as drawn_in_style
-from adyton.validity.joint import MOST
 from adyton.validity.planner import plan
+from adyton.validity.subset.plans import MOST
 
 _POINTS = 7  # two a decade
 _NAMES = {

@@ -16,7 +16,17 @@ from adyton.special import special
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import reaching
 from adyton.validity.subset.answers import Floats, hazard
-from adyton.validity.subset.constant import KEPT_FOR_COSTS, MOST, first_rows, first_tolerance, summed
+from adyton.validity.subset.constant import (
+    KEPT_FOR_COSTS,
+    MOST,
+    ConstantNoise,
+    constant_questions,
+    constant_rows,
+    constant_width,
+    first_rows,
+    first_tolerance,
+    summed,
+)
 from adyton.validity.subset.expected import ANYTHING, Expected
 from adyton.validity.subset.misses import LARGEST_TILT, Costs, best_choice, divergence, first_tilt, log_misses
 
@@ -24,6 +34,7 @@ _BLOCKS = 1500
 _COARSE = 150
 _TABLE = 3000
 _ROUNDS = 6
+_FEW = 3
 _ROOM = 1e-3  # of what was spent, between a guess and what it leads to
 _SLACK = 0.999  # of the failure: whole questions miss a little more often than amounts do
 
@@ -63,18 +74,34 @@ def decreasing_questions(
     whole = math.ceil(target * 1.01)
     while whole:
         rough = _Rough(rows, within, failure, float(whole), expected)
-        if rough.held(_BLOCKS) >= whole:
+        held = rough.held(_BLOCKS)
+        if held >= whole:
             plan = rough.plan(whole)
             if missed(rows, plan, failure, expected) <= float_down(failure):
-                return plan
-        whole = min(math.floor(whole * 0.998), math.floor(rough.held(_BLOCKS)), whole - 1)
-    return DecreasingNoise(within, (), ())
+                return _or_constant(plan, rows, tolerance, failure, expected)
+        fewer = (whole + held) / 2 if held < whole else 0.999 * whole  # fewer questions have a higher level
+        whole = min(math.floor(fewer), whole - 1)
+    return _or_constant(DecreasingNoise(within, (), ()), rows, tolerance, failure, expected)
+
+
+def _or_constant(
+    plan: DecreasingNoise, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected
+) -> DecreasingNoise:
+    """Of few questions whole numbers may make the plan of constant noise the better one."""
+    if plan.questions > _FEW:
+        return plan
+    same = constant_questions(rows, tolerance, failure, expected)
+    if same.questions <= plan.questions:
+        return plan
+    return DecreasingNoise(plan.tolerance, (same.questions,), (same.scale,))
 
 
 def decreasing_width(
     rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
 ) -> DecreasingNoise | None:
     """The least tolerance, about, of so many questions; None if it is 1 or more."""
+    if questions == 1:
+        return _of_one(constant_width(rows, 1, failure, expected))
     guess = first_tolerance(rows, questions, expected)
     found = _solved(questions, failure, expected, (guess, 1.0, 4.0), lambda x: (rows, x))
     return None if found is None else found[1]
@@ -84,9 +111,18 @@ def decreasing_rows(
     questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> tuple[int, DecreasingNoise] | None:
     """The fewest rows, about, with which so many questions stay within it; None if 10**15 are too few."""
+    if questions == 1:
+        made = constant_rows(1, tolerance, failure, expected)
+        plan = _of_one(made[1]) if made else None
+        return (made[0], plan) if made and plan else None
     within = float_down(tolerance)
     guess = first_rows(questions, within, expected)
     return _solved(questions, failure, expected, (guess, MOST + 1.0, 2.0), lambda x: (math.ceil(x), within))
+
+
+def _of_one(plan: ConstantNoise | None) -> DecreasingNoise | None:
+    """Nothing decreases in a plan of one question."""
+    return None if plan is None else DecreasingNoise(plan.tolerance, (1,), (plan.scale,))
 
 
 def _solved(
@@ -216,7 +252,7 @@ class _Rough:
         room = np.maximum(self._within - one.slope, 0.0)
         y = np.interp(room * tilt * np.sqrt(self._rows / np.maximum(apart, 1e-300)), self._known, self._y)
         noise = np.maximum(room / np.maximum(y, 1e-9), 1e-300)
-        fresh = hazard(y) / (noise * self._rows * tilt)
+        fresh = np.minimum(hazard(y) / (noise * self._rows * tilt), 1e6)
         return self._rows * apart * np.abs(1 - fresh) * (1 - fresh), noise, fresh
 
     def _both_sides(self) -> float:

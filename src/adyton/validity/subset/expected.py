@@ -38,7 +38,11 @@ class Moments(NamedTuple):
 class Expected:
     """``share``: at most this share of the rows has the property, or lacks it.  ``spread``: the standard
     deviation is at most this part of the range.  ``group``: the mean is over at least this share of the rows,
-    of which the others are expected.  ``alike``: so are all questions, not only the one that a claim is about.
+    of which the others are expected.  ``alike``: so are all questions, not only the one that a claim is about,
+    and no group is larger.
+
+    A mean over a group is within a tolerance if its sum, less the mean times its count, is within the tolerance
+    times the group's share of the rows.
     """
 
     share: Fraction | None = None
@@ -118,6 +122,8 @@ class Expected:
             one = Moments(half, half, tilt / 4, half)
         else:
             one = share_moments(self.rarity, tilt)
+            if self.share is None:  # of a spread nobody knows on which side the rare values lie
+                one = one._replace(down=one.up)
         return one if self.group is None else _in_part(self.part, one)
 
 
@@ -144,7 +150,7 @@ def _in_part(part: float, one: Moments) -> Moments:
     """Of a value that is 0 outside a group and has the moments ``one`` in it."""
     grown = np.expm1(np.minimum(one.up, _LARGEST))
     slope = part * (1 + grown) * one.slope / (1 + part * grown)
-    return Moments(np.log1p(part * grown), np.log1p(part * np.expm1(one.down)), slope, one.size)
+    return Moments(np.log1p(part * grown), np.log1p(part * np.expm1(np.minimum(one.down, _LARGEST))), slope, one.size)
 
 
 ANYTHING = Expected()

@@ -11,18 +11,39 @@ So from a tilt follows everything else, and what was spent grows with the tilt.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from adyton.special import special
 from adyton.validity.subset.answers import MARGIN, Floats, hazard
-from adyton.validity.subset.expected import Expected, Moments, share_moments
+from adyton.validity.subset.expected import Expected, Moments
 
 LARGEST_TILT = 300.0
 _LEAST_TILT = 1e-9
+_TABLE = 3000
 _MESH, _ROUNDS = 48, 5
 _HALVINGS = 45
+
+
+class Deviations:
+    """By how much a mean of rows exceeds its expectation, with what chance: Chernoff's bound, by a table."""
+
+    def __init__(self, expected: Expected) -> None:
+        self._tilts = np.geomspace(_LEAST_TILT, LARGEST_TILT, _TABLE)
+        one = expected.moments(self._tilts)
+        self._log_moments = one.up + 1e-15 * one.size
+        self._apart = np.maximum.accumulate(divergence(one, self._tilts))
+
+    def beyond(self, exponent: Floats) -> Floats:
+        """u, rounded up: Pr[mean - expectation > u] <= exp(-rows exponent), for a question fixed in advance.
+
+        Every tilt is valid, so that of the next entry is taken.  Theorem: EXPECTED-MOMENTS.
+        """
+        place = np.minimum(np.searchsorted(self._apart, exponent), _TABLE - 1)
+        found: Floats = (exponent + self._log_moments[place]) / self._tilts[place] * (1 + 1e-12)
+        return np.minimum(np.maximum.accumulate(found) if found.ndim else found, 1.0)
 
 
 class Choice(NamedTuple):
@@ -130,13 +151,11 @@ class Costs:
     """
 
     def __init__(self, rows: int, expected: Expected, log_level: float) -> None:
-        self._rows, self._level, self._expected = rows, -log_level, expected
+        self._rows, self._level = rows, -log_level
+        self._radius, self._whole = 0.25 * expected.noise**2, expected.cost * expected.noise**2
         self._mean = expected.variance
         if self._mean is not None:
-            tilts = np.geomspace(1e-8, LARGEST_TILT, 3000)
-            one = share_moments(min(self._mean, 0.5), tilts)
-            self._reached = np.maximum.accumulate(divergence(one, tilts) * (1 - 1e-12) - 1e-14 * one.size)
-            self._above = np.append(one.slope * (1 + 1e-12) + 1e-15, 1.0)
+            self._deviations = Deviations(Expected.of(share=min(Fraction(self._mean), Fraction(1, 2))))
 
     @property
     def constant(self) -> bool:
@@ -144,11 +163,8 @@ class Costs:
 
     def at(self, spent: Floats) -> Floats:
         """Rounded up; it grows with what was spent."""
-        radius = 0.25 * self._expected.noise**2
         if self._mean is None:
-            return np.full_like(spent, radius)
-        wanted = np.square(np.sqrt(spent) + np.sqrt(self._level)) / self._rows * (1 + 1e-12)
-        above = self._above[np.searchsorted(self._reached, wanted)]
-        scaled = (self._mean + above) * self._expected.cost * self._expected.noise**2
-        found: Floats = np.minimum(scaled * (1 + 1e-12), radius * (1 + 1e-12))
-        return found
+            return np.full_like(spent, self._radius)
+        exponent = np.square(np.sqrt(spent) + np.sqrt(self._level)) / self._rows
+        found: Floats = np.minimum((self._mean + self._deviations.beyond(exponent)) * self._whole, self._radius)
+        return found * (1 + 1e-12)
