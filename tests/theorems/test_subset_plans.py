@@ -142,9 +142,7 @@ def test_theorem_EXPECTED_MOMENTS_deviations_of_shares(share, rows):
         for p in np.linspace(0, share, 21)[1:]:
             chance = float(binom.pmf(counts, rows, p)[counts / rows - p > beyond].sum())
             assert chance <= math.exp(-rows * exponent)
-        best = max(
-            (exponent + float(share_moments(share, np.array(s)).up)) / s for s in (1e-3, 1.0, 100.0)
-        )
+        best = max((exponent + float(share_moments(share, np.array(s)).up)) / s for s in (1e-3, 1.0, 100.0))
         assert beyond <= best
 
 
@@ -194,9 +192,7 @@ def test_theorem_PLANNED_EXPECTATION_question_two_follows_answer_one(rows, share
     gaps, chances = counts / rows - share, binom.pmf(counts, rows, share)
     for tolerance in np.array([0.5, 1, 2, 3, 5]) * (math.sqrt(share / rows) + second):
         choice, _ = best_choice(rows, tolerance, np.array([second]), spent, expected)
-        bound = math.exp(
-            float(log_misses(rows, tolerance, second, spent, choice, expected)[0])
-        )
+        bound = math.exp(float(log_misses(rows, tolerance, second, spent, choice, expected)[0]))
         high = ndtr(gaps / first)
         over = high * ndtr((gaps - tolerance) / second) + (1 - high) * ndtr((-gaps - tolerance) / second)
         under = high * ndtr((-gaps - tolerance) / second) + (1 - high) * ndtr((gaps - tolerance) / second)
@@ -213,9 +209,7 @@ def test_theorem_PLANNED_EXPECTATION_of_a_mean_over_a_group(rows, part, share):
     away = scale * math.sqrt(1 + 4 * (share - 0.5) ** 2)
     for tolerance in (0.15, 0.4):
         room = tolerance * part
-        choice, _ = best_choice(
-            rows, room, np.array([scale * expected.noise]), np.zeros(1), expected
-        )
+        choice, _ = best_choice(rows, room, np.array([scale * expected.noise]), np.zeros(1), expected)
         choice = Choice(choice.location, np.ones(1))
         bound = math.exp(
             float(log_misses(rows, room, scale * expected.noise, np.zeros(1), choice, expected)[0])
@@ -238,9 +232,11 @@ def test_theorem_PLANNED_EXPECTATION_costs_of_questions_that_are_alike():
     for spent in (0.0, 1.0, 30.0, 1000.0):
         wanted = (math.sqrt(spent) + math.sqrt(-math.log(level))) ** 2 / rows
         u = MP.findroot(
-            lambda x: (variance + x) * MP.log((variance + x) / variance)
-            + (1 - variance - x) * MP.log((1 - variance - x) / (1 - variance))
-            - wanted,
+            lambda x, wanted=wanted: (
+                (variance + x) * MP.log((variance + x) / variance)
+                + (1 - variance - x) * MP.log((1 - variance - x) / (1 - variance))
+                - wanted
+            ),
             MP.mpf(math.sqrt(2 * variance * wanted)),
         )
         cost = float(costs.at(np.array([spent]))[0])
@@ -379,7 +375,14 @@ def test_where_nothing_can_be_certified():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"share": 0}, {"share": 1}, {"spread": 0}, {"spread": "0.6"}, {"group": 1}, {"share": "0.1", "spread": "0.1"}],
+    [
+        {"share": 0},
+        {"share": 1},
+        {"spread": 0},
+        {"spread": "0.6"},
+        {"group": 1},
+        {"share": "0.1", "spread": "0.1"},
+    ],
 )
 def test_expectations_that_no_question_has_are_refused(bad):
     with pytest.raises(InvalidRequest):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, show, whole
@@ -23,9 +24,7 @@ Spread = Annotated[
     str | None,
     typer.Option(help="Plan for this standard deviation, as a part of the range.", metavar="S"),
 ]
-Group = Annotated[
-    str | None, typer.Option(help="Plan for means over this share of the rows.", metavar="G")
-]
+Group = Annotated[str | None, typer.Option(help="Plan for means over this share of the rows.", metavar="G")]
 Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
 _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
@@ -129,8 +128,8 @@ def _expected(plan: Any) -> list[str]:
     if not plan.expected:
         return []
     notes = [
-        "What is expected chooses the noise and promises nothing: if a question is otherwise, its interval in "
-        "a study is wider, never wrong.",
+        "What is expected chooses the noise and promises nothing: if a question is otherwise, its interval "
+        "in a study is wider, never wrong.",
         "alike: if all questions are as expected, and not only the one that is looked at.",
     ]
     if plan.expected.group is not None:
@@ -144,23 +143,39 @@ def _limits(plan: Any) -> list[str]:
     if plan.expected or constant is None or decreasing is None:
         return []
     return [
-        f"With {constant:,} questions a known attack breaks this tolerance, whatever the noise, if it is the "
-        f"same for all; with {decreasing:,} if it decreases as the attack gains."
+        f"With {constant:,} questions a known attack breaks this tolerance, whatever the noise, if it is "
+        f"the same for all; with {decreasing:,} if it decreases as the attack gains."
     ]
 
 
 def _draw(path: Path, plan: Any) -> None:
-    from rich.console import Console
-    from rich.progress import Progress
-
+    if plan.tolerance is None:
+        _draw_widths(path, plan)
+        return
     from adyton.lab.plan_figure import curves, rows_around
     from adyton.lab.plan_figure import figure as drawn
 
-    if plan.tolerance is None:
-        raise InvalidRequest("the figure shows questions against rows, so it needs --tolerance")
     needed = [option.value for option in plan.options if option.value]
     rows = rows_around(plan.rows or min(needed, default=_USUAL_ROWS))
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("planning", total=len(rows))
-        found = curves(plan.tolerance, plan.confidence, rows, on_step=lambda: progress.advance(task))
+    with _progress(len(rows)) as advance:
+        found = curves(plan.tolerance, plan.confidence, rows, on_step=advance)
     write_figure(drawn(found, plan.tolerance, plan.confidence), path)
+
+
+def _draw_widths(path: Path, plan: Any) -> None:
+    from adyton.lab.width_figure import SHARES, curves
+    from adyton.lab.width_figure import figure as drawn
+
+    with _progress(len(SHARES)) as advance:
+        found = curves(plan.rows, plan.questions, plan.confidence, on_step=advance)
+    write_figure(drawn(found, plan.rows, plan.questions, plan.confidence), path)
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[], None]]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("planning", total=steps)
+        yield lambda: progress.advance(task)

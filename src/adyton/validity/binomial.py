@@ -85,7 +85,7 @@ def _divided(first: Counts, last: Counts) -> tuple[Counts, Counts]:
 
 
 def _normal_width(n: int, failure: Fraction, share: Fraction | None) -> float:
-    """P(X / n >= p + t) <= P(N > sqrt(2 n kl(p + t - 1/n, p))), and kl is not below the tangents of its dual."""
+    """P(X / n >= p + t) <= P(N > sqrt(2 n kl(p + t - 1/n, p))), and kl lies above all s u - log moment(s)."""
     tail = -float(special().ndtri(float_down(failure / 2) * (1 - _MARGIN))) * (1 + _MARGIN)
     deviations = Deviations(Expected.of(share=share if share is not None else Fraction(1, 2)))
     return float(deviations.beyond(np.array(tail * tail / (2 * n)))) * (1 + _MARGIN) + 1 / n

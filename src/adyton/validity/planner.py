@@ -154,7 +154,7 @@ def plan(
     Every number is certified by the method's theorem: a width is rounded up, and a number of questions is
     returned only after its width was found to be within the tolerance.  What is expected, the share that a
     question counts, its standard deviation as a part of the range, the share of the rows that a mean is over,
-    chooses the noise, and is promised by nobody: where it is wrong, a study's intervals are wider, never wrong.
+    chooses the noise and promises nothing: where it is wrong, a study's intervals are wider, never wrong.
     """
     failure = failure_of(confidence)
     n = None if rows is None else _counted(rows, "the number of rows")

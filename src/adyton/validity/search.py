@@ -109,7 +109,7 @@ def smallest(holds: Callable[[int], bool], most: int) -> int | None:
 def reaching(
     value: Callable[[float], float], target: float, guess: float, most: float, power: float, exact: float
 ) -> float | None:
-    """The least x below ``most``, up to a relative ``exact``, where ``value`` is ``target``; None if there is none.
+    """The least x below ``most``, up to a relative ``exact``, where ``value`` is ``target``; or None.
 
     ``value`` was at least ``target`` where it is returned.  Few calls if it grows about like x**power.
     """

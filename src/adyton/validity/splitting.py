@@ -38,7 +38,7 @@ def splitting_width(rows: int, questions: int, failure: Number) -> SplitWidth | 
 def exact_splitting_width(
     rows: int, questions: int, failure: Number, share: Number | None = None
 ) -> SplitWidth | None:
-    """The same for questions with values 0 and 1, by exact binomial intervals; of a ``share``, if it is known.
+    """The same for questions with values 0 and 1, by exact binomial intervals; of a ``share`` if it is known.
 
     Theorem: SAMPLE-SPLITTING.
     """

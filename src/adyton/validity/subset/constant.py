@@ -1,6 +1,6 @@
 """Plans in which all answers get the same noise: how many questions stay within a tolerance.
 
-What earlier answers cost only grows, so questions are counted in blocks that are judged at their last question.
+What earlier answers cost only grows, so questions are counted in blocks, each judged at its last question.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adyton.validity.subset.misses import Costs, track
 
 MOST = 10**15
 KEPT_FOR_COSTS = 0.05
-"""Of the failure, where questions are expected to cost less than their radius: that they do has its own level."""
+"""Of the failure, where questions are expected to cost less than their radius: that has its own level."""
 _COARSE, _FINE = 200, 6000  # blocks, to search with and to certify with
 _STEPS, _FEW_STEPS = 22, 10  # golden sections: a ten-thousandth of the noise, or of what is left of it
 STEEP = 30.0  # misses fall about like this power of the tolerance
@@ -44,10 +44,10 @@ def constant_questions(
 ) -> ConstantNoise:
     """The most questions that noise of one scale certifies, about.
 
-    Claim:    with probability 1 - failure every answer to a question as ``expected`` is within ``tolerance`` of
-              the population, for all questions at once, each chosen in the light of the answers before it.
+    Claim:    with probability 1 - failure every answer to a question as ``expected`` is within ``tolerance``
+              of the population, for all questions at once, each chosen in the light of the answers before it.
     Assumes:  rows are independent draws; values in [0, 1]; nothing else was released about the rows; the
-              noise is normal, and of the planned scale; where questions are expected to be ``alike``, all are.
+              noise is normal, of the planned scale; where questions are expected to be ``alike``, all are.
     Source:   derived here.  Theorem: PLANNED-EXPECTATION.
     """
     within, allowed = float_down(tolerance), float_down(failure)

@@ -1,7 +1,7 @@
 """What a plan may expect of its questions: rare shares, little spread, a mean over part of the rows.
 
-An expectation chooses the noise, and promises nothing.  Where it is wrong, an interval of a study is wider than
-was planned; it is never wrong, because a study computes it from what was answered.
+An expectation chooses the noise, and promises nothing.  Where it is wrong, an interval of a study is wider
+than planned; it is never wrong, because a study computes it from what was answered.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _ROOT_TWO = math.sqrt(2) * (1 + 1e-15)
 
 
 class Moments(NamedTuple):
-    """Of one row's part, centred, at a tilt: logarithms of both sides, the slope of the upper one, and the size
-    of the terms that were added up, for their rounding."""
+    """Of one row's part, centred, at a tilt: logarithms of both sides, the slope of the upper one, and the
+    size of the terms that were added up, for their rounding."""
 
     up: Floats
     down: Floats
@@ -38,11 +38,11 @@ class Moments(NamedTuple):
 class Expected:
     """``share``: at most this share of the rows has the property, or lacks it.  ``spread``: the standard
     deviation is at most this part of the range.  ``group``: the mean is over at least this share of the rows,
-    of which the others are expected.  ``alike``: so are all questions, not only the one that a claim is about,
-    and no group is larger.
+    of which the others are expected.  ``alike``: so are all questions, not only the one of a claim, and no
+    group is larger.
 
-    A mean over a group is within a tolerance if its sum, less the mean times its count, is within the tolerance
-    times the group's share of the rows.
+    A mean over a group is within a tolerance if its sum, less the mean times its count, is within the
+    tolerance times the group's share of the rows.
     """
 
     share: Fraction | None = None
@@ -61,11 +61,15 @@ class Expected:
     ) -> Expected:
         """From numbers as people write them."""
         if share is not None and spread is not None:
-            raise InvalidRequest("a share has the spread sqrt(p (1 - p)): expect a share or a spread, not both")
+            raise InvalidRequest(
+                "a share has the spread sqrt(p (1 - p)): expect a share or a spread, not both"
+            )
         rare = None if share is None else probability(share, "the expected share")
         wide = None if spread is None else rational(spread, "the expected spread")
         if wide is not None and not 0 < wide <= Fraction(1, 2):
-            raise InvalidRequest("values between 0 and 1 have a standard deviation of at most 1/2, and above 0")
+            raise InvalidRequest(
+                "values between 0 and 1 have a standard deviation of at most 1/2, and above 0"
+            )
         part = None if group is None else probability(group, "the group's share of the rows")
         return cls(None if rare is None else min(rare, 1 - rare), wide, part, alike)
 
@@ -102,7 +106,7 @@ class Expected:
 
     @cached_property
     def variance(self) -> float | None:
-        """Of a value between 0 and 1 whose mean is what a question costs, per ``cost``; None: nothing known."""
+        """Of a value in [0, 1] whose mean is what a question costs, per ``cost``; None: nothing is known."""
         if not self.alike or not self:
             return None
         if self.group is not None:
@@ -112,7 +116,7 @@ class Expected:
 
     @property
     def cost(self) -> float:
-        """The largest squared norm of one row's part in the release, from the centre that ``variance`` has."""
+        """The largest squared norm of one row's part in the release, from the centre of ``variance``."""
         return 1.0 if self.group is None else 0.5
 
     def moments(self, tilt: Floats) -> Moments:
@@ -150,7 +154,9 @@ def _in_part(part: float, one: Moments) -> Moments:
     """Of a value that is 0 outside a group and has the moments ``one`` in it."""
     grown = np.expm1(np.minimum(one.up, _LARGEST))
     slope = part * (1 + grown) * one.slope / (1 + part * grown)
-    return Moments(np.log1p(part * grown), np.log1p(part * np.expm1(np.minimum(one.down, _LARGEST))), slope, one.size)
+    return Moments(
+        np.log1p(part * grown), np.log1p(part * np.expm1(np.minimum(one.down, _LARGEST))), slope, one.size
+    )
 
 
 ANYTHING = Expected()

@@ -1,6 +1,6 @@
 """The chance that an adaptive answer is beyond a tolerance, although earlier answers led to its question.
 
-For a location y of the normal tail and a part ``fresh`` of the rows every bound here is valid, so that both are
+For a location y of the normal tail and a part ``fresh`` of the rows every bound here is valid, so both are
 chosen by what makes it least: with D(s) = s K'(s) - K(s), K the logarithm of one row's moments at the tilt s,
 
     tolerance = noise y + K'(s),      hazard(y) = noise rows fresh s,      spent = rows D(s) (1 - fresh)**2.
@@ -82,7 +82,7 @@ def log_misses(
 def best_choice(
     rows: int, tolerance: float, noise: Floats, spent: Floats, expected: Expected
 ) -> tuple[Choice, Floats]:
-    """About the best choice for each answer, and its tilt: by halving, because what was spent grows with it."""
+    """About the best choice for each answer, and its tilt: by halving, as what was spent grows with it."""
     low, high = np.full_like(spent, _LEAST_TILT), np.full_like(spent, LARGEST_TILT)
     for _ in range(_HALVINGS):
         tilt = np.sqrt(low * high)
@@ -146,8 +146,8 @@ def first_tilt(sign: Callable[[Floats], Floats], low: float, high: float) -> flo
 class Costs:
     """What one question adds to what was spent, times 2 rows noise**2, if all questions are as expected.
 
-    Its square distance from a centre, averaged over the rows, is a question as well, with a known mean; by how
-    much it overfits is bounded at a level of its own.  Theorem: PLANNED-EXPECTATION.
+    Its square distance from a centre, averaged over the rows, is a question too, with a known mean; how far
+    that overfits is bounded at a level of its own.  Theorem: PLANNED-EXPECTATION.
     """
 
     def __init__(self, rows: int, expected: Expected, log_level: float) -> None:
@@ -166,5 +166,6 @@ class Costs:
         if self._mean is None:
             return np.full_like(spent, self._radius)
         exponent = np.square(np.sqrt(spent) + np.sqrt(self._level)) / self._rows
-        found: Floats = np.minimum((self._mean + self._deviations.beyond(exponent)) * self._whole, self._radius)
-        return found * (1 + 1e-12)
+        scaled = (self._mean + self._deviations.beyond(exponent)) * self._whole
+        found: Floats = np.minimum(scaled, self._radius) * (1 + 1e-12)
+        return found
