@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
+from adyton.validity.subset import decreasing
 from adyton.validity.subset.constant import KEPT_FOR_COSTS, ConstantNoise
 from adyton.validity.subset.decreasing import DecreasingNoise, missed
 from adyton.validity.subset.expected import ANYTHING, Expected, share_moments
@@ -243,6 +244,8 @@ def test_theorem_PLANNED_EXPECTATION_costs_of_questions_that_are_alike():
         assert min(variance + u, 0.25) <= cost <= 1.001 * min(variance + u, 0.25) + 1e-9
     assert float(Costs(rows, ANYTHING, 0.0).at(np.zeros(1))[0]) == 0.25
     assert float(Costs(rows, Expected.of(group="0.3"), 0.0).at(np.zeros(1))[0]) == pytest.approx(0.5)
+    grouped = Costs(rows, Expected.of(group=Fraction(variance), alike=True), math.log(level))
+    assert float(grouped.at(np.zeros(1))[0]) == pytest.approx(float(costs.at(np.zeros(1))[0]), rel=1e-6)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -266,17 +269,12 @@ def test_theorem_PLANNED_EXPECTATION_alike_when_answer_one_chose(share):
     assert float(chances @ np.minimum(once + again, 1)) <= bound
 
 
-@pytest.mark.parametrize("noise", ["constant", "decreasing"])
-@pytest.mark.parametrize("expected", HOPES, ids=str)
-def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
+def missed_question_by_question(rows, plan, expected):
     """Every question with its own cost and its own bound in fifty digits, for choices made anew."""
-    rows, questions = 3000, 90
-    plan = within(rows, questions, FAILURE, noise, expected)
-    assert plan is not None
     room = plan.tolerance * float(expected.group or 1)
-    costs = Costs(rows, expected, math.log(KEPT_FOR_COSTS * float(FAILURE) / questions))
+    costs = Costs(rows, expected, math.log(KEPT_FOR_COSTS * float(FAILURE) / plan.questions))
     total, spent = (KEPT_FOR_COSTS * float(FAILURE) if expected.variance else 0.0), 0.0
-    for question in range(1, questions + 1):
+    for question in range(1, plan.questions + 1):
         sigma = plan.scale_of(question) * math.sqrt(1 if expected.group is None else 2)
         choice, _ = best_choice(rows, room, np.array([sigma]), np.array([spent]), expected)
         fresh = float(choice.fresh[0]) if spent else 1 - 1e-15
@@ -284,6 +282,16 @@ def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
             exact_log_misses(rows, room, sigma, spent, float(choice.location[0]), fresh, expected)
         )
         spent += float(costs.at(np.array([spent]))[0]) / (2 * rows * sigma**2)
+    return total
+
+
+@pytest.mark.parametrize("noise", ["constant", "decreasing"])
+@pytest.mark.parametrize("expected", HOPES, ids=str)
+def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
+    rows, questions = 3000, 90
+    plan = within(rows, questions, FAILURE, noise, expected)
+    assert plan is not None
+    total = missed_question_by_question(rows, plan, expected)
     assert total <= float(FAILURE)
     assert noise == "decreasing" or total >= 0.9 * float(FAILURE)
     if isinstance(plan, DecreasingNoise):
@@ -291,8 +299,25 @@ def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
         assert all(before > after for before, after in pairwise(plan.scales))
 
 
+@pytest.mark.parametrize("expected", HOPES, ids=str)
+def test_theorem_PLANNED_NOISE_a_plan_of_single_questions_is_judged_as_it_is(expected):
+    """Never below fifty digits, and hardly above: every block is one question."""
+    rows, scales = 3000, np.geomspace(0.02, 0.004, 40)
+    wide = 0.11 if expected.group is None else 0.45
+    plan = DecreasingNoise(wide, (1,) * len(scales), tuple(map(float, scales)))
+    exact, found = missed_question_by_question(rows, plan, expected), missed(rows, plan, FAILURE, expected)
+    assert exact <= found <= 1.02 * exact
+
+
+def test_theorem_PLANNED_NOISE_a_rough_plan_that_misses_too_often_is_shortened(monkeypatch):
+    monkeypatch.setattr(decreasing, "missed", lambda rows, plan, failure, expected: plan.questions / 2000)
+    plan = questions_within(10**4, Fraction("0.1"), FAILURE, "decreasing")
+    assert plan is not None
+    assert 90 <= plan.questions <= 100
+
+
 @pytest.mark.parametrize(
-    ("rows", "tolerance", "constant", "decreasing"),
+    ("rows", "tolerance", "constant", "falling"),
     [
         (10**4, "0.1", 721, 1246),
         (10**5, "0.05", 3929, 7243),
@@ -300,13 +325,13 @@ def test_theorem_PLANNED_NOISE_recomputed_question_by_question(noise, expected):
         (10**6, "0.1", 3698176, 7714164),
     ],
 )
-def test_theorem_PLANNED_NOISE_number_of_questions(rows, tolerance, constant, decreasing):
+def test_theorem_PLANNED_NOISE_number_of_questions(rows, tolerance, constant, falling):
     same = questions_within(rows, Fraction(tolerance), FAILURE)
-    falling = questions_within(rows, Fraction(tolerance), FAILURE, "decreasing")
+    less = questions_within(rows, Fraction(tolerance), FAILURE, "decreasing")
     assert same is not None
-    assert falling is not None
+    assert less is not None
     assert 0.999 * constant <= same.questions <= 1.001 * constant
-    assert 0.99 * decreasing <= falling.questions <= 1.03 * decreasing
+    assert 0.99 * falling <= less.questions <= 1.03 * falling
 
 
 @pytest.mark.parametrize(
