@@ -14,7 +14,7 @@ from adyton.special import special
 from adyton.validity.intervals import Ends
 from adyton.validity.outward import float_down, float_up, probability, whole
 from adyton.validity.subset.expected import Expected
-from adyton.validity.subset.misses import Deviations
+from adyton.validity.subset.misses import deviations
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
@@ -87,8 +87,8 @@ def _divided(first: Counts, last: Counts) -> tuple[Counts, Counts]:
 def _normal_width(n: int, failure: Fraction, share: Fraction | None) -> float:
     """P(X / n >= p + t) <= P(N > sqrt(2 n kl(p + t - 1/n, p))), and kl lies above all s u - log moment(s)."""
     tail = -float(special().ndtri(float_down(failure / 2) * (1 - _MARGIN))) * (1 + _MARGIN)
-    deviations = Deviations(Expected.of(share=share if share is not None else Fraction(1, 2)))
-    return float(deviations.beyond(np.array(tail * tail / (2 * n)))) * (1 + _MARGIN) + 1 / n
+    table = deviations(Expected.of(share=share if share is not None else Fraction(1, 2)))
+    return float(table.beyond(np.array(tail * tail / (2 * n)))) * (1 + _MARGIN) + 1 / n
 
 
 def _ends(x: Counts, n: int, failure: Fraction) -> tuple[Floats, Floats]:

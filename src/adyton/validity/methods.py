@@ -12,7 +12,7 @@ from adyton.validity.compressibility import rounding_width
 from adyton.validity.jlnrss import jlnrss_width
 from adyton.validity.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.rrsstw import rrsstw_width
-from adyton.validity.search import largest_within, smallest
+from adyton.validity.search import largest_within, smallest_within
 from adyton.validity.six_epsilon import laplace_width
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
 from adyton.validity.subset.expected import ANYTHING, Expected
@@ -54,11 +54,7 @@ class Method:
         if self.most_questions:
             return self.most_questions(rows, tolerance, failure, expected)
 
-        def width(k: int) -> float:
-            certified = self.width(rows, k, failure, expected)
-            return math.inf if certified is None or certified.value is None else certified.value
-
-        found = largest_within(width, tolerance, MOST)
+        found = largest_within(lambda k: self._reached(rows, k, failure, expected), tolerance, MOST)
         made = self.width(rows, found, failure, expected) if found else None
         return Certified(found, made.scale if made else None)
 
@@ -69,13 +65,13 @@ class Method:
         if self.fewest_rows:
             return self.fewest_rows(questions, tolerance, failure, expected)
 
-        def holds(n: int) -> bool:
-            certified = self.width(n, questions, failure, expected)
-            return certified is not None and certified.value is not None and certified.value <= tolerance
-
-        found = smallest(holds, MOST)
+        found = smallest_within(lambda n: self._reached(n, questions, failure, expected), tolerance, MOST)
         made = self.width(found, questions, failure, expected) if found else None
         return Certified(found, made.scale if made else None)
+
+    def _reached(self, rows: int, questions: int, failure: Fraction, expected: Expected) -> float:
+        certified = self.width(rows, questions, failure, expected)
+        return math.inf if certified is None or certified.value is None else certified.value
 
 
 def _split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:

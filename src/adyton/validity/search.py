@@ -106,6 +106,32 @@ def smallest(holds: Callable[[int], bool], most: int) -> int | None:
     return good
 
 
+def smallest_within(width: Callable[[int], float], limit: Fraction, most: int) -> int | None:
+    """As ``smallest`` for "so many have a width of at most ``limit``"; few calls if it falls like a root."""
+    bad, good, step, trial = 0, most + 1, 1, _falling(width, float(limit), most)
+    while good - bad > 1:
+        if not bad < trial < good:
+            trial = (good + bad) // 2
+        if width(trial) <= limit:
+            good, trial = trial, trial - step
+        else:
+            bad, trial = trial, trial + step
+        step *= 4
+    return good if good <= most else None
+
+
+def _falling(width: Callable[[int], float], limit: float, most: int) -> int:
+    """About where the width falls to ``limit``, if it falls like a root; farther on where there is none."""
+    n = 1000.0
+    for _ in range(_LINES):
+        reached = width(round(n))
+        ahead = (reached / limit) ** 2 if math.isfinite(reached) and reached > 0 else 1e3
+        n = min(max(n * min(max(ahead, 1e-3), 1e6), 1.0), float(most))
+        if abs(ahead - 1) < 1e-9:
+            break
+    return round(n)
+
+
 def reaching(
     value: Callable[[float], float], target: float, guess: float, most: float, power: float, exact: float
 ) -> float | None:

@@ -11,7 +11,7 @@ from adyton.validity.binomial import exact_width
 from adyton.validity.concentration import hoeffding_width, log_up
 from adyton.validity.outward import float_down, probability, whole
 from adyton.validity.subset.expected import Expected
-from adyton.validity.subset.misses import Deviations
+from adyton.validity.subset.misses import deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,6 @@ def expected_splitting_width(
     chance = probability(failure, "the failure probability") / k
     if not each:
         return None
-    deviation = float(Deviations(expected).beyond(np.array(log_up(2 / chance) / each)))
+    deviation = float(deviations(expected).beyond(np.array(log_up(2 / chance) / each)))
     part = 1.0 if expected.group is None else float_down(expected.group)
     return SplitWidth(deviation / part * (1 + 1e-12), each)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,12 @@ class Deviations:
         place = np.minimum(np.searchsorted(self._apart, exponent), _TABLE - 1)
         found: Floats = (exponent + self._log_moments[place]) / self._tilts[place] * (1 + 1e-12)
         return np.minimum(np.maximum.accumulate(found) if found.ndim else found, 1.0)
+
+
+@lru_cache(maxsize=64)
+def deviations(expected: Expected) -> Deviations:
+    """The table of an expectation, made once."""
+    return Deviations(expected)
 
 
 class Choice(NamedTuple):
@@ -155,7 +162,7 @@ class Costs:
         self._radius, self._whole = 0.25 * expected.noise**2, expected.cost * expected.noise**2
         self._mean = expected.variance
         if self._mean is not None:
-            self._deviations = Deviations(Expected.of(share=min(Fraction(self._mean), Fraction(1, 2))))
+            self._deviations = deviations(Expected.of(share=min(Fraction(self._mean), Fraction(1, 2))))
 
     @property
     def constant(self) -> bool:
