@@ -70,7 +70,8 @@ class StudyPlan:
         if question > self.questions:
             return None
         spent, noise = float(self.before(question)) * self._spent, self.units * self.scale(question)
-        spread = self.units * (0.25 if variance_of(self.expected) is None else variance_of(self.expected))
+        variance = variance_of(self.expected)
+        spread = self.units * (0.25 if variance is None else variance)
         level = math.log(float(self.failure) * self.levels.share(question) / 2)
         return best_part(self.units * spent / 2, -level * spread / (noise**2 + spread))
 
