@@ -47,7 +47,6 @@ PRODUCTS = "code,name,price\np1,first,1.25\np2,second,3\n"
 VALIDITY = """
 [validity]
 independent = true
-stability = 0.1
 """
 QUESTION = "SELECT region, AVG(income) FROM people GROUP BY region"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adyton.certify import Values
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
-from adyton.curator.population import Population, Standing
+from adyton.curator.population import Standing
 from adyton.curator.spread import Spread
 from adyton.mechanisms import Band, intervals_of
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -22,6 +22,7 @@ from adyton.schema import RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study
 from adyton.testing.engine_meaning import number
+from populations import standing_of
 
 # An odd number of steps, so that the middle of the bounds is not on the grain; and bounds far from 0.
 COLUMNS = (
@@ -68,8 +69,7 @@ def read(reading: Reading, steps: list[int]) -> list[int]:
 def standing() -> Standing:
     table = Table("t", (COLUMNS[0],), rows=9)
     study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
-    population = Population(study)
-    return Standing(population, population.position(1, 1, 1), 9)
+    return standing_of(study, 9)
 
 
 def values(part: Spread, released: Columns) -> Values:
