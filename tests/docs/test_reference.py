@@ -48,6 +48,7 @@ VALIDITY = """
 [validity]
 independent = true
 """
+CAPPED = VALIDITY + "stability = 0.1\n"  # of a pure study
 QUESTION = "SELECT region, AVG(income) FROM people GROUP BY region"
 
 
@@ -194,6 +195,8 @@ def every_path(*objects: dict[str, Any]) -> set[str]:
 
 def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> None:
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
+    Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
     sections = sections_of(REFERENCE / "json.md")
     price = ("--share", "0.5")
     init = ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml")
@@ -201,7 +204,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     expected = {
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
-        "statement": every_path(*(printed(0, "statement", file) for file in both)),
+        "statement": every_path(*(printed(0, "statement", file) for file in (*both, "capped.toml"))),
         "receipts": every_path(printed(0, "receipts", study)),
         "verify": every_path(printed(0, "verify", study)),
         "init": every_path(printed(0, *init)),
@@ -209,7 +212,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     for name, keys in expected.items():
         assert first_cells(sections[name]) == keys, name
     refused = printed(3, "ask", study, QUESTION, "--scale", "1")
-    beyond = printed(3, "ask", "valid.toml", QUESTION, "--scale", "1")
+    beyond = printed(3, "ask", "capped.toml", QUESTION, "--scale", "1")
     wrong = printed(2, "ask", study, "SELECT COUNT(*) FROM elsewhere", *price)
     assert first_cells(sections["errors"]) == every_path(refused, beyond, wrong) | {"error.reference"}
 
