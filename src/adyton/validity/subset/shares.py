@@ -27,14 +27,17 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level."""
+    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level.
 
-    fresh: float
-    price: float
-    log_level: float
+    Arrays say it for each answer.
+    """
+
+    fresh: float | Floats
+    price: float | Floats
+    log_level: float | Floats
 
 
-def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
+def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequence[Way]) -> Floats:
     """The lower ends, rounded down, of the expected share of ``units`` that have a property.
 
     Claim:    the expected share is below its end with probability at most the sum of the levels, if
@@ -54,15 +57,17 @@ def greatest_share(answers: Floats, units: int, scale: float, ways: Sequence[Way
     return np.minimum(found + 2.0**-52, 1.0)
 
 
-def _least(answers: Floats, units: int, scale: float, way: Way) -> Floats:
+def _least(answers: Floats, units: int, scale: float | Floats, way: Way) -> Floats:
     if not answers.size:
         return answers
+    if answers.size <= _KNOTS or np.ndim(scale) or np.ndim(way.price):
+        return _rejected(_best_location(answers, units, scale, way), answers, units, scale, way)
     knots = np.unique(np.linspace(answers.min(), answers.max(), _KNOTS))
     best = _best_location(knots, units, scale, way)
     return _rejected(np.interp(answers, knots, best), answers, units, scale, way)
 
 
-def _best_location(answers: Floats, units: int, scale: float, way: Way) -> Floats:
+def _best_location(answers: Floats, units: int, scale: float | Floats, way: Way) -> Floats:
     """The location with the highest end, by golden sections: it rises and then falls."""
     a, b = np.full_like(answers, -36.0), np.full_like(answers, 38.0)
     for _ in range(_ROUNDS):
@@ -72,7 +77,7 @@ def _best_location(answers: Floats, units: int, scale: float, way: Way) -> Float
     return (a + b) / 2
 
 
-def _rejected(y: Floats, answers: Floats, units: int, scale: float, way: Way) -> Floats:
+def _rejected(y: Floats, answers: Floats, units: int, scale: float | Floats, way: Way) -> Floats:
     """Below it every share is rejected, rounded down; 0 or less where this location rejects nothing."""
     h = hazard(y)
     tail, place = special().log_ndtr(-y), h * (answers / scale - y)
