@@ -49,7 +49,9 @@ class Certifier:
 
     def staged(self, stage: Stage, left: int | None) -> Score:
         reply = stage.reply
-        sure = None if reply.value is None or reply.half_width is None else around(reply.value, reply.half_width)
+        sure = (
+            None if reply.value is None or reply.half_width is None else around(reply.value, reply.half_width)
+        )
         return Score(
             None if reply.value is None else self._shown(reply.value),
             None if sure is None else self._interval(sure),
@@ -104,7 +106,7 @@ class Certifier:
         Theorem: PAIRED-COMPARISON.
         """
         unit, most = self.facts.unit, Fraction(differing, plan.frame.items)
-        low, high = plan.difference_ends(difference, receipt.number, differing)
+        ((low, high),) = plan.difference_ends([difference], [receipt.number], differing)
         return Comparison(
             float(min(most, max(-most, plan.share(difference))) * unit),
             Interval(self.level, float_down(max(-most, low) * unit), float_up(min(most, high) * unit)),
@@ -156,7 +158,8 @@ class Certifier:
         """How near to the population every score is."""
         plan, unit = self.plan, self.facts.unit
         if isinstance(plan, PricedPlan) or hasattr(plan, "half_width"):
-            return float_up(Fraction(plan.half_width()) * unit)
+            half = plan.half_width()
+            return None if half is None else float_up(Fraction(half) * unit)
         if self.facts.tolerance is None or not plan.theorems:
             return None
         return float(self.facts.tolerance * unit)
@@ -173,7 +176,10 @@ class Certifier:
         low, high = (min(Fraction(1), max(Fraction(0), end)) * self.facts.unit for end in ends)
         bottom, top = float_down(low), float_up(high)
         if self._root:
-            bottom, top = max(0.0, math.nextafter(math.sqrt(bottom), 0)), math.nextafter(math.sqrt(top), math.inf)
+            bottom, top = (
+                max(0.0, math.nextafter(math.sqrt(bottom), 0)),
+                math.nextafter(math.sqrt(top), math.inf),
+            )
         return Interval(self.level, bottom, top)
 
     def _shown(self, value: Fraction) -> float:

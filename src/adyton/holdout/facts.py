@@ -123,7 +123,12 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
         raise KeyError
     units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
     top = table.get("top", 1)
-    if (units is not None and type(units) is not int) or type(top) is not int or type(weights) is not str or type(groups) is not str:
+    if (
+        (units is not None and type(units) is not int)
+        or type(top) is not int
+        or type(weights) is not str
+        or type(groups) is not str
+    ):
         raise KeyError
     return Facts(
         items=table["items"],

@@ -91,14 +91,17 @@ class Gaussian:
         found = self._sums(released, numbers, items, 0, (1,))
         return [(low / items - stray, high / items + stray) for low, high in found]
 
-    def difference_ends(self, released: int, number: int, differing: int) -> Ends:
-        """The same for the difference of two scores that differ in at most so many items.
+    def difference_ends(self, released: Sequence[int], numbers: Sequence[int], differing: int) -> list[Ends]:
+        """The same for differences of two scores that differ in at most so many items.
 
         Theorem: PAIRED-COMPARISON.
         """
         items, stray = self.frame.items, 2 * self.frame.rounding
-        ((low, high),) = self._sums([released], [number], differing, differing, _MORE_KEPT)
-        return (2 * low - differing) / items - stray, (2 * high - differing) / items + stray
+        found = self._sums(released, numbers, differing, differing, _MORE_KEPT)
+        return [
+            ((2 * low - differing) / items - stray, (2 * high - differing) / items + stray)
+            for low, high in found
+        ]
 
     def _sums(
         self, released: Sequence[int], numbers: Sequence[int], units: int, middle: int, more: tuple[int, ...]
@@ -111,7 +114,10 @@ class Gaussian:
         below = [float(halves + Fraction(2 * x - 1, scale)) for x in released]  # before it was rounded
         above = [float(units - halves - Fraction(2 * x + 1, scale)) for x in released]
         low, high = self._ways(numbers, more)
-        ways = [Way(*map(np.concatenate, zip(one, other, strict=True))) for one, other in zip(low, high, strict=True)]
+        ways = [
+            Way(*map(np.concatenate, zip(one, other, strict=True)))
+            for one, other in zip(low, high, strict=True)
+        ]
         noise = np.array([self.blocks.scale(j) / self.frame.steps for j in numbers])  # exact: a power of two
         shares = least_share(np.array(below + above), units, np.concatenate([noise, noise]), ways)
         found = [Fraction(float(share)) * units for share in shares]

@@ -46,10 +46,13 @@ def plan_gaussian(frame: Frame, wish: GaussianWish) -> Gaussian:
         raise InvalidRequest("give a tolerance, or how many scores there will be, or both")
     inner = (wish.tolerance - margin(frame)) * (1 - SLACK)
     if inner > 0:
-        wanted = best_wish(frame.items, frame.failure, float_down(inner * (1 - _HAIR)), _float(wish.expected), wish.anytime)
-        blocks = constant_scores(wanted) if wish.noise == "constant" else decreasing_scores(wanted)
-        if blocks is not None:
-            return _made(frame, wanted, blocks, wish)
+        wanted = best_wish(
+            frame.items, frame.failure, float_down(inner * (1 - _HAIR)), _float(wish.expected), wish.anytime
+        )
+        offers = [constant_scores(wanted), decreasing_scores(wanted) if wish.noise == "decreasing" else None]
+        found = [blocks for blocks in offers if blocks is not None]
+        if found:  # of few scores noise that falls is no better
+            return _made(frame, wanted, max(found, key=lambda blocks: blocks.scores), wish)
     raise InvalidRequest(_none(frame, wish.tolerance))
 
 

@@ -27,7 +27,7 @@ from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
-from adyton.holdout.weights import WEIGHT_STEPS, balancing
+from adyton.holdout.weights import balancing
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.ledger.checks import check_head
 from adyton.noise import Bits, SystemBits
@@ -301,9 +301,11 @@ class Holdout(Shown):
             raise InvalidRequest("roots are not compared: make the holdout with squared_error")
         if not apart.any():
             raise InvalidRequest("the two say the same of every item: neither is better, free of charge")
-        if self.__weights is None:
-            return min(int(np.count_nonzero(apart)), facts.frame.items)
-        return min(-(-int(self.__weights[apart].sum()) // WEIGHT_STEPS), facts.frame.items)
+        if (
+            self.__weights is not None or facts.balanced
+        ):  # unlike items: which of them differ is no fixed population
+            return facts.frame.items
+        return min(int(np.count_nonzero(apart)), facts.frame.items)
 
     def __apart(self, plan: Gaussian, a: Submission, b: Submission, number: int) -> int:
         difference = total(self.__read(a)) - total(self.__read(b))

@@ -77,7 +77,9 @@ def make_files(path: Path, wanted: Wanted) -> None:
     unit = bounds.unit(metric)
     within = _part(wanted.tolerance, unit, "the tolerance")
     if within is not None and within >= 1:
-        raise InvalidRequest(f"the tolerance must be below {float(unit):g}, the length of the range of a score")
+        raise InvalidRequest(
+            f"the tolerance must be below {float(unit):g}, the length of the range of a score"
+        )
     level = probability(wanted.confidence, "confidence")
     units, weights = _units(metric, wanted, labels, items)
     groups = _groups(metric, wanted, items)
@@ -152,10 +154,14 @@ def _units(
 ) -> tuple[int | None, Weights | None]:
     """How many independent values of full weight there are, if not one for each item."""
     if metric.name == "rmse" and wanted.method != "gaussian":
-        raise InvalidRequest("a root goes with the method 'gaussian' alone; squared_error goes with all of them")
+        raise InvalidRequest(
+            "a root goes with the method 'gaussian' alone; squared_error goes with all of them"
+        )
     if metric.name == "balanced_accuracy":
         if wanted.weights is not None or wanted.method != "gaussian" or labels is None:
-            raise InvalidRequest("balanced_accuracy has weights of its own, and goes with the method 'gaussian' alone")
+            raise InvalidRequest(
+                "balanced_accuracy has weights of its own, and goes with the method 'gaussian' alone"
+            )
         weights = balancing(labels)
         return weights.units, weights
     if wanted.weights is None:
@@ -189,7 +195,9 @@ def range_of(metric: Metric, wanted: Wanted) -> Range:
     if longest is not None and low is None and high is None:
         return Range(error_high=positive(longest, "error_high"))
     if metric.bounds == "error":
-        raise InvalidRequest(f"{metric.name!r} needs error_high, the largest loss of one item that counts, such as 5")
+        raise InvalidRequest(
+            f"{metric.name!r} needs error_high, the largest loss of one item that counts, such as 5"
+        )
     if longest is not None or low is None or high is None:
         raise InvalidRequest(
             f"{metric.name!r} needs public bounds: low and high of the labels, or error_high of the error of one item"

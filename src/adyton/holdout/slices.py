@@ -119,9 +119,7 @@ class Slices:
 
 
 @lru_cache(maxsize=4096)
-def _whole(
-    plan: Slices, number: int
-) -> tuple[float, Fraction, tuple[float, float], tuple[float, float]]:
+def _whole(plan: Slices, number: int) -> tuple[float, Fraction, tuple[float, float], tuple[float, float]]:
     """Of the mean of all items: its noise, what was spent before it, and for both ends the part kept and the level.
 
     One more claim beside those of the slices, with the same failure, dealt out evenly among the scores.

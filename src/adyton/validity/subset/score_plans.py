@@ -29,7 +29,10 @@ little that was spent before them."""
 _BLOCKS = 128
 _COARSE, _FEW = 48, 16
 _STEPS, _FEW_STEPS = 20, 7
-_SKEW, _NEAR = 4.0, 0.02  # of the two parts of an interval: no more than this, and not at the end of the range
+_SKEW, _NEAR = (
+    4.0,
+    0.02,
+)  # of the two parts of an interval: no more than this, and not at the end of the range
 _ROUNDS = 3
 _HALVINGS = 20
 _MOST = 10**12
@@ -121,6 +124,7 @@ class Wish:
         return (1 - EVEN, EVEN) if self.low.room else (EVEN, 1 - EVEN)
 
 
+@lru_cache(maxsize=256)
 def best_wish(
     units: int, failure: Fraction, tolerance: float, expected: float | None, anytime: bool = False
 ) -> Wish:
@@ -206,12 +210,17 @@ def table_of(wish: Wish, blocks: Blocks) -> Table:
         if wish.anytime:
             levels.append(np.array([OpenLevels().share(int(end)) for end in ends]) * allowed * part)
         else:
-            levels.append(np.exp(_log_miss(wish.units, reach, scales, spent)) + EVEN * allowed / 2 / blocks.scores)
+            levels.append(
+                np.exp(_log_miss(wish.units, reach, scales, spent)) + EVEN * allowed / 2 / blocks.scores
+            )
     if float(np.sum(counts * (levels[0] + levels[1]))) * SAFE > float_down(wish.failure):
         raise InvalidRequest(f"{blocks.scores:,} scores do not fit into the failure of this plan")
     logs = [np.log(np.minimum(level, 0.5)) for level in levels]
     low, high = (
-        tuple(Side(float(c), float(x)) for c, x in zip(_kept(wish.units, reach, scales, spent, log), log, strict=True))
+        tuple(
+            Side(float(c), float(x))
+            for c, x in zip(_kept(wish.units, reach, scales, spent, log), log, strict=True)
+        )
         for reach, log in zip(wish.ends, logs, strict=True)
     )
     return Table(tuple(map(int, ends)), low, high)
@@ -221,6 +230,7 @@ def _kept(units: int, reach: Reach, scales: Floats, spent: Floats, log_level: Fl
     return at_level(units, scales, reach.share, spent, log_level).kept
 
 
+@lru_cache(maxsize=256)
 def constant_scores(wish: Wish) -> Blocks | None:
     """About the most scores with noise of one scale whose intervals reach no farther; None: not one."""
     scale = least(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
@@ -232,9 +242,8 @@ def constant_scores(wish: Wish) -> Blocks | None:
     return Blocks((found,), (scale,)) if found else None
 
 
-def constant_wish(
-    units: int, failure: Fraction, scores: int, expected: float | None
-) -> tuple[Wish, Blocks]:
+@lru_cache(maxsize=256)
+def constant_wish(units: int, failure: Fraction, scores: int, expected: float | None) -> tuple[Wish, Blocks]:
     """About the shortest intervals of an expected score for so many scores, and noise for them."""
     tolerance, power = 2 / math.sqrt(units), 3.0
     wish = best_wish(units, failure, tolerance, expected)
@@ -262,11 +271,18 @@ def _power(gained: float, wanted: float, before: float) -> float:
 
 
 def _with_noise(
-    units: int, failure: Fraction, parts: tuple[float, float], factor: float, expected: float | None, scores: int
+    units: int,
+    failure: Fraction,
+    parts: tuple[float, float],
+    factor: float,
+    expected: float | None,
+    scores: int,
 ) -> tuple[Wish, Blocks] | None:
     """Ends that are farther away by a factor, unless they are those of the range."""
     ranges = (expected, 1 - expected) if expected is not None else (math.inf, math.inf)
-    longer = [part if part >= end else min(part * factor, end) for part, end in zip(parts, ranges, strict=True)]
+    longer = [
+        part if part >= end else min(part * factor, end) for part, end in zip(parts, ranges, strict=True)
+    ]
     wish = wish_for(units, failure, (longer[0], longer[1]), expected, False)
     if not (wish.low.room or wish.high.room):
         raise InvalidRequest(f"{scores:,} scores from {units:,} items say nothing")
@@ -280,6 +296,7 @@ def _around(wish: Wish) -> tuple[float, float]:
     return min(rooms) * _SMALLEST, max(rooms) * _LARGEST
 
 
+@lru_cache(maxsize=256)
 def decreasing_scores(wish: Wish) -> Blocks | None:
     """About the most scores if noise falls as the shift grows, so that each misses with the same chance.
 

@@ -68,8 +68,13 @@ def _least(answers: Floats, units: int, scale: float | Floats, way: Way) -> Floa
 
 
 def _best_location(answers: Floats, units: int, scale: float | Floats, way: Way) -> Floats:
-    """The location with the highest end, by golden sections: it rises and then falls."""
-    a, b = np.full_like(answers, -36.0), np.full_like(answers, 38.0)
+    """The location with the highest end, by golden sections: it rises and then falls.
+
+    At the best one the normal tail alone is not below the level over the price, so it is not far from zero; much
+    farther out an end that rejects nothing rises again.
+    """
+    a, b = np.full_like(answers, -36.0), np.full_like(answers, 0.0)
+    b += np.minimum(np.sqrt(2 * (way.price - way.log_level)), 37.0) + 0.5
     for _ in range(_ROUNDS):
         x, y = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
         higher = _rejected(x, answers, units, scale, way) >= _rejected(y, answers, units, scale, way)

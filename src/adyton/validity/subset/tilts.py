@@ -23,7 +23,8 @@ from adyton.validity.subset.answers import Floats, hazard
 _STEPS = 32
 _LEAST_KEPT, _MOST_KEPT = 0.9, 1 - 2.0**-20
 _LARGEST, _LONGEST = math.log(500.0), math.log(2.0**20)  # more would not fit into the moments of an interval
-_LOCATIONS = np.linspace(-30.0, 60.0, 20_000)
+_FARTHEST = 60.0
+_LOCATIONS = np.linspace(-30.0, _FARTHEST, 20_000)
 
 
 class Tilted(NamedTuple):
@@ -76,13 +77,17 @@ def _tilted(units: int, scale: Floats | float, share: float | None, spent: Float
     moment, slope = _moments(share, tilt)
     amount = units * spent / 2
     kept = np.minimum(np.sqrt(amount / np.maximum(units * (tilt * slope - moment), 1e-300)), _MOST_KEPT)
-    kept = np.minimum(kept, np.maximum(1 - (1 - kept) * np.exp(np.maximum(place - _LARGEST, 0.0)), _LEAST_KEPT))
-    y = _location_of(tilt * (1 - kept) * scale)
+    kept = np.minimum(
+        kept, np.maximum(1 - (1 - kept) * np.exp(np.maximum(place - _LARGEST, 0.0)), _LEAST_KEPT)
+    )
+    steepness = tilt * (1 - kept) * scale
+    y = _location_of(steepness)
     h = hazard(y)
     price = np.where(amount > 0, (1 - kept) / np.maximum(kept, 1e-300) * amount, 0.0)
     bound = special().log_ndtr(-y) - h / scale * units * slope + price
     bound = bound + (1 - kept) * units * _moments(share, h / scale / (1 - kept))[0]
-    return Tilted(kept, scale * y + units * slope, np.minimum(bound, 0.0))
+    never = steepness > _FARTHEST  # less than exp(-1800): such a miss is none
+    return Tilted(kept, scale * y + units * slope, np.where(never, -np.inf, np.minimum(bound, 0.0)))
 
 
 def _moments(share: float | None, tilt: Floats) -> tuple[Floats, Floats]:
