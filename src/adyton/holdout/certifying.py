@@ -27,8 +27,8 @@ _ASSUMPTIONS = (
 )
 _ORDER = "the order of the items says nothing about them"
 _DISAGREE = (
-    "for the size of a difference, not for who is better: in the population the two say different things as often as "
-    "of these items"
+    "for the size of a difference, not for who is better: in the population the two say different things "
+    "as often as of these items"
 )
 _GROUPED = (
     "of the mean over all groups: they have the shares in the population that they have among these items"

@@ -31,11 +31,14 @@ _MORE_KEPT = (1, 6, 36)
 class Gaussian:
     """Sums of values with rounded Gaussian noise; the scales of ``blocks`` are in steps of the sum.
 
-    ``reach`` is what the plan was made for: how far the ends of an interval are below and above a score, of any score
+    ``reach`` is what the plan was made for: how far the ends of an interval are below and above a score,
+    of any score
     or of one that is as ``expected``.
 
-    Claim:    with probability 1 - failure the intervals of all scores and comparisons, each of predictions chosen in
-              the light of all scores before it, hold at once; the items are mu-GDP with mu**2 the sum of the squares
+    Claim:    with probability 1 - failure the intervals of all scores and comparisons, each of
+              predictions chosen in
+              the light of all scores before it, hold at once; the items are mu-GDP with mu**2 the sum of
+              the squares
               of steps / scale.
     Assumes:  items are independent draws from the population; nobody has seen them otherwise; the noise is
               fresh; all that ``blocks``, ``reach`` and ``expected`` say was fixed in advance.
@@ -60,7 +63,8 @@ class Gaussian:
 
     @property
     def price(self) -> int:
-        """Of the score with the least noise: the ledger does not know in advance which number it will give."""
+        """Of the score with the least noise: the ledger does not know in advance which number it will
+        give."""
         return units_up((self.frame.steps / Fraction(min(self.blocks.scales))) ** 2)
 
     @property
@@ -81,7 +85,8 @@ class Gaussian:
         return Fraction(released, self.frame.whole)
 
     def half_width(self) -> float:
-        """Half the length of the interval of a score that is as expected; without an expectation of every score."""
+        """Half the length of the interval of a score that is as expected; without an expectation of
+        every score."""
         inner = (Fraction(self.reach[0]) + Fraction(self.reach[1])) / 2 / (1 - SLACK)
         return float_up(inner + margin(self.frame))
 
@@ -106,7 +111,8 @@ class Gaussian:
     def _sums(
         self, released: Sequence[int], numbers: Sequence[int], units: int, middle: int, more: tuple[int, ...]
     ) -> list[Ends]:
-        """Ends of expected sums of ``units`` values in [0, 1]; a difference counts how often the first is better,
+        """Ends of expected sums of ``units`` values in [0, 1]; a difference counts how often the first
+        is better,
         which is half of it and of the units: ``middle`` is 0 for a score.
         """
         scale = 2 * self.frame.steps if not middle else 4 * self.frame.steps
@@ -125,7 +131,8 @@ class Gaussian:
         return [(found[i], units - found[count + i]) for i in range(count)]
 
     def _ways(self, numbers: Sequence[int], more: tuple[int, ...]) -> tuple[list[Parts], list[Parts]]:
-        """How both ends pay for the scores before theirs: by parts kept that were fixed in advance, each with its
+        """How both ends pay for the scores before theirs: by parts kept that were fixed in advance, each
+        with its
         level.
         """
         sides = [table(self).sides(j) for j in numbers]

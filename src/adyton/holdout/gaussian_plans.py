@@ -1,4 +1,4 @@
-"""How many scores, and with which noise: from a tolerance, a number of scores, and what is expected of them."""
+"""How many scores, and with which noise: from a tolerance or a number, and what is expected."""
 
 from __future__ import annotations
 

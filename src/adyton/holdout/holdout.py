@@ -141,7 +141,8 @@ class Holdout(Shown):
     def compare(self, first: object, second: object) -> Comparison:
         """By how much the first predictions are better than the second, for the price of one score.
 
-        The interval counts the items of which the two say different things; the noise is twice that of a score.
+        The interval counts the items of which the two say different things; the noise is twice that of a
+        score.
         Theorem: PAIRED-COMPARISON.
         """
         plan = self.__plan

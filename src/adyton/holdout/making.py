@@ -93,7 +93,8 @@ def make_files(path: Path, wanted: Wanted) -> None:
         Fraction(0) if weights is None else weights.stray, labels_digest(codes),
     )  # fmt: skip
     wishes = Wishes(
-        within, wanted.scores, wanted.anytime, wanted.overfits, _part(wanted.threshold, unit, "the threshold"),
+        within, wanted.scores, wanted.anytime, wanted.overfits,
+        _part(wanted.threshold, unit, "the threshold"),
         _part(wanted.scale, unit, "the scale"), wanted.noes, _part(wanted.rung, unit, "the rung"), groups,
         _part(wanted.expected, unit, "what is expected"), wanted.noise,
     )  # fmt: skip
@@ -200,7 +201,8 @@ def range_of(metric: Metric, wanted: Wanted) -> Range:
         )
     if longest is not None or low is None or high is None:
         raise InvalidRequest(
-            f"{metric.name!r} needs public bounds: low and high of the labels, or error_high of the error of one item"
+            f"{metric.name!r} needs public bounds: low and high of the labels, "
+            "or error_high of the error of one item"
         )
     return Range(*_between(rational(low, "low"), rational(high, "high")))
 

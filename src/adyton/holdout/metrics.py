@@ -82,7 +82,8 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What an error is measured against: both numbers clipped to ``low`` and ``high``, or the error to its bound.
+    """What an error is measured against: both numbers clipped to ``low`` and ``high``, or the error to
+    its bound.
 
     ``top``: of how many predictions for an item one must be right.
     """
@@ -232,7 +233,7 @@ def _log_losses(given: Array, truth: Array, longest: float) -> Array:
 def differing(a: Submission, b: Submission) -> Array:
     """For each item whether two submissions say different things of it: public, and all that can differ."""
     apart: Array = a.predictions != b.predictions
-    return apart if apart.ndim == 1 else apart.any(axis=1)
+    return apart if apart.ndim == 1 else np.asarray(apart.any(axis=1))
 
 
 # Arrays ----------------------------------------------------------------------------------------------------

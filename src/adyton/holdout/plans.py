@@ -125,8 +125,8 @@ def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dic
 
 
 _OLDER = (
-    "this holdout was planned by an older theorem, whose widths are not calculated any more: make a new one, of items "
-    "that nobody has seen"
+    "this holdout was planned by an older theorem, whose widths are not calculated any more: make a new one, "
+    "of items that nobody has seen"
 )
 
 

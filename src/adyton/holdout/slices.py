@@ -39,7 +39,8 @@ class Groups:
 class Slices:
     """Every slice is a holdout of its own with fresh noise; all of them are scored at once.
 
-    Claim:    with probability 1 - failure the intervals of every slice of every score hold, and so do those of the
+    Claim:    with probability 1 - failure the intervals of every slice of every score hold, and so do
+              those of the
               mean of all items; one score costs an item what the score of its own slice costs.
     Assumes:  as Gaussian; the groups are public and were fixed in advance.
     Source:   derived here.  Theorem: SLICES.
@@ -120,7 +121,8 @@ class Slices:
 
 @lru_cache(maxsize=4096)
 def _whole(plan: Slices, number: int) -> tuple[float, Fraction, tuple[float, float], tuple[float, float]]:
-    """Of the mean of all items: its noise, what was spent before it, and for both ends the part kept and the level.
+    """Of the mean of all items: its noise, what was spent before it, and for both ends the part kept and
+    the level.
 
     One more claim beside those of the slices, with the same failure, dealt out evenly among the scores.
     """
@@ -151,7 +153,8 @@ def _least(answer: Fraction, units: int, noise: float, way: Way) -> Fraction:
 
 
 def part_of(frame: Frame, size: int, slices: int) -> Frame:
-    """A slice has its own items and its share of the failure; the mean of all has one too.  Theorem: SLICES."""
+    """A slice has its own items and its share of the failure; the mean of all has one too.  Theorem:
+    SLICES."""
     return replace(frame, items=size, failure=frame.failure / (slices + 1))
 
 

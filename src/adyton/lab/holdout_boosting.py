@@ -100,7 +100,8 @@ def _worst_error(ours: Gaussian, bits: Bits, dice: np.random.Generator) -> float
 
 
 def _noisy(wrong: Wrong, ours: Gaussian, bits: Bits) -> Weights:
-    sums = 2 * wrong.sum(axis=1, dtype=np.int64) + rounded_gaussian.draw(ours.blocks.scales[0], len(wrong), bits)
+    noise = rounded_gaussian.draw(ours.blocks.scales[0], len(wrong), bits)
+    sums = 2 * wrong.sum(axis=1, dtype=np.int64) + noise
     shown: Weights = sums / ours.frame.whole
     return shown
 

@@ -30,7 +30,8 @@ Items = Annotated[str | None, typer.Option(help="How many items, if there are no
 Metric = Annotated[
     str,
     typer.Option(
-        help="accuracy, balanced_accuracy, top_k, scores, brier, log_loss, auc, absolute_error, squared_error or rmse.",
+        help="accuracy, balanced_accuracy, scores, brier, log_loss, auc, absolute_error, "
+        "squared_error or rmse.",
         metavar="NAME",
     ),
 ]

@@ -1,7 +1,9 @@
-"""Plans for scores: how many of them, each of a model chosen in the light of those before, and by which noise.
+"""Plans for scores: how many, each of a model chosen in the light of those before, and by which noise.
 
-A plan fixes for every score, before the first of them: the noise, the part of rows that is kept in the proof, and
-the levels of both ends of its interval.  A plan may be made for an *expected* score.  That chooses noise, parts and
+A plan fixes for every score, before the first of them: the noise, the part of rows that is kept in the
+proof, and
+the levels of both ends of its interval.  A plan may be made for an *expected* score.  That chooses
+noise, parts and
 levels, and promises nothing: what is otherwise gets a wider interval.
 
 Units are those of a sum over all rows, each with a value in [0, 1].
@@ -24,7 +26,8 @@ from adyton.validity.subset.levels import OpenLevels
 from adyton.validity.subset.tilts import at_level, at_room
 
 EVEN = 0.01
-"""Of the failure, dealt out evenly: by the plan alone early scores would have almost no level, and no use for the
+"""Of the failure, dealt out evenly: by the plan alone early scores would have almost no level, and no
+use for the
 little that was spent before them."""
 _BLOCKS = 128
 _COARSE, _FEW = 48, 16
@@ -85,7 +88,8 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far one end of an interval may be from a score, in units of the sum, and the mean of one row's value there;
+    """How far one end of an interval may be from a score, in units of the sum, and the mean of one row's
+    value there;
     None: whatever it is.
     """
 
@@ -95,8 +99,10 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a plan is made for: so many independent rows, a failure, and both ends of the interval of an expected
-    score.  ``high`` is measured from above; an end that nothing is asked of has no room.  ``anytime``: levels that do
+    """What a plan is made for: so many independent rows, a failure, and both ends of the interval of an
+    expected
+    score.  ``high`` is measured from above; an end that nothing is asked of has no room.  ``anytime``:
+    levels that do
     not know how many scores there will be.
     """
 
@@ -128,7 +134,8 @@ class Wish:
 def best_wish(
     units: int, failure: Fraction, tolerance: float, expected: float | None, anytime: bool = False
 ) -> Wish:
-    """The one with about the most scores whose intervals are, of an expected score, twice the tolerance long."""
+    """The one with about the most scores whose intervals are, of an expected score, twice the tolerance
+    long."""
     found = wishes(units, failure, tolerance, expected, anytime)
     return found[0] if len(found) == 1 else max(found, key=_roughly)
 
@@ -136,7 +143,8 @@ def best_wish(
 def wishes(
     units: int, failure: Fraction, tolerance: float, expected: float | None, anytime: bool = False
 ) -> list[Wish]:
-    """Those to choose from.  Of an end beyond the range nothing is asked, and the other may be farther away."""
+    """Those to choose from.  Of an end beyond the range nothing is asked, and the other may be farther
+    away."""
     if expected is None:
         anywhere = Reach(tolerance * units)
         return [Wish(units, failure, anywhere, anywhere, anytime)]
@@ -371,7 +379,8 @@ def fits(wish: Wish, blocks: Blocks) -> bool:
 
 
 def _pieces(blocks: Blocks) -> tuple[Floats, Floats, Floats]:
-    """Where pieces end, their noise, and mu0**2 before the last score of each; constant noise is cut finely."""
+    """Where pieces end, their noise, and mu0**2 before the last score of each; constant noise is cut
+    finely."""
     if len(blocks.counts) == 1:
         ends = _ends(blocks.counts[0])
         return ends, np.full_like(ends, blocks.scales[0]), (ends - 1) / (2 * blocks.scales[0]) ** 2

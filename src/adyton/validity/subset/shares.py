@@ -70,7 +70,8 @@ def _least(answers: Floats, units: int, scale: float | Floats, way: Way) -> Floa
 def _best_location(answers: Floats, units: int, scale: float | Floats, way: Way) -> Floats:
     """The location with the highest end, by golden sections: it rises and then falls.
 
-    At the best one the normal tail alone is not below the level over the price, so it is not far from zero; much
+    At the best one the normal tail alone is not below the level over the price, so it is not far from
+    zero; much
     farther out an end that rejects nothing rises again.
     """
     a, b = np.full_like(answers, -36.0), np.full_like(answers, 0.0)

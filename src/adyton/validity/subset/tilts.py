@@ -1,11 +1,12 @@
-"""The best tilt of a bound: which part of the rows to keep, and what an answer then misses, and with which room.
+"""The best tilt of a bound: which part of the rows to keep, and what an answer then misses.
 
-Everything here chooses; nothing here is a promise.  Levels that sum to the failure and any parts kept are valid,
-and only the width depends on how good they are.
+Everything here chooses; nothing here is a promise.  Levels that sum to the failure and any parts kept are
+valid, and only the width depends on how good they are.
 
-Units are those of a sum over all rows.  With M the logarithm of the moments of one row's value around its mean,
-kept part c, tilt t and noise s, the bound is least over the location of the normal tail where room = s y + n M'(t),
-and over c where A / c**2 = n (t M'(t) - M(t)), A = n mu0**2 / 2.  So c, y, room and bound follow from t.
+Units are those of a sum over all rows.  Let M be the logarithm of the moments of one row's value around its
+mean, c the part kept, t the tilt and s the noise.  The bound is least over the location y of the normal tail
+where room = s y + n M'(t), and over c where A / c**2 = n (t M'(t) - M(t)), A = n mu0**2 / 2.  So c, y, room
+and bound follow from t.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.special import special
 from adyton.validity.subset.answers import Floats, hazard
@@ -57,7 +59,7 @@ def _searched(
     scale: Floats | float,
     share: float | None,
     spent: Floats,
-    too_low: Callable[[Tilted], Floats],
+    too_low: Callable[[Tilted], npt.NDArray[np.bool_]],
 ) -> Tilted:
     low, high = np.full_like(spent, -18.0), np.full_like(spent, _LARGEST + _LONGEST)
     for _ in range(_STEPS):
@@ -70,7 +72,8 @@ def _searched(
 def _tilted(units: int, scale: Floats | float, share: float | None, spent: Floats, place: Floats) -> Tilted:
     """``place`` is the logarithm of the tilt up to the largest one.
 
-    Beyond it less is kept: where so much was spent that the most that rows can be is all that is known of them,
+    Beyond it less is kept: where so much was spent that the most that rows can be is all that is known
+    of them,
     the best part would be all of the rows, and the tilt infinite.
     """
     tilt = np.exp(np.minimum(place, _LARGEST))
