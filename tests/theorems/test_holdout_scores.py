@@ -19,7 +19,7 @@ from adyton.holdout.gaussian import Gaussian, in_values, margin, table
 from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods import Frame
 from adyton.noise import rounded_gaussian
-from adyton.validity.subset.score_plans import Blocks
+from adyton.validity.subset.planned_scores import Blocks
 
 NINE, GOOD, BEST = Fraction(9, 10), Fraction(97, 100), Fraction(99, 100)
 

@@ -16,7 +16,7 @@ from adyton.holdout.gaussian import Gaussian, table
 from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods import Frame
 from adyton.noise import rounded_gaussian
-from adyton.validity.subset.score_plans import Blocks
+from adyton.validity.subset.planned_scores import Blocks
 
 
 class Seeded:

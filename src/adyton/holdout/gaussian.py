@@ -17,7 +17,8 @@ from adyton.holdout.methods import Ends, Frame
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
 from adyton.validity.subset.answers import Floats, price_of
-from adyton.validity.subset.score_plans import Blocks, Side, Table, table_of, wish_for
+from adyton.validity.subset.planned_scores import Blocks, Side, Table
+from adyton.validity.subset.score_plans import table_of, wish_for
 from adyton.validity.subset.shares import Way, least_share
 
 Parts = tuple[Floats, Floats, Floats]

@@ -11,9 +11,8 @@ from adyton.exact import float_down
 from adyton.holdout.gaussian import SLACK, Gaussian, margin
 from adyton.holdout.methods import Frame
 from adyton.validity.search import smallest
+from adyton.validity.subset.planned_scores import Blocks, Wish
 from adyton.validity.subset.score_plans import (
-    Blocks,
-    Wish,
     best_wish,
     constant_scores,
     constant_wish,

@@ -19,7 +19,7 @@ from adyton.holdout.slices import Groups, Slices, plan_slices, restored_slices
 from adyton.holdout.sparse_validate import SparseValidate, plan_sparse_validate
 from adyton.holdout.thresholdout import Thresholdout, plan_thresholdout
 from adyton.validity.outward import whole
-from adyton.validity.subset.score_plans import Blocks
+from adyton.validity.subset.planned_scores import Blocks
 
 PricedPlan = Gaussian | Split | Rounding | Slices
 StagedPlan = Thresholdout | Ladder | FreeLadder | SparseValidate | GuessAndCheck

@@ -19,7 +19,7 @@ from adyton.holdout.methods import Ends, Frame
 from adyton.holdout.metrics import Array, Steps, one_list
 from adyton.noise import Bits
 from adyton.validity.subset.answers import price_of
-from adyton.validity.subset.score_plans import Blocks
+from adyton.validity.subset.planned_scores import Blocks
 from adyton.validity.subset.shares import Way, least_share
 from adyton.validity.subset.tilts import at_level
 
