@@ -43,11 +43,14 @@ _THIRD = np.exp2(np.array([-0.3, 0.0, 0.3]))
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level."""
+    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level.
 
-    fresh: float
-    price: float
-    log_level: float
+    Arrays say it for each answer.
+    """
+
+    fresh: float | Floats
+    price: float | Floats
+    log_level: float | Floats
 
 
 def hazard(y: Floats) -> Floats:
@@ -97,13 +100,21 @@ class Paid:
     log_level: Floats
 
     @classmethod
-    def of(cls, ways: Sequence[Way]) -> Paid:
-        return cls(*(np.array([[getattr(way, name)] for way in ways]) for name in cls.__slots__))
+    def of(cls, ways: Sequence[Way], some: Places) -> Paid:
+        """For some of the answers."""
+        return cls(*(_below([getattr(way, name) for way in ways], some) for name in cls.__slots__))
 
     def tilt(self, noise: Floats, spread: Floats) -> Floats:
         """About the best tilt, for what is nearly normal."""
         tilt: Floats = np.sqrt(2 * (self.price - self.log_level) / (noise**2 + spread / self.fresh))
         return tilt
+
+
+def _below(values: Sequence[float | Floats], some: Places) -> Floats:
+    if not any(np.ndim(value) for value in values):
+        return np.array(values, np.float64)[:, None]
+    own = [np.asarray(value)[some] if np.ndim(value) else np.full(len(some), value) for value in values]
+    return np.stack(own, axis=1)[..., None]
 
 
 Tried = Callable[[Places, Paid, Floats], Floats]
@@ -117,21 +128,22 @@ def greatest(value: Tried, many: int, ways: Sequence[Way]) -> Floats:
     tilts that are best for them, as factors of what was guessed, are tried for all.
     """
     if many <= _FEW:
-        every: Floats = _closely(value, np.arange(many), Paid.of(ways))[0].max(-1)
+        every: Floats = _closely(value, np.arange(many), ways)[0].max(-1)
         return every
     some = np.unique(np.linspace(0, many - 1, _SAMPLE).astype(np.int64))
-    values, factors = _closely(value, some, Paid.of(ways))
+    values, factors = _closely(value, some, ways)
     winners = np.unique(values.argmax(-1))
-    paid, tried = Paid.of([ways[i] for i in winners]), np.median(factors, axis=0)[winners, None] * _THIRD
+    tried, ways = np.median(factors, axis=0)[winners, None] * _THIRD, [ways[i] for i in winners]
     found = np.empty(many)
     for start in range(0, many, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, many))
-        found[block] = value(block, paid, tried).max((-1, -2))
+        found[block] = value(block, Paid.of(ways, block), tried).max((-1, -2))
     return found
 
 
-def _closely(value: Tried, some: Places, paid: Paid) -> tuple[Floats, Floats]:
+def _closely(value: Tried, some: Places, ways: Sequence[Way]) -> tuple[Floats, Floats]:
     """The greatest value of each way, and its factor: on a coarse grid, then around the best of each."""
+    paid = Paid.of(ways, some)
     coarse = value(some, paid, _FIRST)
     best = _FIRST[coarse.argmax(-1)][..., None] * _SECOND
     fine = value(some, paid, best)
