@@ -23,7 +23,7 @@ from adyton.validity.subset.shares import least_share
 from adyton.validity.subset.tails import Way
 
 Parts = tuple[Floats, Floats, Floats]
-SLACK = Fraction(1, 10**5)
+SLACK = Fraction(1, 4000)  # the best location is found up to half of this
 """Of a width: plans are made for so much less, so that no search for the ends of an interval exceeds it."""
 _MORE_KEPT = (1, 6, 36)
 """Of c / (1 - c): a comparison of models that seldom differ does better if more is kept; each has a third."""

@@ -34,10 +34,9 @@ hazard that is off by as much: see SUBSET-ANSWERS."""
 _ROOT_HALF = 0.5**0.5
 _ROOT_TWO_OVER_PI = (2 / np.pi) ** 0.5
 _FEW, _SAMPLE, _BLOCK = 256, 64, 4096
-_FIRST = np.exp2(
-    np.linspace(-1.5, 1.5, 7)
-)  # around a rough guess of the best tilt, and then around the best of these
-_SECOND = np.exp2(np.linspace(-0.375, 0.375, 7))
+_STEP = 0.5
+_FIRST = np.exp2(_STEP * np.arange(-3, 4))  # around a rough guess of the best tilt, and then around the best
+_SECOND = np.exp2(np.array([-0.25, -0.12, -0.06, 0.0, 0.06, 0.12, 0.25]))
 _THIRD = np.exp2(np.array([-0.3, 0.0, 0.3]))
 
 
@@ -142,13 +141,24 @@ def greatest(value: Tried, many: int, ways: Sequence[Way]) -> Floats:
 
 
 def _closely(value: Tried, some: Places, ways: Sequence[Way]) -> tuple[Floats, Floats]:
-    """The greatest value of each way, and its factor: on a coarse grid, then around the best of each."""
+    """The greatest value of each way, and its factor: on a coarse grid, then near a parabola's vertex."""
     paid = Paid.of(ways, some)
     coarse = value(some, paid, _FIRST)
-    best = _FIRST[coarse.argmax(-1)][..., None] * _SECOND
-    fine = value(some, paid, best)
-    factor = np.take_along_axis(best, fine.argmax(-1)[..., None], -1)[..., 0]
+    best = _FIRST[coarse.argmax(-1)] * np.exp2(_STEP * _vertex(coarse))
+    tried = best[..., None] * _SECOND
+    fine = value(some, paid, tried)
+    factor = np.take_along_axis(tried, fine.argmax(-1)[..., None], -1)[..., 0]
     return np.maximum(coarse.max(-1), fine.max(-1)), factor
+
+
+def _vertex(values: Floats) -> Floats:
+    """How far from the greatest of some values in a row a parabola through it and its neighbours ends."""
+    place = np.clip(values.argmax(-1), 1, values.shape[-1] - 2)[..., None]
+    before, at, after = (np.take_along_axis(values, place + i, -1)[..., 0] for i in (-1, 0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        offset = (before - after) / (before - 2 * at + after) / 2
+    inside = np.isfinite(offset) & (np.abs(offset) < 1) & (place[..., 0] == values.argmax(-1))
+    return np.where(inside, offset, 0.0)
 
 
 def tangent(tilts: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
