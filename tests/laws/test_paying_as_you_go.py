@@ -31,6 +31,7 @@ from adyton.study.validity import claims_failure
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
 from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
+from populations import seeded
 
 ROWS, COINS = 2000, 12
 REGIONS = ("north", "south", "east", "west")
@@ -43,14 +44,6 @@ COLUMNS = (
     TextColumn("town"),
 )
 COUNT, OTHER = "SELECT COUNT(*) AS n FROM t WHERE f0", "SELECT COUNT(*) AS n FROM t WHERE f11"
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
@@ -74,8 +67,7 @@ def opened(
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
     study = Study(Table("t", COLUMNS, rows), unit, limit, filter_name, validity=declared, keys_delta=keys)
-    plain = adyton.open(study, data=sample(seed, rows))
-    return Curator(study, plain._engine, plain._ledger, Seeded(seed))
+    return seeded(study, sample(seed, rows), seed)
 
 
 def only(answer: adyton.Answer) -> Any:
