@@ -133,7 +133,7 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     raw, keys = tomllib.loads(example), every_key()
     assert set(raw["table"]) == set(keys["table"]) - {"lines"}  # for persons of several rows: a later example
     assert set(raw["privacy"]) == set(keys["privacy"])
-    either = {"tolerance"}  # in place of stability; the page shows it in an example of its own
+    either = {"spread", "stability"}  # in place of a share; the cap of a pure study
     assert set(raw["validity"]) == set(keys["validity"]) - either
     used: dict[str, set[str]] = {}
     for column in raw["columns"].values():  # a category has one of two keys
@@ -205,6 +205,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
         "statement": every_path(*(printed(0, "statement", file) for file in (*both, "capped.toml"))),
+        "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),
         "verify": every_path(printed(0, "verify", study)),
         "init": every_path(printed(0, *init)),
