@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import adyton
 from adyton.certify import Absent, Rows
 from adyton.curator import estimate
-from adyton.curator.curator import Curator
+from adyton.curator.curator import Curator, _position_of
 from adyton.ledger import Header, MemoryLedger
 from adyton.mechanisms import Band, intervals_of
 from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
@@ -102,7 +102,7 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
     answer = curator.ask(sql, epsilon=1)
     basket = curator._basket([sql], {"epsilon": 1})
     receipt, text = curator._asked_before(basket.order(None)) or pytest.fail("it is stored")
-    standing = curator._standing(basket, receipt.number, receipt.spent_radius)
+    standing = curator._standing(basket, _position_of(receipt), many_from_text(text))
     (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), standing)
     curator.ask(QUESTIONS[0], epsilon=2)
     assert bits(answer.rows) == bits(rows)

@@ -14,7 +14,6 @@ from scipy.stats import binom
 from adyton.accounting import gaussian
 from adyton.curator.estimate import rows_of
 from adyton.curator.plan import make_plan
-from adyton.curator.population import Population, Standing
 from adyton.curator.price import price_of
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
@@ -25,6 +24,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 from adyton.wire import Stored
+from populations import standing_of
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)
 sensitivities = st.builds(
@@ -215,8 +215,7 @@ def test_theorem_POST_PROCESSING_answers_are_functions_of_the_plan_and_the_relea
     )
     question = Question(study.table, (("n", Count()), ("m", Mean(ValueOf(age)))))
     plan = make_plan(study, question, price_of(epsilon="0.5"), 10**18)
-    population = Population(study)
-    standing = Standing(population, population.position(1, 10**15, 2), 1000)
+    standing = standing_of(study, 1000, own=Fraction(1, 1000), values=2)
     first = rows_of(plan, Stored([[[10]], [[50], [2000]]]), standing)
     assert first == rows_of(plan, Stored([[[10]], [[50], [2000]]]), standing)
     changed = rows_of(plan, Stored([[[11]], [[50], [2000]]]), standing)
