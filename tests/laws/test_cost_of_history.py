@@ -157,13 +157,7 @@ def test_the_work_of_a_question_does_not_grow_with_the_ledger(name: str, tmp_pat
     "name",
     [
         "rows",
-        pytest.param(
-            "rows of a population",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="a learned spread is looked for in the newest thousand receipts, one by one",
-            ),
-        ),
+        "rows of a population",
     ],
 )
 def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, tmp_path: Path) -> None:

@@ -487,21 +487,18 @@ PLANS: list[tuple[dict[str, Any], float, str, float]] = [
         1,
     ),
 ]
-NO_MEANS = pytest.mark.xfail(strict=True, reason="a plan does not foresee that a mean's count has noise too")
 MEANS = [
     pytest.param(
         {"group": Fraction(1, 2)},
         0.25,
         "SELECT PROPORTION(f{i} AND age <> {j}) AS v FROM t WHERE f11",
         1,
-        marks=NO_MEANS,
     ),
     pytest.param(
         {"spread": Fraction(1, 20)},
         0.08,
         "SELECT AVG(steady) AS v FROM t WHERE age <> {j}",
         100,
-        marks=NO_MEANS,
     ),
 ]
 

@@ -58,12 +58,10 @@ class Learned:
 
     def _look(self) -> None:
         newest = self._ledger.count()
-        for number in range(max(self._looked_at, newest - _MOST) + 1, newest + 1):
-            receipt = self._ledger.receipt(number)
-            if receipt is not None and any(word in receipt.order.question for word in _WORDS):
-                question = self._question(receipt)
-                if question is not None:
-                    self._known |= {spread_key(reading): receipt for reading in self._variances(question)}
+        for receipt in self._ledger.mentioning(_WORDS, max(self._looked_at, newest - _MOST)):
+            question = self._question(receipt)
+            if question is not None:
+                self._known |= {spread_key(reading): receipt for reading in self._variances(question)}
         self._looked_at = newest
 
     def _question(self, receipt: Receipt) -> Question | None:

@@ -18,11 +18,11 @@ from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
 from adyton.validity.subset.ratios import ratio_ends
 from adyton.validity.subset.shares import greatest_share, least_share
+from adyton.validity.subset.study_plans import OF_THE_COUNT
 from adyton.validity.subset.tails import Places, Way
 from adyton.validity.subset.variances import rough_variance_width, variance_width
 from adyton.validity.subset.ways import Before, ways_after
 
-_OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
 _MANY = 256
 _HALF_STEP = 0.5  # noise is rounded to whole steps
 _UP = 1 + 2.0**-50
@@ -105,7 +105,7 @@ def mean_ends(
     weighed = _most_rows(Coin(certain.units, 0, int(each), scales[1]), counts, certain) * each * _UP
     step = float_down(uncentred(part).scale)
     known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * _UP
-    ways = certain.ways((1 - _OF_THE_COUNT) / 2)
+    ways = certain.ways((1 - OF_THE_COUNT) / 2)
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         far = np.maximum(np.abs(first), np.abs(last))
@@ -128,7 +128,7 @@ def mean_ends(
 
 def _most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     """Upper ends of what is expected of counts, for as much as a mean's variance needs them."""
-    ways, answers = certain.ways(_OF_THE_COUNT), counts + _HALF_STEP
+    ways, answers = certain.ways(OF_THE_COUNT), counts + _HALF_STEP
     if len(answers) <= _MANY:
         return coin.greatest(answers, ways)
     steps = np.linspace(answers.min(), answers.max(), _MANY)  # each count is raised to the next of a few
@@ -142,7 +142,7 @@ def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certai
     every = float(bins[0][0] + bins[1][0])
     coin = Coin(certain.units, 0, rows, scale * every**0.5 * _UP)
     most = _most_rows(coin, whole + _HALF_STEP * (every - 1), certain) * rows * _UP
-    ways = certain.ways((1 - _OF_THE_COUNT) / 2)
+    ways = certain.ways((1 - OF_THE_COUNT) / 2)
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         on_left, on_right = (side[places] for side in bins)

@@ -7,7 +7,7 @@ whatever is given out: what a crash left ahead of it is caught up with first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from adyton.errors import LedgerCorrupt
@@ -86,6 +86,9 @@ class AnchoredLedger:
 
     def receipts(self) -> Iterator[Receipt]:
         return self._ledger.receipts()
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        return self._ledger.mentioning(words, after)
 
     def verify(self, expected_head: str | None = None) -> Verification:
         found = self._ledger.verify(expected_head)

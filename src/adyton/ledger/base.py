@@ -9,7 +9,7 @@ that, or a restored backup, keep an anchor somewhere else (``AnchoredLedger``), 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
@@ -128,6 +128,10 @@ class Ledger(Protocol):
     def count(self) -> int: ...
 
     def receipts(self) -> Iterator[Receipt]: ...
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        """Receipts after number ``after`` whose question has one of these words in it, oldest first."""
+        ...
 
     def verify(self, expected_head: str | None = None) -> Verification:
         """Replay everything; ``expected_head`` must be the digest of some link."""

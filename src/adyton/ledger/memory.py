@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
@@ -143,6 +143,10 @@ class MemoryLedger:
     def receipts(self) -> Iterator[Receipt]:
         with self._alone():
             return iter(tuple(self._receipts))
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        newer = (receipt for receipt in self.receipts() if receipt.number > after)
+        return [receipt for receipt in newer if any(word in receipt.order.question for word in words)]
 
     def verify(self, expected_head: str | None = None) -> Verification:
         found = replay(self.header, self.receipts(), expected_head, settled=self._settled.get)

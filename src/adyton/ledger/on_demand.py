@@ -6,7 +6,7 @@ Until then a study may still be edited: looking at it, or previewing a question,
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adyton.errors import InvalidRequest
@@ -104,6 +104,10 @@ class LedgerOnDemand:
     def receipts(self) -> Iterator[Receipt]:
         file = self._written()
         return file.receipts() if file else iter(())
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        file = self._written()
+        return file.mentioning(words, after) if file else []
 
     def verify(self, expected_head: str | None = None) -> Verification:
         file = self._written()

@@ -8,7 +8,7 @@ The file must be on a local disk: write-ahead logging needs memory that all its 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -38,6 +38,7 @@ from adyton.ledger.sqlite_rows import (
     append,
     check_answer,
     find,
+    find_mentioning,
     find_request,
     last_of_name,
     page_after,
@@ -230,6 +231,10 @@ class SqliteLedger(SqliteSession):
         while page := self._page(number):
             yield from page
             number = page[-1].number
+
+    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
+        with self._session() as connection:
+            return find_mentioning(connection, words, after)
 
     def verify(self, expected_head: str | None = None) -> Verification:
         with self._session() as connection:

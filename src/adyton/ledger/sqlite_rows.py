@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
@@ -67,6 +68,13 @@ def find(connection: sqlite3.Connection, where: str, *values: str | int) -> Rece
 def page_after(connection: sqlite3.Connection, number: int, size: int) -> list[Receipt]:
     """At most ``size`` receipts, from the one after ``number`` on."""
     rows = connection.execute(_RECEIPT + "number > ? ORDER BY number LIMIT ?", (number, size))
+    return [_to_receipt(row) for row in rows]
+
+
+def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after: int) -> list[Receipt]:
+    """Receipts after ``after`` with one of these words in their question."""
+    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
+    rows = connection.execute(f"{_RECEIPT} number > ? AND ({mentioned}) ORDER BY number", (after, *words))
     return [_to_receipt(row) for row in rows]
 
 

@@ -26,6 +26,8 @@ from adyton.validity.subset.variances import variance_width
 from adyton.validity.subset.ways import Before, ways_after
 
 Noise = Literal["constant", "decreasing"]
+OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
+_LEAST_PART = 0.05  # with 100 units or more, a part of the rows has at least five
 _LOOKS = 160  # places at which a plan is judged
 _STEPS, _HALVINGS, _BLOCKS = 40, 20, 24
 
@@ -52,8 +54,8 @@ class StudyPlan:
         return self.scales[min(block, len(self.scales) - 1)]
 
     def radius(self, question: int) -> Fraction:
-        """What a question may spend: (1/2)**2 in units of its noise."""
-        return 1 / (2 * self.units * Fraction(self.scale(question))) ** 2
+        """What a question may spend: (1/2)**2 in units of its noise, and more for a mean."""
+        return self._of_a_mean / (2 * self.units * Fraction(self.scale(question))) ** 2
 
     def before(self, question: int) -> Fraction:
         """What all questions before this one spend, if all spend what they may."""
@@ -63,7 +65,13 @@ class StudyPlan:
             if here <= 0:
                 break
             total, done = total + here / (2 * self.units * Fraction(scale)) ** 2, done + here
-        return total
+        return total * self._of_a_mean
+
+    @property
+    def _of_a_mean(self) -> Fraction:
+        """How much more a mean spends than a count for the same noise: it reads a sum and a count."""
+        means = self.expected.spread is not None or self.expected.group is not None
+        return Fraction(5, 2) if means else Fraction(1)
 
     def kept(self, question: int) -> float | None:
         """The part of the rows that is best for this question of the plan; None beyond it."""
@@ -88,6 +96,7 @@ class StudyPlan:
         later = question if last is None else last
         before = self.before(later) * Fraction(self._spent)
         level = float_down(self.failure) * self.levels.share(question) / 2
+        level *= 1 if self._of_a_mean == 1 else 1 - OF_THE_COUNT
         ways = ways_after(Before(before), self.units, level, self.kept(later))
         scale, variance = np.array([self.units * self.scale(later)]), variance_of(self.expected)
         if variance is None:
@@ -119,7 +128,7 @@ def best_part(before: float, own: float) -> float | None:
     if before <= 0:
         return None
     part = math.sqrt(before) / (math.sqrt(before) + math.sqrt(own))
-    return min(max(part, 1e-3), 1 - 1e-6)
+    return min(max(part, _LEAST_PART), 1 - 1e-6)
 
 
 @lru_cache(maxsize=32)
@@ -138,8 +147,20 @@ def planned_study(
     if noise == "decreasing":
         return _decreasing(units, questions, failure, within, expected)
 
+    plans = [
+        _constant(units, questions, failure, within, expected, rising=rising) for rising in (True, False)
+    ]
+    fit = [plan for plan in plans if plan.tolerance <= within]
+    return max(fit, key=lambda plan: plan.scales) if fit else min(plans, key=lambda plan: plan.tolerance)
+
+
+def _constant(
+    units: int, questions: int, failure: Fraction, within: float, expected: Expected, *, rising: bool
+) -> StudyPlan:
+    """Of all scales the largest that stays within; levels that rise suit many questions, equal ones few."""
+
     def plan(scale: float) -> StudyPlan:
-        return StudyPlan(units, questions, failure, expected, (scale,), (questions,))
+        return StudyPlan(units, questions, failure, expected, (scale,), (questions,), rising=rising)
 
     best = least(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
     if plan(best).tolerance > within:
