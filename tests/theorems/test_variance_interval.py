@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from adyton.certify import Values
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
-from adyton.curator.population import Population, Standing
+from adyton.curator.population import Position, Standing
 from adyton.curator.spread import Spread
+from adyton.curator.subset_population import SubsetPopulation
 from adyton.mechanisms import Band, intervals_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Question, ValueOf, Variance
@@ -68,8 +69,7 @@ def read(reading: Reading, steps: list[int]) -> list[int]:
 def standing() -> Standing:
     table = Table("t", (COLUMNS[0],), rows=9)
     study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
-    population = Population(study)
-    return Standing(population, population.position(1, 1, 1), 9)
+    return Standing(SubsetPopulation(study), Position(1, Fraction(0), Fraction(0), 2), 9)
 
 
 def values(part: Spread, released: Columns) -> Values:
