@@ -219,6 +219,8 @@ def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:
     sections = sections_of(REFERENCE / "json.md")
     rows, tolerance, questions = ("--rows", "1000"), ("--tolerance", "0.2"), ("--questions", "10")
     given_two = ((*rows, *tolerance), (*rows, *questions), (*tolerance, *questions))
+    hopes = (("--expect-share", "0.1"), ("--spread", "0.1"), ("--group", "0.5"))
+    given_two += tuple((*rows, *questions, *hope) for hope in hopes)
     one = printed(0, "audit", "laplace", "--samples", "2000")
     expected = {
         "plan": every_path(*(printed(0, "plan", *two) for two in given_two)),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.validity.search import largest, largest_near, largest_within, smallest
+from adyton.validity.search import largest, largest_near, largest_within, reaching, smallest, smallest_within
 
 
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(0, 5000))
@@ -80,3 +80,44 @@ def test_law_where_widths_are_powers_few_are_looked_at() -> None:
     found = largest_within(width, Fraction(1, 10), 10**15)
     assert width(found) <= 0.1 < width(found + 1)
     assert len(asked) < 20
+
+
+@given(
+    st.floats(0.2, 1),
+    st.floats(0.01, 100),
+    st.fractions(Fraction(1, 1000), 2, max_denominator=1000),
+    st.integers(1, 10**9),
+    st.integers(1, 10**6),
+)
+def test_law_the_first_within_a_limit_is_found_whatever_falls(
+    power: float, first: float, limit: Fraction, most: int, start: int
+) -> None:
+    """The other way round; without any width up to some number."""
+
+    def smooth(n: int) -> float:
+        return first * n**-power if n >= start else math.inf
+
+    def steps(n: int) -> float:
+        return smooth(n // 7) if n >= 7 else math.inf
+
+    for width in (smooth, steps):
+        exact = smallest(lambda n, of=width: of(n) <= limit, most)  # type: ignore[misc]
+        assert smallest_within(width, limit, most) == exact
+
+
+@given(st.floats(0.5, 40), st.floats(1e-6, 0.9), st.floats(1e-6, 0.99), st.floats(0.5, 60))
+def test_law_reaching_returns_what_was_seen_to_reach(
+    power: float, place: float, guess: float, thought: float
+) -> None:
+    """It was at least the target there, and is not a hair before; whatever the guesses."""
+    seen: dict[float, float] = {}
+
+    def value(x: float) -> float:
+        seen[x] = (x / place) ** power
+        return seen[x]
+
+    found = reaching(value, 1.0, guess, 1.0, thought, 1e-6)
+    assert found is not None
+    assert seen[found] >= 1
+    assert place * (1 - 1e-9) <= found <= place * (1 + 2e-6)
+    assert reaching(lambda x: x, 2.0, guess, 1.0, thought, 1e-6) is None

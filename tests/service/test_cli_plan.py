@@ -31,13 +31,15 @@ def test_the_json_contract_and_the_numbers_of_the_headline() -> None:
     result = run("--rows", "100000", "--tolerance", "0.1", "--confidence", "0.95", "--json")
     made = json.loads(result.stdout)
     assert (made["rows"], made["tolerance"], made["confidence"]) == (100000, 0.1, 0.95)
-    assert made["recommended"] == "hinge"
+    assert made["recommended"] == "subset, decreasing"
     found = methods(result)
     assert set(found["hinge"]) == {"method", "questions", "scale", "theorem"}
     expected = {"split": 219, "rounding": 412, "laplace": 1, "jlnrss": 153, "rrsstw": 263, "hinge": 7943}
     for name, questions in expected.items():
         assert abs(found[name]["questions"] - questions) <= max(1, questions // 100)
-    assert 80_000 < made["attack_limit"] < 100_000
+    assert 80_000 < made["attack_limit"] < 100_000 < made["decreasing_attack_limit"] < 250_000
+    assert found["subset"]["questions"] >= 0.999 * 50_754
+    assert found["subset, decreasing"]["questions"] >= 0.99 * 99_722
     assert found["ladder"]["questions"] > found["hinge"]["questions"]
     assert found["thresholdout"]["overfits"] >= 1
     assert found["ladder"]["applies"] == "only the best score so far is published"
@@ -144,18 +146,35 @@ def allowed(rows: int, tolerance: Fraction, questions: int) -> int:
 
 
 def test_a_special_method_is_never_recommended() -> None:
-    made = json.loads(run("--rows", "1000", "--tolerance", "0.1", "--json").stdout)
-    assert made["recommended"] == "split"  # although guess and check says four, of less
+    made = json.loads(run("--rows", "100000", "--tolerance", "0.1", "--json").stdout)
+    assert made["recommended"] == "subset, decreasing"  # although a ladder says a million, of less
 
 
 def test_people_get_a_table() -> None:
     shown = run("--rows", "10000", "--tolerance", "0.1").stdout
-    assert "Recommended: hinge" in shown
+    assert "Recommended: subset, decreasing" in shown
     assert "A study takes it from [validity]" in shown
+    assert 'noise = "decreasing"' in " ".join(shown.split())
     assert "known attack" in shown
-    assert (
-        "A study takes it" not in run("--rows", "1000", "--tolerance", "0.1").stdout
-    )  # a study splits nothing
+    assert "promises nothing" not in shown
+    few = " ".join(run("--rows", "1000", "--questions", "2").stdout.split())
+    assert "If all questions are shares, which are means of values 0 and 1, split, exact is better." in few
+
+
+def test_what_is_expected_is_called_no_promise() -> None:
+    """Rare shares, little spread, a group: the noise is chosen for them, and the words say no more."""
+    words = ("--rows", "100000", "--questions", "100")
+    result = run(*words, "--expect-share", "0.01", "--json")
+    assert json.loads(result.stdout)["expected"] == {"share": 0.01}
+    found = methods(result)
+    assert found["subset"]["tolerance"] <= 0.0081
+    assert found["subset, alike"]["tolerance"] <= 0.0042
+    for option in (("--expect-share", "0.01"), ("--spread", "0.1"), ("--group", "0.2")):
+        shown = " ".join(run(*words, *option).stdout.split())
+        assert "What is expected chooses the noise and promises nothing" in shown
+        assert "wider, never wrong" in shown
+    assert "its count has twice as much" in shown
+    assert "ladder" not in shown  # it knows no groups
 
 
 @pytest.mark.parametrize(
@@ -170,7 +189,9 @@ def test_people_get_a_table() -> None:
         ("--rows", "100", "--tolerance", "2"),
         ("--rows", "100", "--tolerance", "0.1", "--questions", "5"),
         ("--rows", "100", "--tolerance", "0.1", "--confidence", "1"),
-        ("--rows", "100", "--questions", "5", "--figure", "x.html"),
+        ("--rows", "100", "--questions", "5", "--expect-share", "2"),
+        ("--rows", "100", "--questions", "5", "--spread", "0.6"),
+        ("--rows", "100", "--questions", "5", "--group", "x"),
         ("--rows", "100", "--tolerance", "0.1", "--figure", "x.gif"),
         ("--rows", "100", "--tolerance", "0.1", "--figure", "no/such/folder.html"),
     ],
@@ -185,7 +206,7 @@ def test_the_figure_shows_every_method_and_the_attack(tmp_path: Path) -> None:
     path = tmp_path / "plan.html"
     assert run("--rows", "10000", "--tolerance", "0.1", "--figure", str(path), "--json").exit_code == 0
     page = path.read_text()
-    for name in ("centred hinge", "sample splitting", "an attack succeeds"):
+    for name in ("decreasing noise", "sample splitting", "an attack breaks constant noise"):
         assert name in page
 
 
@@ -201,3 +222,10 @@ def test_the_figure_is_about_the_rows_that_are_needed(tmp_path: Path) -> None:
     found = methods(run("--questions", "3", "--tolerance", "0.2", "--figure", str(path), "--json"))
     assert found["split"]["rows"] < 1000
     assert '"x":[10,32,100,316,1000,3162,10000]' in path.read_text()
+
+
+def test_the_figure_of_widths_against_shares(tmp_path: Path) -> None:
+    path = tmp_path / "plan.html"
+    assert run("--rows", "10000", "--questions", "20", "--figure", str(path)).exit_code == 0
+    for name in ("sample splitting, exact", "fixed in advance", "an attack is off by more in 5"):
+        assert name in path.read_text()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from scipy.stats import binom
 
 from adyton.validity import joint_width
 from adyton.validity.accuracy import fixed_width
-from adyton.validity.attack_limit import attack_limit, overfit, success
+from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit, overfit, success
+from adyton.validity.subset.plans import questions_within
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Generator = np.random.Generator
@@ -160,3 +162,11 @@ def test_attack_limit_is_above_what_is_certified(
     assert found > 10 * certified
     scale = joint_width(rows, certified, FAILURE).scale
     assert success(rows, certified, scale, float(tolerance)) < FAILURE / 100
+    same = questions_within(rows, Fraction(tolerance), Fraction(1, 20))
+    falling = questions_within(rows, Fraction(tolerance), Fraction(1, 20), "decreasing")
+    assert same is not None
+    assert falling is not None
+    assert same.questions < found < falling.questions * 1.3
+    longest = decreasing_attack_limit(rows, tolerance, FAILURE)
+    assert longest is not None
+    assert 1.8 * falling.questions < longest < 3 * falling.questions

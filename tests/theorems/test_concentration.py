@@ -26,7 +26,8 @@ from adyton.validity.concentration import (
     markov_tail,
     mcdiarmid_tail,
 )
-from adyton.validity.splitting import exact_splitting_width, splitting_width
+from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
+from adyton.validity.subset.expected import Expected
 
 rows = st.integers(1, 400)
 shares = st.floats(0.001, 0.999)
@@ -152,8 +153,49 @@ def test_theorem_SAMPLE_SPLITTING_published_widths() -> None:
     assert exact is not None
     assert hoeffding is not None
     assert exact.tolerance < hoeffding.tolerance
-    with pytest.raises(InvalidRequest):
-        exact_width(10**7, "0.05")
+
+
+@pytest.mark.parametrize("trials", [1, 3, 60, 499, 501, 900, 2500])
+@pytest.mark.parametrize("share", [None, "0.3", "0.02"])
+def test_theorem_EXACT_BINOMIAL_longest_arm_of_all_counts(trials: int, share: str | None) -> None:
+    """Found by stretches, against every count: never less, and at most a ten-thousandth more."""
+    most = float(share or 1)
+    ends = [exact_interval(x, trials, "0.01") for x in range(trials + 1)]
+    arms = [x / trials - low for x, (low, _) in enumerate(ends) if low <= most]
+    arms += [min(high, most) - x / trials for x, (_, high) in enumerate(ends)]
+    assert max(arms) <= exact_width(trials, "0.01", share) <= 1.0003 * max(arms)
+
+
+@pytest.mark.parametrize("trials", [20_001, 10**6, 10**9])
+@pytest.mark.parametrize("share", [None, "0.3", "0.02", "0.0001"])
+def test_theorem_EXACT_BINOMIAL_many_trials(trials: int, share: str | None) -> None:
+    """By the tails of the binomial law itself, for many probabilities up to the share."""
+    width, failure = exact_width(trials, "0.001", share), 0.001
+    shorter = 0.0
+    for p in np.linspace(0, float(share or 0.5), 41)[1:]:
+        beyond = float(binom.sf(math.floor(trials * (p + width)), trials, p))
+        below = float(binom.cdf(math.ceil(trials * (p - width)) - 1, trials, p))
+        assert beyond + below <= failure
+        shorter = float(binom.sf(math.floor(trials * (p + 0.9 * width)), trials, p))
+    assert shorter > failure / 2 or trials * float(share or 0.5) < 100  # and it is not much too long
+
+
+def test_theorem_SAMPLE_SPLITTING_of_what_is_expected() -> None:
+    """Chernoff's bound, for coins exactly: as rare as expected, and of groups of the expected share."""
+    for share in (0.5, 0.05):
+        width = expected_splitting_width(1000, 5, "0.05", Expected.of(share=Fraction(share)))
+        assert width is not None
+        assert 5 * tail(200, share, width.tolerance) <= 0.05
+        grouped = expected_splitting_width(1000, 5, "0.05", Expected.of(share=Fraction(share), group="0.2"))
+        assert grouped is not None
+        counts, missed = np.arange(201), 0.0
+        for size in counts:
+            gaps = np.abs(np.arange(size + 1) - share * size)
+            beyond = gaps > 0.2 * 200 * grouped.tolerance
+            inside = binom.pmf(np.arange(size + 1), size, share)
+            missed += float(binom.pmf(size, 200, 0.2)) * float(inside[beyond].sum())
+        assert 5 * missed <= 0.05
+    assert expected_splitting_width(3, 5, "0.05", Expected.of(share="0.5")) is None
 
 
 @settings(max_examples=80)

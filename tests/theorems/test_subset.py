@@ -29,7 +29,7 @@ from adyton.validity.subset.answers import (
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
-from adyton.validity.subset.plans import constant_questions, decreasing_questions, missed
+from adyton.validity.subset.plans import ConstantNoise, questions_within
 from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.variances import variance_width
@@ -164,28 +164,6 @@ def test_theorem_SUBSET_ANSWERS_widths_are_never_below_those_of_fifty_digits(row
     )  # nor much wider
 
 
-@pytest.mark.parametrize(
-    ("rows", "tolerance", "questions"),
-    [(10**4, "0.1", 721), (10**5, "0.05", 3929), (10**5, "0.1", 50754), (10**6, "0.1", 3698176)],
-)
-def test_theorem_SUBSET_ANSWERS_number_of_questions_with_constant_noise(rows, tolerance, questions):
-    plan = constant_questions(rows, Fraction(tolerance), FAILURE)
-    assert 0.999 * questions <= plan.questions <= 1.001 * questions
-
-
-def test_theorem_SUBSET_ANSWERS_a_plan_is_certified_question_by_question():
-    plan = constant_questions(10**4, Fraction("0.1"), FAILURE)
-    rows, total = 10**4, 0.0
-    for j in range(plan.questions):
-        room = rows * (plan.tolerance - math.sqrt(j) / (4 * rows * plan.scale))
-        total += (
-            2 * math.exp(float(exact_log_bound(rows, 1.0, rows * plan.scale, room)))
-            if j % 90 == 0 or j > 700
-            else 0
-        )
-    assert total <= float(FAILURE)
-
-
 def test_theorem_PAY_AS_YOU_GO_levels_never_run_out():
     assert sum(map(OpenLevels().share, range(1, 100_000))) < 1
     assert sum(map(OpenLevels().share, range(1, 100_000))) > 0.93
@@ -235,7 +213,8 @@ def test_theorem_PAY_AS_YOU_GO_noise_chosen_by_the_answers(rows, level):
 
 
 def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
-    rows, plan = 10**5, constant_questions(10**5, Fraction("0.05"), FAILURE)
+    rows, plan = 10**5, questions_within(10**5, Fraction("0.05"), FAILURE)
+    assert isinstance(plan, ConstantNoise)
     sample = Sample(rows, 1.0, rows * plan.scale)
     spent = (plan.questions - 1) / (2 * rows * Fraction(plan.scale)) ** 2
     level = math.log(0.05 / plan.questions / 2)
@@ -243,32 +222,6 @@ def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
     assert (
         float(planned_width(sample, spent, level)) < paid < 1.08 * float(planned_width(sample, spent, level))
     )
-
-
-@pytest.mark.parametrize(
-    ("rows", "tolerance", "questions"),
-    [(10**4, "0.1", 1246), (10**5, "0.05", 7243), (10**5, "0.1", 99722), (10**6, "0.1", 7714164)],
-)
-def test_theorem_PLANNED_NOISE_number_of_questions_with_decreasing_noise(rows, tolerance, questions):
-    plan = decreasing_questions(rows, Fraction(tolerance), FAILURE)
-    assert plan.questions >= 0.99 * questions
-    assert missed(rows, plan) <= float(FAILURE)
-    assert list(plan.scales) == sorted(plan.scales, reverse=True)
-
-
-def test_theorem_PLANNED_NOISE_recomputed_question_by_question():
-    rows = 10**4
-    plan = decreasing_questions(rows, Fraction("0.1"), FAILURE)
-    scales = np.repeat(plan.scales, plan.counts)
-    moved = np.sqrt(np.concatenate([[0.0], np.cumsum(1 / (4 * rows * scales) ** 2)[:-1]]))
-    total = 0.0
-    for place in range(0, len(scales), 25):
-        worst = min(place + 24, len(scales) - 1)
-        bound = exact_log_bound(
-            rows, 1.0, rows * float(scales[worst]), rows * float(plan.tolerance - moved[worst])
-        )
-        total += 2 * 25 * math.exp(float(bound))
-    assert total <= 1.02 * float(FAILURE)  # each block of 25 at its last question
 
 
 @pytest.mark.parametrize("rows", [1, 7, 300])

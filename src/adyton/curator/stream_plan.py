@@ -153,8 +153,8 @@ def _sparse_of(machine: Machine) -> Sparse:
 def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
     """What validity pays for a stream, as a radius and as a pure part, in whole units.
 
-    In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons by
-    their epsilon, and for values as for other counts, unless their noise is geometric.
+    In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons
+    by their epsilon, and for values as for other counts, unless their noise is geometric.
     """
     if filter_name == "pure":
         return stability_units(stability_cost(machine)), 0

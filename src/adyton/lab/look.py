@@ -19,6 +19,7 @@ from adyton.errors import InvalidRequest
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
 _STRONG = "#D55E00"
 _DASHES = ("solid", "dash", "dot", "dashdot")
+_LIMITS = ("dot", "dashdot")  # for two that stand beside each other
 _INK, _PALE, _GRID = "#222222", "#666666", "#E5E5E5"
 _FONT = "Source Sans 3, Source Sans Pro, Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif"
 _TITLE, _SOURCE = 90, 130  # letters, before a text goes on in a second line
@@ -61,7 +62,7 @@ def figure(title: str, x: Axis, y: Axis, curves: Sequence[Curve], source: str = 
 def _trace(curve: Curve, place: int) -> dict[str, Any]:
     own = _STRONG if curve.strong else _COLOURS[place % len(_COLOURS)]
     colour = _PALE if curve.limit else own
-    dash = "dot" if curve.limit else _DASHES[place // len(_COLOURS) % len(_DASHES)]
+    dash = _LIMITS[place % 2] if curve.limit else _DASHES[place // len(_COLOURS) % len(_DASHES)]
     few = len(curve.x) <= _MANY and not curve.limit
     return {
         "name": curve.name,

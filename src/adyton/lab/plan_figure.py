@@ -9,12 +9,15 @@ from typing import Any
 
 from adyton.lab.look import Axis, Curve
 from adyton.lab.look import figure as drawn_in_style
-from adyton.validity.joint import MOST
 from adyton.validity.planner import plan
+from adyton.validity.subset.plans import MOST
 
 _POINTS = 7  # two a decade
+_BEST = "subset, decreasing"
 _NAMES = {
-    "hinge": "adyton (centred hinge)",
+    _BEST: "adyton, decreasing noise",
+    "subset": "adyton, constant noise",
+    "hinge": "adyton, centred hinge",
     "split": "sample splitting",
     "rounding": "rounded answers",
     "laplace": "Laplace + 6 epsilon",
@@ -25,11 +28,13 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """For every method, and for the strongest attack known, the questions at each number of rows."""
+    """For every method, and for the strongest attack known on both kinds of plan, the questions at each
+    number of rows."""
 
     rows: tuple[int, ...]
     certified: dict[str, tuple[int, ...]]
     attack: tuple[int | None, ...]
+    decreasing_attack: tuple[int | None, ...]
 
 
 def rows_around(rows: int) -> tuple[int, ...]:
@@ -48,24 +53,31 @@ def curves(
     for n in rows:
         plans.append(plan(rows=n, tolerance=tolerance, confidence=confidence))
         on_step()
-    names = [option.method for option in plans[0].options]
-    certified = {name: tuple(_questions(p.options[i].value) for p in plans) for i, name in enumerate(names)}
-    return Curves(rows, certified, tuple(p.attack_limit() for p in plans))
+    certified = {
+        option.method: tuple(_questions(p.options[i].value) for p in plans)
+        for i, option in enumerate(plans[0].options)
+        if not option.shares
+    }
+    constant = tuple(p.attack_limit() for p in plans)
+    return Curves(rows, certified, constant, tuple(p.decreasing_attack_limit() for p in plans))
 
 
 def figure(found: Curves, tolerance: Fraction, confidence: Fraction) -> Any:
     """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
     promise = f"within ±{float(tolerance):g}, all at once with {float(100 * confidence):.12g} % confidence"
     certified = [
-        Curve(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == "hinge")
-        for name, questions in found.certified.items()
+        Curve(_NAMES.get(name, name), found.rows, [q or None for q in questions], strong=name == _BEST)
+        for name, questions in reversed(found.certified.items())
     ]
-    attack = Curve("an attack succeeds from here on", found.rows, list(found.attack), limit=True)
+    attacks = [
+        Curve("an attack breaks constant noise", found.rows, list(found.attack), limit=True),
+        Curve("an attack breaks decreasing noise", found.rows, list(found.decreasing_attack), limit=True),
+    ]
     return drawn_in_style(
         f"Adaptive questions certified {promise}",
         Axis("number of rows", log=True),
         Axis("number of adaptive questions", log=True),
-        [*certified, attack],
+        [*certified, *attacks],
         "adyton plan; each method by its theorem, docs/how-to/plan-a-study.md",
     )
 

@@ -12,7 +12,8 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Neighbours
 from adyton.study.keys_failure import keys_failure
 from adyton.validity.planned import PlannedSchedule
-from adyton.validity.subset.study_plans import Expected, StudyPlan, planned_study
+from adyton.validity.subset.expected import Expected
+from adyton.validity.subset.study_plans import StudyPlan, planned_study
 
 if TYPE_CHECKING:
     from adyton.study.facts import Study
@@ -73,8 +74,7 @@ class Validity:
 
     @property
     def expected(self) -> Expected:
-        share, spread = (None if x is None else float(x) for x in (self.share, self.spread))
-        return Expected(share, spread, float(self.group or 1))
+        return Expected(self.share, self.spread, self.group)
 
 
 def check_validity(study: Study) -> None:

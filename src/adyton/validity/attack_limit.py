@@ -1,4 +1,4 @@
-"""How far any guarantee for equal Gaussian noise can be from here: the strongest attack known to us.
+"""How far any guarantee for planned Gaussian noise can be from here: the strongest attack known to us.
 
 The analyst asks m random questions with values 0 and 1, lets the answers vote, each with its distance from
 1/2 as weight, and then asks for the rows that the vote favours, k - m times.  On a large universe the vote
@@ -16,11 +16,13 @@ import numpy as np
 
 from adyton.exact import Number, positive
 from adyton.special import special
-from adyton.validity.joint import MOST
 from adyton.validity.outward import probability, whole
 from adyton.validity.search import least
+from adyton.validity.subset.plans import MOST
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+_TURNS = 144  # places at which the attack may turn, or the noise change
+_HALVINGS = 16
 _STEPS = 18  # golden sections: a thousandth of the noise, and its chance is flat there
 _SHARES = 1 - np.geomspace(0.002, 0.5, 48)  # of the questions that are spent on the vote
 
@@ -70,8 +72,44 @@ def attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
     return math.ceil(broken)
 
 
+def decreasing_attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
+    """The same for plans whose noise decreases as the vote gains: each answer after it would miss as often.
+
+    Of such plans the longest that the attack does not break is found, by how often one answer misses; the
+    attack may turn from votes to the favoured rows at any time.  None if it is longer than 10**15 questions.
+    """
+    n, within = whole(rows, "the number of rows"), float(positive(tolerance, "the tolerance"))
+    share = float(probability(failure, "the failure probability"))
+    rare, often = 40.0, 0.5  # standard deviations that the noise stays away from the tolerance
+    for _ in range(_HALVINGS):
+        middle = (rare + often) / 2
+        rare, often = (rare, middle) if _falling(n, within, middle)[1] > share else (middle, often)
+    questions = _falling(n, within, rare)[0]
+    return math.ceil(questions) if questions < MOST else None
+
+
+def _falling(rows: int, tolerance: float, away: float) -> tuple[float, float]:
+    """How many questions such a plan has, and how often the attack breaks it if it turns at the best time."""
+    gap = np.linspace(0, min(tolerance, 0.4999), _TURNS, endpoint=False)
+    spread = (0.25 - gap * gap) / rows
+    noise = np.square((tolerance - gap) / away) - spread
+    gap, spread, noise = gap[noise > 0], spread[noise > 0], noise[noise > 0]
+    if not gap.size:
+        return 0.0, 0.0
+    gained = np.square(special().ndtri(0.5 + gap))
+    asked = np.diff(gained, append=gained[-1]) * 4 * rows**2 * (noise + 1 / (4 * rows))
+    nodes, weights = _normal(24)
+    turns = slice(None, None, _TURNS // 24)
+    vote = gap[turns, None] + np.sqrt(spread[turns, None]) * nodes[None, :]
+    above = special().ndtr(-(tolerance - vote[:, :, None]) / np.sqrt(noise))
+    kept = np.log1p(-np.minimum(above, 1 - 1e-16)) * asked
+    later = np.arange(gap.size)[None, None, :] >= np.arange(gap.size)[turns, None, None]
+    broken = -np.expm1(np.sum(kept * later, axis=2))
+    return float(asked.sum()), float(np.max(broken @ weights))
+
+
 @cache
-def _normal() -> tuple[Floats, Floats]:
+def _normal(points: int = 64) -> tuple[Floats, Floats]:
     """Points and weights for the expectation of a function of a standard normal."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
     return nodes, weights / weights.sum()

@@ -6,100 +6,172 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from adyton.validity.compressibility import rounding_width
 from adyton.validity.jlnrss import jlnrss_width
-from adyton.validity.joint import MOST, joint_questions, joint_rows, joint_width
+from adyton.validity.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.rrsstw import rrsstw_width
-from adyton.validity.search import largest_within, smallest
+from adyton.validity.search import largest_within, smallest_within
 from adyton.validity.six_epsilon import laplace_width
-from adyton.validity.splitting import splitting_width
+from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
+from adyton.validity.subset.expected import ANYTHING, Expected
+from adyton.validity.subset.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
 
-Certified = tuple[float, float | None]
-"""A half-width, and the scale of the noise (of the grid, where answers are rounded) that belongs to it."""
-Count = tuple[int, float | None]
+
+class Certified(NamedTuple):
+    """The number that was asked for, and the scale of the noise (of the grid, where answers are rounded) that
+    belongs to it: of the first question and, where it differs, of the last."""
+
+    value: int | float | None
+    scale: float | None = None
+    last_scale: float | None = None
+
+
+Width = Callable[[int, int, Fraction, Expected], Certified | None]
+Inverse = Callable[[int, Fraction, Fraction, Expected], Certified]
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """``width`` decides; ``questions`` and ``rows`` only return what it has certified."""
+    """``width`` decides; ``questions`` and ``rows`` only return what it has certified.
+
+    ``shares``: only for questions with values 0 and 1.  ``groups``: it knows means over a part of the rows.
+    """
 
     name: str
     theorem: str
-    width: Callable[[int, int, Fraction], Certified | None]
+    width: Width
+    most_questions: Inverse | None = None
+    fewest_rows: Inverse | None = None
+    shares: bool = False
+    groups: bool = False
 
-    def questions(self, rows: int, tolerance: Fraction, failure: Fraction) -> Count:
+    def questions(
+        self, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
+    ) -> Certified:
         """The most questions within ``tolerance``, 0 if there are none."""
+        if self.most_questions:
+            return self.most_questions(rows, tolerance, failure, expected)
 
-        def width(k: int) -> float:
-            certified = self.width(rows, k, failure)
-            return certified[0] if certified else math.inf
+        found = largest_within(lambda k: self._reached(rows, k, failure, expected), tolerance, MOST)
+        made = self.width(rows, found, failure, expected) if found else None
+        return Certified(found, made.scale if made else None)
 
-        found = largest_within(width, tolerance, MOST)
-        return found, self._scale(rows, found, failure) if found else None
-
-    def rows(self, questions: int, tolerance: Fraction, failure: Fraction) -> tuple[int | None, float | None]:
+    def rows(
+        self, questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
+    ) -> Certified:
         """The fewest rows for these questions within ``tolerance``; None if even 10**15 are too few."""
+        if self.fewest_rows:
+            return self.fewest_rows(questions, tolerance, failure, expected)
 
-        def holds(n: int) -> bool:
-            certified = self.width(n, questions, failure)
-            return certified is not None and certified[0] <= tolerance
+        found = smallest_within(lambda n: self._reached(n, questions, failure, expected), tolerance, MOST)
+        made = self.width(found, questions, failure, expected) if found else None
+        return Certified(found, made.scale if made else None)
 
-        found = smallest(holds, MOST)
-        return found, self._scale(found, questions, failure) if found else None
-
-    def _scale(self, rows: int, questions: int, failure: Fraction) -> float | None:
-        certified = self.width(rows, questions, failure)
-        return certified[1] if certified else None
-
-
-class Hinge(Method):
-    """Its two inverses have short cuts."""
-
-    __slots__ = ()
-
-    def questions(self, rows: int, tolerance: Fraction, failure: Fraction) -> Count:
-        return joint_questions(rows, tolerance, failure)
-
-    def rows(self, questions: int, tolerance: Fraction, failure: Fraction) -> tuple[int | None, float | None]:
-        return joint_rows(questions, tolerance, failure)
+    def _reached(self, rows: int, questions: int, failure: Fraction, expected: Expected) -> float:
+        certified = self.width(rows, questions, failure, expected)
+        return math.inf if certified is None or certified.value is None else certified.value
 
 
-def _split(rows: int, questions: int, failure: Fraction) -> Certified | None:
+def _split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
+    known = expected_splitting_width(rows, questions, failure, expected) if expected else None
+    if expected.group is not None:
+        return Certified(known.tolerance) if known else None
     found = splitting_width(rows, questions, failure)
-    return (found.tolerance, None) if found else None
+    return Certified(min(made.tolerance for made in (found, known) if made)) if found else None
 
 
-def _rounding(rows: int, questions: int, failure: Fraction) -> Certified:
+def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
+    found = exact_splitting_width(rows, questions, failure, expected.share)
+    return Certified(found.tolerance) if found else None
+
+
+def _rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
     found = rounding_width(rows, questions, failure)
-    return found.tolerance, found.step
+    return Certified(found.tolerance, found.step)
 
 
-def _laplace(rows: int, questions: int, failure: Fraction) -> Certified | None:
+def _laplace(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified | None:
     found = laplace_width(rows, questions, failure)
-    return (found.tolerance, found.scale) if found else None
+    return Certified(found.tolerance, found.scale) if found else None
 
 
-def _jlnrss(rows: int, questions: int, failure: Fraction) -> Certified:
+def _jlnrss(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
     found = jlnrss_width(rows, questions, failure)
-    return found.tolerance, found.scale
+    return Certified(found.tolerance, found.scale)
 
 
-def _rrsstw(rows: int, questions: int, failure: Fraction) -> Certified:
+def _rrsstw(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
     found = rrsstw_width(rows, questions, failure)
-    return found.tolerance, found.scale
+    return Certified(found.tolerance, found.scale)
 
 
-def _hinge(rows: int, questions: int, failure: Fraction) -> Certified:
+def _hinge(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
     found = joint_width(rows, questions, failure)
-    return found.tolerance, found.scale
+    return Certified(found.tolerance, found.scale)
+
+
+def _hinge_questions(rows: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
+    return Certified(*joint_questions(rows, tolerance, failure))
+
+
+def _hinge_rows(questions: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
+    return Certified(*joint_rows(questions, tolerance, failure))
+
+
+def _by_subsets(value: float | None, plan: NoisePlan | None) -> Certified:
+    if plan is None:
+        return Certified(value)
+    first, last = plan.scale_of(1), plan.scale_of(plan.questions)
+    return Certified(value, first, None if last == first else last)
+
+
+def _subset(name: str, noise: Noise, *, alike: bool = False) -> Method:
+    """``alike``: what was expected of the question that a claim is about is expected of all."""
+
+    def known(expected: Expected) -> Expected:
+        return expected.of_all_questions if alike else expected
+
+    def width(rows: int, questions: int, failure: Fraction, expected: Expected) -> Certified | None:
+        plan = within(rows, questions, failure, noise, known(expected))
+        return _by_subsets(plan.tolerance, plan) if plan else None
+
+    def most(rows: int, tolerance: Fraction, failure: Fraction, expected: Expected) -> Certified:
+        plan = questions_within(rows, tolerance, failure, noise, known(expected))
+        return _by_subsets(plan.questions if plan else 0, plan)
+
+    def fewest(questions: int, tolerance: Fraction, failure: Fraction, expected: Expected) -> Certified:
+        found = rows_needed(questions, tolerance, failure, noise, known(expected))
+        return _by_subsets(*found) if found else Certified(None)
+
+    theorem = "PLANNED-NOISE" if noise == "decreasing" else "PLANNED-EXPECTATION"
+    return Method(name, theorem, width, most, fewest, groups=True)
 
 
 METHODS: tuple[Method, ...] = (
-    Method("split", "SAMPLE-SPLITTING", _split),
+    Method("split", "SAMPLE-SPLITTING", _split, groups=True),
+    Method("split, exact", "SAMPLE-SPLITTING", _exact_split, shares=True),
     Method("rounding", "TRANSCRIPT-COMPRESSION", _rounding),
     Method("laplace", "SIX-EPSILON", _laplace),
     Method("jlnrss", "JLNRSS-TRANSFER", _jlnrss),
     Method("rrsstw", "RRSSTW-MONITOR", _rrsstw),
-    Hinge("hinge", "CENTRED-HINGE-JOINT", _hinge),
+    Method("hinge", "CENTRED-HINGE-JOINT", _hinge, _hinge_questions, _hinge_rows),
+    _subset("subset", "constant"),
+    _subset("subset, decreasing", "decreasing"),
 )
+ALIKE: tuple[Method, ...] = (
+    _subset("subset, alike", "constant", alike=True),
+    _subset("subset, decreasing, alike", "decreasing", alike=True),
+)
+"""Where something is expected of the questions."""
+
+
+def methods_for(expected: Expected) -> tuple[Method, ...]:
+    """Those that can say anything about such questions."""
+    if expected.group is not None:
+        return tuple(method for method in METHODS + ALIKE if method.groups)
+    return METHODS + ALIKE if expected else METHODS
+
+
+__all__ = ["ALIKE", "METHODS", "Certified", "Method", "methods_for"]

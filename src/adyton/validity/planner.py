@@ -15,10 +15,11 @@ from typing import Literal
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
-from adyton.validity.attack_limit import attack_limit
-from adyton.validity.joint import MOST
-from adyton.validity.methods import METHODS, Method
+from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
+from adyton.validity.methods import Certified, Method, methods_for
 from adyton.validity.outward import failure_of, whole
+from adyton.validity.subset.expected import ANYTHING, Expected
+from adyton.validity.subset.plans import MOST
 
 HALF = 0.5
 """Who always answers 1/2 is within it: a half-width from here on says nothing."""
@@ -27,21 +28,30 @@ Wanted = Literal["questions", "tolerance", "rows"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it."""
+    """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it.
+
+    ``last_scale``: of the last question, if the noise decreases.  ``shares``: only if all values are 0 and 1.
+    """
 
     method: str
     wanted: Wanted
     value: int | float | None
     scale: float | None
     theorem: str
+    last_scale: float | None = None
+    shares: bool = False
 
     def to_json(self) -> dict[str, object]:
-        return {
-            "method": self.method,
-            self.wanted: self.value,
-            "scale": self.scale,
-            "theorem": self.theorem,
-        }
+        shown: dict[str, object] = {"method": self.method, self.wanted: self.value, "scale": self.scale}
+        if self.last_scale is not None:
+            shown["last_scale"] = self.last_scale
+        return {**shown, "theorem": self.theorem}
+
+    @property
+    def noise(self) -> str:
+        """The noise in words: of the first and of the last question, if they differ."""
+        first = in_words(self.scale)
+        return first if self.last_scale is None else f"{first} .. {in_words(self.last_scale)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +64,40 @@ class Plan:
     questions: int | None
     confidence: Fraction
     options: tuple[Option, ...]
+    expected: Expected = ANYTHING
 
     @property
     def recommended(self) -> str | None:
-        """The best method; None if no method says anything."""
-        able = [o for o in self.options if o.value and not (self.wanted == "tolerance" and o.value >= HALF)]
-        if not able:
-            return None
+        """The best method for what was expected; None if no method says anything."""
+        return self._best(shares=self.expected.share is not None)
+
+    @property
+    def recommended_for_shares(self) -> str | None:
+        """The best method if all questions count rows: their values are 0 and 1."""
+        return self._best(shares=self.expected.group is None)
+
+    def _best(self, *, shares: bool) -> str | None:
+        able = [
+            option
+            for option in self.options
+            if option.value
+            and (shares or not option.shares)
+            and not (self.wanted == "tolerance" and option.value >= HALF)
+        ]
         sign = -1 if self.wanted == "questions" else 1
-        return min(able, key=lambda o: sign * (o.value or 0)).method
+        return min(able, key=lambda option: sign * (option.value or 0)).method if able else None
 
     def attack_limit(self) -> int | None:
         """With so many questions a known attack breaks the tolerance, whatever the noise.  Not a promise."""
         if self.rows is None or self.tolerance is None:
             return None
         return attack_limit(self.rows, self.tolerance, 1 - self.confidence)
+
+    def decreasing_attack_limit(self) -> int | None:
+        """The same for plans whose noise decreases."""
+        if self.rows is None or self.tolerance is None:
+            return None
+        return decreasing_attack_limit(self.rows, self.tolerance, 1 - self.confidence)
 
     @property
     def title(self) -> str:
@@ -79,12 +108,14 @@ class Plan:
             for name, value in given
             if value is not None
         ]
-        return f"Given {', '.join(facts)}, confidence {float(self.confidence):.12g}"
+        facts.append(f"confidence {float(self.confidence):.12g}")
+        hopes = ", ".join(f"{name} {float(value):.12g}" for name, value in _hopes(self.expected).items())
+        return f"Given {', '.join(facts)}" + (f"; expected {hopes}" if hopes else "")
 
     def __str__(self) -> str:
         lines = [
-            f"{'> ' if option.method == self.recommended else '  '}{option.method:<10}"
-            f"{in_words(option.value, up=True):>22}  noise scale {in_words(option.scale):<12}{option.theorem}"
+            f"{'> ' if option.method == self.recommended else '  '}{option.method:<26}"
+            f"{in_words(option.value, up=True):>16}  noise scale {option.noise:<24}{option.theorem}"
             for option in self.options
         ]
         return "\n".join([f"{self.title}: {self.wanted} of every method", *lines])
@@ -101,6 +132,8 @@ class Plan:
             given["tolerance"] = float(self.tolerance)
         if self.questions is not None:
             given["questions"] = self.questions
+        if self.expected:
+            given["expected"] = {name: float(value) for name, value in _hopes(self.expected).items()}
         methods = [option.to_json() for option in self.options]
         rest = {"confidence": float(self.confidence), "methods": methods, "recommended": self.recommended}
         return {**given, **rest}
@@ -111,41 +144,55 @@ def plan(
     tolerance: Number | None = None,
     confidence: Number = "0.95",
     questions: int | None = None,
+    *,
+    expect_share: Number | None = None,
+    spread: Number | None = None,
+    group: Number | None = None,
 ) -> Plan:
     """Compare all methods.  Give exactly two of ``rows``, ``tolerance`` and ``questions``.
 
     Every number is certified by the method's theorem: a width is rounded up, and a number of questions is
-    returned only after its width was found to be within the tolerance.
+    returned only after its width was found to be within the tolerance.  What is expected, the share that a
+    question counts, its standard deviation as a part of the range, the share of the rows that a mean is over,
+    chooses the noise and promises nothing: where it is wrong, a study's intervals are wider, never wrong.
     """
     failure = failure_of(confidence)
     n = None if rows is None else _counted(rows, "the number of rows")
     k = None if questions is None else _counted(questions, "the number of questions")
     within = None if tolerance is None else _tolerance(tolerance)
-    wanted, offer = _task(n, within, k, failure)
-    options = tuple(_option(method, wanted, offer(method)) for method in METHODS)
-    return Plan(wanted, n, within, k, rational(confidence, "confidence"), options)
+    expected = Expected.of(expect_share, spread, group)
+    wanted, offer = _task(n, within, k, failure, expected)
+    options = tuple(_option(method, wanted, offer(method)) for method in methods_for(expected))
+    return Plan(wanted, n, within, k, rational(confidence, "confidence"), options, expected)
 
 
 def _task(
-    n: int | None, within: Fraction | None, k: int | None, failure: Fraction
-) -> tuple[Wanted, Callable[[Method], tuple[int | float | None, float | None]]]:
+    n: int | None, within: Fraction | None, k: int | None, failure: Fraction, expected: Expected
+) -> tuple[Wanted, Callable[[Method], Certified]]:
     if n is not None and within is not None and k is None:
         rows, limit = n, within
-        return "questions", lambda method: method.questions(rows, limit, failure)
+        return "questions", lambda method: method.questions(rows, limit, failure, expected)
     if n is not None and within is None and k is not None:
         rows, asked = n, k
-        return "tolerance", lambda method: method.width(rows, asked, failure) or (None, None)
+        return "tolerance", lambda method: method.width(rows, asked, failure, expected) or Certified(None)
     if n is None and within is not None and k is not None:
         limit, asked = within, k
-        return "rows", lambda method: method.rows(asked, limit, failure)
+        return "rows", lambda method: method.rows(asked, limit, failure, expected)
     raise InvalidRequest("give exactly two of rows, tolerance and questions")
 
 
-def _option(method: Method, wanted: Wanted, offered: tuple[int | float | None, float | None]) -> Option:
-    value, scale = offered
-    if value is not None and not math.isfinite(value):
-        value, scale = None, None
-    return Option(method.name, wanted, value, scale, method.theorem)
+def _option(method: Method, wanted: Wanted, offered: Certified) -> Option:
+    value = offered.value
+    if value is None or not math.isfinite(value):
+        return Option(method.name, wanted, None, None, method.theorem, shares=method.shares)
+    return Option(
+        method.name, wanted, value, offered.scale, method.theorem, offered.last_scale, method.shares
+    )
+
+
+def _hopes(expected: Expected) -> dict[str, Fraction]:
+    given = (("share", expected.share), ("spread", expected.spread), ("group", expected.group))
+    return {name: value for name, value in given if value is not None}
 
 
 def in_words(value: float | None, *, up: bool = False) -> str:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _LINES = 5
+_CALLS = 80
 
 
 def least(value: Callable[[float], float], low: float, high: float, steps: int = 40) -> float:
@@ -103,3 +104,63 @@ def smallest(holds: Callable[[int], bool], most: int) -> int | None:
         middle = (good + bad) // 2
         bad, good = (bad, middle) if holds(middle) else (middle, good)
     return good
+
+
+def smallest_within(width: Callable[[int], float], limit: Fraction, most: int) -> int | None:
+    """As ``smallest`` for "so many have a width of at most ``limit``"; few calls if it falls like a root."""
+    bad, good, step, trial = 0, most + 1, 1, _falling(width, float(limit), most)
+    while good - bad > 1:
+        if not bad < trial < good:
+            trial = (good + bad) // 2
+        if width(trial) <= limit:
+            good, trial = trial, trial - step
+        else:
+            bad, trial = trial, trial + step
+        step *= 4
+    return good if good <= most else None
+
+
+def _falling(width: Callable[[int], float], limit: float, most: int) -> int:
+    """About where the width falls to ``limit``, if it falls like a root; farther on where there is none."""
+    n = 1000.0
+    for _ in range(_LINES):
+        reached = width(round(n))
+        ahead = (reached / limit) ** 2 if math.isfinite(reached) and reached > 0 else 1e3
+        n = min(max(n * min(max(ahead, 1e-3), 1e6), 1.0), float(most))
+        if abs(ahead - 1) < 1e-9:
+            break
+    return round(n)
+
+
+def reaching(
+    value: Callable[[float], float], target: float, guess: float, most: float, power: float, exact: float
+) -> float | None:
+    """The least x below ``most``, up to a relative ``exact``, where ``value`` is ``target``; or None.
+
+    ``value`` was at least ``target`` where it is returned.  Few calls if it grows about like x**power.
+    """
+    low, high, found = 0.0, most, False
+    x, before = min(guess, most * (1 - exact)), (0.0, 0.0)
+    for _ in range(_CALLS):
+        gap = min(max(math.log(max(value(x), 1e-300) / target), -20.0), 20.0)  # farther away no power holds
+        if gap >= 0:
+            high, found = x, True
+        else:
+            low = x
+        if high - low <= exact * high:
+            break
+        if before[0] and before[1] != gap:
+            power = min(max((gap - before[1]) / math.log(x / before[0]), power / 3), 3 * power)
+        before = (x, gap)
+        x = _between(x * math.exp(-gap / power) * (1 + exact / 3), low, high if found else 4 * x, exact)
+        x = min(x, most * (1 - exact / 2))
+    return high if found else None
+
+
+def _between(wanted: float, low: float, high: float, exact: float) -> float:
+    """``wanted`` if it is well inside, else so near to an end that it is soon known to be the last one."""
+    if not low:
+        return min(max(wanted, high / 8), high * (1 - exact / 2))
+    if wanted <= low or wanted >= high:
+        return math.sqrt(low * high)
+    return min(max(wanted, low * (1 + exact / 2)), high * (1 - exact / 2))

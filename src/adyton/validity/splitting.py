@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from adyton.exact import Number
 from adyton.validity.binomial import exact_width
-from adyton.validity.concentration import hoeffding_width
-from adyton.validity.outward import probability, whole
+from adyton.validity.concentration import hoeffding_width, log_up
+from adyton.validity.outward import float_down, probability, whole
+from adyton.validity.subset.expected import Expected
+from adyton.validity.subset.misses import deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,31 @@ def splitting_width(rows: int, questions: int, failure: Number) -> SplitWidth | 
     return SplitWidth(hoeffding_width(each, share), each) if each else None
 
 
-def exact_splitting_width(rows: int, questions: int, failure: Number) -> SplitWidth | None:
-    """The same for questions with values 0 and 1, by exact binomial intervals.  Theorem: SAMPLE-SPLITTING."""
+def exact_splitting_width(
+    rows: int, questions: int, failure: Number, share: Number | None = None
+) -> SplitWidth | None:
+    """The same for questions with values 0 and 1, by exact binomial intervals; of a ``share`` if it is known.
+
+    Theorem: SAMPLE-SPLITTING.
+    """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     each = n // k
-    share = probability(failure, "the failure probability") / k
-    return SplitWidth(exact_width(each, share), each) if each else None
+    chance = probability(failure, "the failure probability") / k
+    return SplitWidth(exact_width(each, chance, share), each) if each else None
+
+
+def expected_splitting_width(
+    rows: int, questions: int, failure: Number, expected: Expected
+) -> SplitWidth | None:
+    """The same for questions of which a share, a spread or a group is expected, by Chernoff's bound.
+
+    Theorem: SAMPLE-SPLITTING.
+    """
+    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
+    each = n // k
+    chance = probability(failure, "the failure probability") / k
+    if not each:
+        return None
+    deviation = float(deviations(expected).beyond(np.array(log_up(2 / chance) / each)))
+    part = 1.0 if expected.group is None else float_down(expected.group)
+    return SplitWidth(deviation / part * (1 + 1e-12), each)

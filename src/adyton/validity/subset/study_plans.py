@@ -20,6 +20,7 @@ import numpy as np
 from adyton.validity.outward import float_down
 from adyton.validity.search import least
 from adyton.validity.subset.answers import hoeffding_width
+from adyton.validity.subset.expected import Expected
 from adyton.validity.subset.levels import KnownLevels
 from adyton.validity.subset.variances import variance_width
 from adyton.validity.subset.ways import Before, ways_after
@@ -27,26 +28,6 @@ from adyton.validity.subset.ways import Before, ways_after
 Noise = Literal["constant", "decreasing"]
 _LOOKS = 160  # places at which a plan is judged
 _STEPS, _HALVINGS, _BLOCKS = 40, 20, 24
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What is expected of questions: the share of the units that has a property, or the standard deviation
-    of values, as a share of their range; and the part of the units that they are about.
-    """
-
-    share: float | None = None
-    spread: float | None = None
-    group: float = 1.0
-
-    @property
-    def variance(self) -> float | None:
-        """Of one unit's part, if values are in 0..1; None if nothing is expected."""
-        if self.share is not None:
-            return self.share * (1 - self.share) * self.group
-        if self.spread is not None:
-            return self.spread**2 * self.group
-        return self.group / 4 if self.group < 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +70,15 @@ class StudyPlan:
         if question > self.questions:
             return None
         spent, noise = float(self.before(question)) * self._spent, self.units * self.scale(question)
-        spread = self.units * (0.25 if self.expected.variance is None else self.expected.variance)
+        variance = variance_of(self.expected)
+        spread = self.units * (0.25 if variance is None else variance)
         level = math.log(float(self.failure) * self.levels.share(question) / 2)
         return best_part(self.units * spent / 2, -level * spread / (noise**2 + spread))
 
     @property
     def _spent(self) -> float:
         """The part of the radius that is expected to be settled for."""
-        variance = self.expected.variance
+        variance = variance_of(self.expected)
         return 1.0 if variance is None else min(1.0, 4 * variance)
 
     def width(self, question: int, last: int | None = None) -> float:
@@ -107,12 +89,12 @@ class StudyPlan:
         before = self.before(later) * Fraction(self._spent)
         level = float_down(self.failure) * self.levels.share(question) / 2
         ways = ways_after(Before(before), self.units, level, self.kept(later))
-        scale, variance = np.array([self.units * self.scale(later)]), self.expected.variance
+        scale, variance = np.array([self.units * self.scale(later)]), variance_of(self.expected)
         if variance is None:
             width = hoeffding_width(self.units, np.array([1.0]), scale, ways)
         else:
             width = variance_width(np.array([self.units * variance]), np.array([1.0]), scale, ways)
-        return float(width[0]) / (self.units * self.expected.group)
+        return float(width[0]) / (self.units * float(self.expected.group or 1))
 
     @property
     def tolerance(self) -> float:
@@ -120,6 +102,16 @@ class StudyPlan:
         k = self.questions
         looks = np.unique(np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64))
         return max(self.width(int(first) + 1, int(last)) for first, last in pairwise(looks))
+
+
+def variance_of(expected: Expected) -> float | None:
+    """Of one unit's part, if values are in 0..1; None if nothing is expected."""
+    group = float(expected.group or 1)
+    if expected.share is not None:
+        return float(expected.share * (1 - expected.share)) * group
+    if expected.spread is not None:
+        return float(expected.spread) ** 2 * group
+    return group / 4 if group < 1 else None
 
 
 def best_part(before: float, own: float) -> float | None:
