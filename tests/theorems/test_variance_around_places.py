@@ -34,6 +34,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Way
+from adyton.validity.subset.variances import variance_width
 from adyton.validity.subset.ways import Before
 
 Floats = npt.NDArray[np.float64]
@@ -126,7 +127,7 @@ def test_three_quarters_of_the_width_would_be_refuted(
     law: Law, place: float, part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three fifths where it is not the noise that matters: there the tail is a little lighter than its bound."""
-    full: Callable[..., Floats] = variance_ends.variance_width
+    full = variance_width
     monkeypatch.setattr(variance_ends, "variance_width", lambda *given: part * full(*given))
     assert failures(law, place, 0.001) > too_many(0.001)
 
@@ -162,7 +163,12 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
     """The count has an eighth; the rest is for all places together."""
     shares: list[float] = []
     ways = Certain.ways
-    monkeypatch.setattr(Certain, "ways", lambda self, share: (shares.append(share), ways(self, share))[1])
+
+    def noted(self: Certain, share: float) -> list[Way]:
+        shares.append(share)
+        return ways(self, share)
+
+    monkeypatch.setattr(Certain, "ways", noted)
     most_variance(NOISY.part, NOISY.released(5), Certain(Before(), NOISY.units, 0.05))
     count, each = shares
     assert count + len(PLACES) * each == pytest.approx(1.0, rel=1e-12)
@@ -203,7 +209,7 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
     standing = Standing(
         SubsetPopulation(replace(study, validity=declared)), Position(1, Fraction(0), Fraction(0), 2), 500
     )
-    levels = []
+    levels: list[float] = []
     for name in ("mean_ends", "most_variance"):
         said: Callable[..., Any] = getattr(subset_population, name)
 

@@ -169,7 +169,8 @@ class SubsetPopulation:
         ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
         count = matching * reading.coordinates[1].times
         both = np.array([round(ratio * count)]), np.array([count])
-        return _half(self.means(part, both, standing), line.scale)
+        widest = {key: variances.max(keepdims=True) for key, variances in standing.learned.items()}
+        return _half(self.means(part, both, replace(standing, learned=widest)), line.scale)
 
     def certifies(self, question: int) -> bool:
         return self.validity is not None
