@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 import adyton
 from adyton.certify import Bound, Interval, Later
@@ -16,6 +20,8 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
+from adyton.transports.cli import app
+from study_on_disk import write_study
 
 ROWS = 10_000
 COLUMNS = (
@@ -254,3 +260,23 @@ def test_nothing_is_said_where_later_answers_have_no_interval_or_pay_what_was_fi
     with opened(neighbours="add-or-remove") as asker:
         asker.ask("SELECT COUNT(*) FROM t", epsilon=1)  # now the number of units is known
         assert asker.preview_stream(positives=1, epsilon=1).later is not None
+
+
+def test_the_command_line_takes_what_is_expected(tmp_path: Path) -> None:
+    file = write_study(tmp_path, rows=2000, more="[validity]\nindependent = true\n")
+
+    def preview(*words: str) -> Result:
+        question = ("preview", str(file), "SELECT COUNT(*) AS n FROM people WHERE age > 70", "--scale", "5")
+        return CliRunner().invoke(app, [*question, *words, "--json"])
+
+    def half(*words: str) -> float:
+        said: float = json.loads(preview(*words).output)["answer"][0]["values"]["n"]["population_interval"][
+            "half_width"
+        ]
+        return said
+
+    assert half("--expect", "40") == half("--expect", "n=40") < 0.5 * half()
+    for bad in ("-1", "2001", "many", "k=3"):
+        refused = preview(f"--expect={bad}")
+        assert refused.exit_code == 2, bad
+        assert json.loads(refused.output)["error"]["kind"] == "invalid_request"
