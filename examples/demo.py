@@ -92,7 +92,6 @@ delta = 1e-6
 [validity]
 independent = true      # the rows are independent draws
 confidence = 0.95       # for all answers at once
-stability = 0.09        # the most that they may spend, fixed in advance
 """
 COIN = """
 [columns.{name}]
@@ -236,7 +235,7 @@ def adapt(curator: adyton.Curator) -> None:
     say(
         "The vote was chosen by the answers, so on these rows it wins too often. The noise interval speaks "
         "about these rows, and misleads about the world. The population interval allows for questions that "
-        "were chosen by answers; it is wide, because it holds for all 200 answers at once."
+        "were chosen by answers: it pays for everything that was seen before, and holds for all 200 at once."
     )
 
 

@@ -1,9 +1,14 @@
-"""The population intervals of a study, as its curator makes them."""
+"""The population intervals of a study, as its curator makes them; and curators whose noise is seeded."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+
+import adyton
+from adyton.curator.curator import Curator
 from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.population import Position, Standing
 from adyton.curator.subset_population import SubsetPopulation
@@ -25,3 +30,17 @@ def standing_of(
 ) -> Standing:
     """Where an answer with so many values stands, if so much was spent before it."""
     return Standing(population_of(study), Position(question, before, own, values), units)
+
+
+class Seeded:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(seed)
+
+    def words(self, count: int) -> Any:
+        return self._generator.random_raw(count)
+
+
+def seeded(study: Study, data: Any, seed: int) -> Curator:
+    """A test that passes once passes always."""
+    plain = adyton.open(study, data=data)
+    return Curator(study, plain._engine, plain._ledger, Seeded(seed))

@@ -47,8 +47,8 @@ PRODUCTS = "code,name,price\np1,first,1.25\np2,second,3\n"
 VALIDITY = """
 [validity]
 independent = true
-stability = 0.1
 """
+CAPPED = VALIDITY + "stability = 0.1\n"  # of a pure study
 QUESTION = "SELECT region, AVG(income) FROM people GROUP BY region"
 
 
@@ -133,7 +133,7 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     raw, keys = tomllib.loads(example), every_key()
     assert set(raw["table"]) == set(keys["table"]) - {"lines"}  # for persons of several rows: a later example
     assert set(raw["privacy"]) == set(keys["privacy"])
-    either = {"tolerance"}  # in place of stability; the page shows it in an example of its own
+    either = {"spread", "stability"}  # in place of a share; the cap of a pure study
     assert set(raw["validity"]) == set(keys["validity"]) - either
     used: dict[str, set[str]] = {}
     for column in raw["columns"].values():  # a category has one of two keys
@@ -195,6 +195,8 @@ def every_path(*objects: dict[str, Any]) -> set[str]:
 
 def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> None:
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
+    Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
     sections = sections_of(REFERENCE / "json.md")
     price = ("--share", "0.5")
     init = ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml")
@@ -202,7 +204,8 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     expected = {
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
-        "statement": every_path(*(printed(0, "statement", file) for file in both)),
+        "statement": every_path(*(printed(0, "statement", file) for file in (*both, "capped.toml"))),
+        "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),
         "verify": every_path(printed(0, "verify", study)),
         "init": every_path(printed(0, *init)),
@@ -210,7 +213,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     for name, keys in expected.items():
         assert first_cells(sections[name]) == keys, name
     refused = printed(3, "ask", study, QUESTION, "--scale", "1")
-    beyond = printed(3, "ask", "valid.toml", QUESTION, "--scale", "1")
+    beyond = printed(3, "ask", "capped.toml", QUESTION, "--scale", "1")
     wrong = printed(2, "ask", study, "SELECT COUNT(*) FROM elsewhere", *price)
     assert first_cells(sections["errors"]) == every_path(refused, beyond, wrong) | {"error.reference"}
 

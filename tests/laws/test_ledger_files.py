@@ -96,6 +96,8 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
     known = adyton.read_study(write_study(tmp_path))
     table = known.table
     age = IntegerColumn("age", 0, 120)
+    plan = Validity(Fraction(9, 10), questions=1, tolerance=Fraction(9, 10))
+    pure = {"filter_name": "pure", "limit": adyton.Guarantee(known.limit.epsilon, Fraction(0))}
     changes: list[Any] = [
         {"table": replace(table, name="persons")},
         {"table": replace(table, rows=51)},
@@ -109,8 +111,18 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
         {"limit": adyton.Guarantee(known.limit.epsilon, Fraction(1, 10**10))},
         {"filter_name": "zcdp"},
         {"keys_delta": Fraction(1, 10**10)},
-        {"validity": Validity(Fraction(9, 10), stability=Fraction(1, 10))},
-        {"validity": Validity(Fraction(9, 10), stability=Fraction(1, 10), beyond="answer")},
+        {"validity": Validity(Fraction(9, 10))},
+        {"validity": Validity(Fraction(8, 10))},
+        {"validity": Validity(Fraction(9, 10), questions=5)},
+        {"validity": Validity(Fraction(9, 10), questions=5, beyond="answer")},
+        {"validity": plan},
+        {"validity": replace(plan, tolerance=Fraction(8, 9))},
+        {"validity": replace(plan, noise="decreasing")},
+        {"validity": replace(plan, share=Fraction(1, 9))},
+        {"validity": replace(plan, spread=Fraction(1, 9))},
+        {"validity": replace(plan, group=Fraction(8, 9))},
+        {"validity": Validity(Fraction(9, 10), stability=Fraction(1, 10)), **pure},
+        {"validity": Validity(Fraction(9, 10), stability=Fraction(2, 10)), **pure},
     ]
     seen = [named_facts(known)]
     for change in changes:

@@ -26,11 +26,12 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.asking import asking_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity.readings import readings_of
-from adyton.study import Study, Validity
+from adyton.study import PrivateTable, Study, Validity
 from adyton.study.validity import claims_failure
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
 from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
+from populations import seeded
 
 ROWS, COINS = 2000, 12
 REGIONS = ("north", "south", "east", "west")
@@ -43,14 +44,6 @@ COLUMNS = (
     TextColumn("town"),
 )
 COUNT, OTHER = "SELECT COUNT(*) AS n FROM t WHERE f0", "SELECT COUNT(*) AS n FROM t WHERE f11"
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
@@ -74,8 +67,7 @@ def opened(
     limit = Guarantee(Fraction(100), Fraction(1, 10**6))
     keys = Fraction(1, 10**9)
     study = Study(Table("t", COLUMNS, rows), unit, limit, filter_name, validity=declared, keys_delta=keys)
-    plain = adyton.open(study, data=sample(seed, rows))
-    return Curator(study, plain._engine, plain._ledger, Seeded(seed))
+    return seeded(study, sample(seed, rows), seed)
 
 
 def only(answer: adyton.Answer) -> Any:
@@ -590,3 +582,30 @@ def test_what_a_plan_expects_promises_nothing() -> None:
 def test_what_does_not_go_with_gaussian_noise_is_refused(facts: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidRequest, match=says):
         opened(**facts)
+
+
+def test_theorem_SUBSET_VARIANCE_a_question_of_another_table_settles_for_nothing_less() -> None:
+    """Half of the sample is in the other table, and so are persons of no sample: their number looks like all.
+
+    Mutant: settle every answer, as if all that was counted belonged to the sample.
+    """
+    unit = PrivacyUnit("add-or-remove", person="pid")
+    visits = Table("visits", (BooleanColumn("ill"),), person="pid")
+    study = Study(
+        Table("t", (BooleanColumn("f"),), person="pid"),
+        unit,
+        Guarantee(Fraction(100), Fraction(1, 10**9)),
+        validity=Validity(Fraction(95, 100)),
+        further=(PrivateTable(visits, 1),),
+    )
+    people = pd.DataFrame({"pid": range(1000), "f": [i % 2 == 0 for i in range(1000)]})
+    others = pd.DataFrame({"pid": [*range(0, 1000, 2), *range(5000, 5600)], "ill": [True] * 1100})
+    with adyton.open(study, data={"t": people, "visits": others}) as asker:
+        for sql in (
+            "SELECT COUNT(*) FROM t",
+            "SELECT COUNT(*) FROM visits WHERE ill",
+            "SELECT COUNT(*) FROM t WHERE f",
+        ):
+            asker.ask(sql, scale=10)
+        _, elsewhere, last = asker.receipts()
+    assert last.settled == elsewhere.order.radius > 0

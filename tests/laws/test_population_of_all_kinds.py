@@ -22,6 +22,7 @@ from adyton.curator.curator import Curator
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import PrivateTable, Study, Validity
+from populations import Seeded
 
 ROWS, CONFIDENCE, RUNS = 40_000, Fraction(9, 10), 15
 REGIONS = ("north", "south", "east", "west")
@@ -87,14 +88,6 @@ def analyst(curator: Curator, epsilon: float | None) -> Iterator[Claim]:
         (point,) = row.keys.values()
         value = row.values["v"]
         yield "CDF", value.population_interval, value.value, (float(point) + 1) / 64  # type: ignore[arg-type]
-
-
-class Seeded:
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Philox(seed)
-
-    def words(self, count: int) -> Any:
-        return self._generator.random_raw(count)
 
 
 def holds(interval: Interval | Absent, truth: float) -> bool:

@@ -72,3 +72,10 @@ def test_what_is_beyond_is_said(questions: int, spent: int, certified: int | Non
     assert made.beyond is beyond
     assert made.to_json()["validity"]["beyond"] is beyond
     assert ("no population interval" in str(made)) is beyond
+
+
+def test_a_study_with_gaussian_noise_is_never_beyond() -> None:
+    """Its answers beyond a plan have intervals as well.  Mutant: a plan of three questions ends them."""
+    made = statement(4, certified_questions=3)
+    assert not made.beyond
+    assert "no population interval" not in str(made)

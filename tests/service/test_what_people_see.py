@@ -52,7 +52,7 @@ UNITS = {
     "person": f'rows = {ROWS // 2}\n[privacy]\nunit = "person"\nperson = "who"\nrows_per_person = 2\n'
     'neighbours = "replace"',
 }
-VALIDITY = "[validity]\nindependent = true\nstability = 0.3\n"
+VALIDITY = "[validity]\nindependent = true\n"
 ASKED = {
     "one value": "SELECT COUNT(*) AS n FROM people",
     "several values": "SELECT COUNT(*) AS n, AVG(income) AS pay, MAX(age) AS oldest FROM people",

@@ -13,13 +13,14 @@ from scipy.stats import binom
 
 from adyton.curator.distribution import Distribution, Error, _added, _ends, _weighted
 from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.population import Population, Standing
+from adyton.curator.population import Standing
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Cdf, Question, ValueOf
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
+from populations import standing_of
 
 AGE = IntegerColumn("age", 0, 100)
 REGION = CategoryColumn("region", ("a", "b"))
@@ -108,10 +109,10 @@ def distribution(noise: Mechanism) -> Distribution:
 
 
 def standing(validity: Validity | None = None) -> Standing:
-    limit = Guarantee(Fraction(5), Fraction(1, 10**6))
-    study = Study(TABLE, PrivacyUnit("replace"), limit, validity=validity)
-    population = Population(study)
-    return Standing(population, population.position(1, 1, 2 * BINS), 1000)
+    pure = validity is not None and validity.stability is not None
+    limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
+    study = Study(TABLE, PrivacyUnit("replace"), limit, "pure" if pure else "gdp", validity=validity)
+    return standing_of(study, 1000, values=2 * BINS)
 
 
 EXACT = [[120, 80, 5, 300, 95, 3, 0, 1, 2, 0]]  # the second region has next to nobody
@@ -171,8 +172,11 @@ def test_theorem_CUMULATED_COUNTS_rises_with_the_points_where_counts_do() -> Non
 
 
 def test_population_intervals_are_wider_and_hold_the_noise_of_all_bins() -> None:
-    validity = Validity(Fraction(95, 100), stability=Fraction(1, 20))
-    for noise in (GaussianNoise((Fraction(6),)), GeometricNoise((Fraction(4),))):
+    confidence, cap = Fraction(95, 100), Fraction(1, 20)
+    for noise, validity in (
+        (GaussianNoise((Fraction(6),)), Validity(confidence)),
+        (GeometricNoise((Fraction(4),)), Validity(confidence, stability=cap)),
+    ):
         part = distribution(noise)
         released = part.release([EXACT], lambda reading: [], Seeded(2))
         for value in part.values(released, standing(validity), []):

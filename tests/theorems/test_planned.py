@@ -13,14 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.curator.plan import make_plan
-from adyton.curator.population import Population
+from adyton.curator.hinge_population import HingePopulation
+from adyton.curator.noised import Noised
+from adyton.curator.part import Part
+from adyton.curator.plan import Plan, make_plan
+from adyton.curator.population import Standing
 from adyton.curator.price import price_of
+from adyton.curator.spread import Spread
+from adyton.curator.subset_population import SubsetPopulation
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
+from adyton.study.validity import claims_failure
 from adyton.validity import joint_width
 from adyton.validity.noise_part import (
     gaussian_excess,
@@ -29,6 +35,8 @@ from adyton.validity.noise_part import (
     laplace_threshold,
 )
 from adyton.validity.planned import PlannedSchedule
+from adyton.validity.subset.levels import KnownLevels
+from populations import standing_of
 
 logs = st.floats(-40, 0)
 
@@ -182,64 +190,79 @@ TABLE = Table(
 )
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-@pytest.mark.parametrize("rows", [1, 3])
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT COUNT(*) FROM t",
-        "SELECT SUM(age) FROM t WHERE smoker",
-        "SELECT AVG(age) FROM t",
-        "SELECT AVG(income) FROM t",
-        "SELECT region, COUNT(*), AVG(age), SUM(age) FROM t GROUP BY region",
-        "SELECT VARIANCE(age), PROPORTION(smoker) FROM t",
-        "SELECT MEDIAN(age) FROM t",
-    ],
-)
-def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
-    sql: str, rows: int, neighbours: Neighbours, filter_name: str
-) -> None:
-    """Added up again from the widths that the curator shows: every noise, in its weight, over its own range.
+ASKED = [
+    "SELECT COUNT(*) FROM t",
+    "SELECT SUM(age) FROM t WHERE smoker",
+    "SELECT AVG(age) FROM t",
+    "SELECT AVG(income) FROM t",
+    "SELECT region, COUNT(*), AVG(age), SUM(age) FROM t GROUP BY region",
+    "SELECT VARIANCE(age), PROPORTION(smoker) FROM t",
+    "SELECT MEDIAN(age) FROM t",
+]
 
-    The steps of a count are fewer than those of an income, so the mean in steps, a weight, may be 16.
-    """
-    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+
+def asked(sql: str, rows: int, neighbours: Neighbours, filter_name: str) -> tuple[Study, Plan, Standing]:
     person = "who" if rows > 1 else None
     table = replace(TABLE, person=person)
     study = Study(
         table,
         PrivacyUnit(neighbours, person, rows),
-        Guarantee(Fraction(1), delta),
+        Guarantee(Fraction(1), Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)),
         filter_name,
         validity=Validity(Fraction(9, 10), questions=10, tolerance=Fraction(1, 3)),
     )
-    population, plan = (
-        Population(study),
-        make_plan(study, parse(sql, table), price_of(epsilon="0.01"), study.allowed),
-    )
+    plan = make_plan(study, parse(sql, table), price_of(epsilon="0.01"), study.allowed)
+    return study, plan, standing_of(study, 5000, values=plan.values(plan.question.cells))
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("sql", ASKED)
+def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
+    sql: str, rows: int, neighbours: Neighbours
+) -> None:
+    """Added up again from the widths that the curator shows: every noise, in its weight, over its own range.
+
+    The steps of a count are fewer than those of an income, so the mean in steps, a weight, may be 16.  The
+    count behind a variance has a part in each of its two claims.
+    """
+    _, plan, standing = asked(sql, rows, neighbours, "pure")
+    population = standing.population
+    assert isinstance(population, HingePopulation)
     schedule = population.schedule
     assert isinstance(schedule, PlannedSchedule)
-    cells = plan.question.cells
-    at = population.position(1, 0, plan.values(cells))
     total = 0.0
-    for part in plan.noised:
+    claims = [one for part in plan.parts for one in claims_of(part)]
+    for part in claims:
         boxes = part.reading.sensitivity.boxes
         low, high = boxes[0]
         length = 5000 * rows * (high - low if len(boxes) == 2 else max(high, 0) - min(low, 0))
         weights = [1.0] if len(boxes) == 1 else [1.0, boxes[0][1] / boxes[1][0]]
-        rounding = 0.5 if filter_name == "gdp" else 1.0
         for hidden, scale, weight in zip(
-            population._noises(part, at), part.mechanism.scales, weights, strict=True
+            population._hidden(part, standing), part.mechanism.scales, weights, strict=True
         ):
-            u = float((hidden - Fraction(rounding)) / scale)
-            above = (
-                math.exp(-u)
-                if filter_name == "pure"
-                else math.sqrt(2 / math.pi) * math.exp(-u * u / 2) - u * math.erfc(u / math.sqrt(2))
-            )
-            total += cells * part.times * weight * float(scale) * above / length
-        drifts = [population.drift(part, at, units) for units in (4000, 5000, 6000)]
+            u = float((hidden - 1) / scale)
+            total += plan.question.cells * part.times * weight * float(scale) * math.exp(-u) / length
+        drifts = [population._drift(part, replace(standing, units=units)) for units in (4000, 5000, 6000)]
         width = Fraction(schedule.stability(Fraction(0)))
         assert drifts == [length * width, length * width, length * width * 6 / 5]
     assert 0.99 * float(schedule.excess) < total <= float(schedule.excess) * (1 + 1e-6)
+
+
+def claims_of(part: Part) -> list[Noised]:
+    return [part.mean, part.square] if isinstance(part, Spread) else list(part.noised)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("sql", ASKED)
+def test_theorem_PAY_AS_YOU_GO_all_claims_of_an_answer_share_its_level(
+    sql: str, neighbours: Neighbours
+) -> None:
+    """Every claim that an interval rests on, in every cell, and every comparison of a search."""
+    study, plan, standing = asked(sql, 1, neighbours, "gdp")
+    population = standing.population
+    assert isinstance(population, SubsetPopulation)
+    claims = plan.question.cells * sum(one.times for part in plan.parts for one in claims_of(part))
+    used = claims * population._certain(standing).level
+    level = float(claims_failure(study)) * KnownLevels(10).share(1)
+    assert 0.999 * level < used <= level * (1 + 1e-12)

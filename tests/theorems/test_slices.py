@@ -12,10 +12,9 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout
-from adyton.holdout.gaussian import certified, margin
+from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods import Frame
 from adyton.holdout.slices import Slices, groups_from, plan_slices
-from adyton.validity import joint_width
 
 
 class Seeded:
@@ -35,33 +34,50 @@ class Silent:
 
 def made(*sizes: int) -> Slices:
     groups = groups_from(np.repeat(np.arange(len(sizes)), sizes), sum(sizes))
-    return plan_slices(Frame(sum(sizes), 2, Fraction(0), Fraction(1, 20)), groups, None, 7)
+    return plan_slices(Frame(sum(sizes), 2, Fraction(0), Fraction(1, 20)), groups, GaussianWish(scores=7))
 
 
 def test_theorem_SLICES_each_has_its_own_items_and_its_share_of_the_failure() -> None:
     plan = made(1000, 3000, 5000)
-    for width, size in zip(plan.widths(), (1000, 3000, 5000), strict=True):
-        expected = joint_width(size, 7, Fraction(1, 60)).tolerance
-        assert width == pytest.approx(expected + 1 / (4 * size), rel=1e-6)
-    assert plan.half_width(1) == plan.widths()[0] == max(plan.widths())
-    sizes = np.array([1000, 3000, 5000])
-    assert plan.overall_width() == pytest.approx(float(sizes @ np.array(plan.widths())) / 9000)
-    first = plan.part(0)
-    assert certified(first.frame, 7, first.scale) + float(margin(first.frame)) == pytest.approx(
-        plan.widths()[0]
-    )
+    for i, size in enumerate((1000, 3000, 5000)):
+        alone = plan_gaussian(Frame(size, 2, Fraction(0), Fraction(1, 80)), GaussianWish(scores=7))
+        assert plan.part(i) == alone
+        assert plan.widths()[i] == alone.half_width()
+    assert plan.half_width() == plan.widths()[0] == max(plan.widths())
+
+
+def test_theorem_SLICES_the_mean_of_all_is_one_question_with_the_noise_of_all() -> None:
+    """Narrower than what the slices say together; and it grows with what was spent before."""
+    plan = made(1000, 3000, 5000)
+    text = json.dumps([1000, 3000, 5000])  # half of the items of each
+    together = sum(size * width for size, width in zip(plan.sizes, plan.widths(), strict=True)) / 9000
+    widths = []
+    for number in (1, 4, 7):
+        low, high = plan.overall_ends(text, number)
+        assert float(low) + float(high) == pytest.approx(1)
+        widths.append(float(high - low) / 2)
+    assert widths == sorted(widths)
+    assert widths[-1] < 0.85 * together
+    assert plan.overall(text) == Fraction(1, 2)
 
 
 def test_theorem_SLICES_an_item_moves_its_own_slice_only() -> None:
     """All neighbours of five items in two groups, with the noise held still."""
     codes = np.array([0, 1, 0, 1, 1])
-    plan = Slices(Frame(5, 2, Fraction(0), Fraction(1, 20)), 1, ("a", "b"), (2, 3), (0.01, 0.01))
+    plan = Slices(
+        Frame(5, 2, Fraction(0), Fraction(1, 20)),
+        1,
+        ("a", "b"),
+        (2, 3),
+        (0.01, 0.01),
+        ((0.5, 0.5), (0.5, 0.5)),
+    )
     for values in product((0, 2), repeat=5):
-        before = json.loads(plan.release_all(np.array(values, dtype=np.uint16), codes, Silent()))
+        before = json.loads(plan.release_all(np.array(values, dtype=np.uint16), codes, 1, Silent()))
         for i in range(5):
             other = np.array(values, dtype=np.uint16)
             other[i] = 2 - other[i]
-            after = json.loads(plan.release_all(other, codes, Silent()))
+            after = json.loads(plan.release_all(other, codes, 1, Silent()))
             moved = [abs(x - y) for x, y in zip(before, after, strict=True)]
             assert moved[codes[i]] == 2
             assert moved[1 - codes[i]] == 0
@@ -72,7 +88,7 @@ def test_theorem_SLICES_noise_of_slices_is_not_shared() -> None:
     """Correlation of 2,000 pairs of draws: 0.15 would be 6.7 standard errors, a 2e-11 event."""
     plan, bits = made(500, 2000), Seeded(1)
     codes, values = np.repeat([0, 1], [500, 2000]), np.zeros(2500, dtype=np.uint16)
-    drawn = np.array([json.loads(plan.release_all(values, codes, bits)) for _ in range(2000)])
+    drawn = np.array([json.loads(plan.release_all(values, codes, 1, bits)) for _ in range(2000)])
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.15
     assert plan.scales[1] > 1.2 * plan.scales[0]
     assert drawn.std(axis=0) == pytest.approx(plan.scales, rel=0.11)  # 7 standard errors

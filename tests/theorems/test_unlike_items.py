@@ -1,7 +1,8 @@
-"""Independent items that are not alike: exact posteriors of small holdouts, and an analyst who adapts."""
+"""Independent items that are not alike, with and without weights: exact sums of small holdouts, and an analyst who adapts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,14 +10,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from adyton.holdout.gaussian import plan_gaussian
+from adyton.holdout.gaussian import Gaussian, table
+from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods import Frame
 from adyton.noise import rounded_gaussian
-from adyton.validity import stability_width
-from adyton.validity.hinge import gaussian_hinge
-from adyton.validity.hinge_search import open_at
-from adyton.validity.outward import digits
+from adyton.validity.subset.planned_scores import Blocks
 
 
 class Seeded:
@@ -29,97 +29,65 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Unlike:
-    """Item i has label 1 with chance ``ones[i]`` and weight ``weights[i]``; two scores of noise ``sigma``.
+    """Item i has label 1 with chance ``ones[i]`` and a weight; two scores with noise of ``scale`` heaviest items.
 
-    Predictions of the second follow from whether the first was large.  Labels are summed over, answers
-    integrated by a rule of 400 points in each direction.
+    Predictions of the second follow from whether the first was large.  All labels and released numbers are summed over.
     """
 
     ones: Sequence[float]
     weights: Sequence[int]
-    sigma: float
+    scale: float
     first: Sequence[int]
     second: tuple[Sequence[int], Sequence[int]]
 
-    @property
-    def shares(self) -> np.ndarray:
-        return np.array(self.weights) / sum(self.weights)
+    def plan(self) -> Gaussian:
+        """One step for each unit of weight, and two for each value, as in a holdout."""
+        heaviest = max(self.weights)
+        frame = Frame(sum(self.weights) // heaviest, 2 * heaviest, Fraction(0), Fraction(2, 5))
+        return Gaussian(frame, Blocks((2,), (self.scale * 2 * heaviest,)), (3.0, 3.0))
 
-    @property
-    def mu0(self) -> float:
-        """sqrt(2) / (2 m sigma), m the number of full weights."""
-        return float(np.sqrt(2) * self.shares.max() / (2 * self.sigma))
-
-    def posterior(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each transcript: its mass, the chance of a 1 for each item, and how far the mean scores stray."""
-        ends = np.linspace(-7 * self.sigma, 1 + 7 * self.sigma, 401)
-        grid, step = (ends[1:] + ends[:-1]) / 2, ends[1] - ends[0]
-        one, two = np.meshgrid(grid, grid, indexing="ij")
-        mass, ones = np.zeros_like(one), np.zeros((len(self.ones), *one.shape))
-        means = [np.zeros_like(one), np.zeros_like(one)]
+    def missed(self) -> tuple[float, float]:
+        """The chance that the second score's lower end is too high, and that its upper end is too low."""
+        plan, total = self.plan(), [0.0, 0.0]
+        scale = plan.blocks.scales[0]
+        at = np.arange(-math.ceil(6 * scale), math.ceil(6 * scale) + 1)
+        law = stats.norm.cdf((at + 0.5) / scale) - stats.norm.cdf((at - 0.5) / scale)
         for labels in product((0, 1), repeat=len(self.ones)):
-            exact = (
-                self._score(labels, self.first),
-                np.where(one > 0.5, self._score(labels, self.second[1]), self._score(labels, self.second[0])),
-            )
-            chance = np.prod([p if y else 1 - p for p, y in zip(self.ones, labels, strict=True)])
-            here = chance * self._density(one - exact[0]) * self._density(two - exact[1]) * step**2
-            mass += here
-            ones += here * np.array(labels)[:, None, None]
-            for mean, value in zip(means, exact, strict=True):
-                mean += here * value
-        truth = self._truth(self.first), np.where(one > 0.5, *map(self._truth, self.second[::-1]))
-        stray = np.maximum(*(abs(m / mass - t) for m, t in zip(means, truth, strict=True)))
-        return mass, ones / mass, stray
+            chance = math.prod(p if y else 1 - p for p, y in zip(self.ones, labels, strict=True))
+            large = float(law[self._sum(labels, self.first) + at > plan.frame.whole / 2].sum())
+            for weight, asked in ((1 - large, self.second[0]), (large, self.second[1])):
+                ends = plan.ends((self._sum(labels, asked) + at).tolist(), [2] * len(at))
+                lows, highs = (np.array([float(end[i]) for end in ends]) for i in (0, 1))
+                total[0] += chance * weight * float(law[lows > self._truth(asked) + 1e-12].sum())
+                total[1] += chance * weight * float(law[highs < self._truth(asked) - 1e-12].sum())
+        return total[0], total[1]
 
-    def distance(self, ones: np.ndarray) -> np.ndarray:
-        """X of the proof: total variation between posterior and law, weighted over the items."""
-        moved = abs(ones - np.array(self.ones)[:, None, None])
-        found: np.ndarray = np.tensordot(self.shares, moved, axes=1)
-        return found
-
-    def _score(self, labels: Sequence[int], predictions: Sequence[int]) -> float:
-        return float(self.shares @ (np.array(labels) == np.array(predictions)))
+    def _sum(self, labels: Sequence[int], predictions: Sequence[int]) -> int:
+        return 2 * int(np.array(self.weights) @ (np.array(labels) == np.array(predictions)))
 
     def _truth(self, predictions: Sequence[int]) -> float:
-        return float(self.shares @ np.where(predictions, self.ones, 1 - np.array(self.ones)))
-
-    def _density(self, off: np.ndarray) -> np.ndarray:
-        made: np.ndarray = np.exp(-((off / self.sigma) ** 2) / 2) / (self.sigma * np.sqrt(2 * np.pi))
-        return made
+        right = np.where(predictions, self.ones, 1 - np.array(self.ones))
+        return float(np.array(self.weights) @ right) / sum(self.weights)
 
 
 ALIKE_IN_WEIGHT = [
     Unlike([0.5, 0.2], [1, 1], 1.0, [1, 1], ([1, 0], [0, 1])),
-    Unlike([0.5, 0.9, 0.4], [1, 1, 1], 0.7, [1, 1, 0], ([1, 1, 1], [0, 1, 0])),
-    Unlike([0.5, 1.0, 0.5, 0.3], [1, 1, 1, 1], 0.5, [1, 1, 1, 1], ([0, 1, 1, 0], [1, 0, 1, 1])),
+    Unlike([0.5, 0.9, 0.4], [1, 1, 1], 0.7, [1, 1, 0], ([0, 0, 1], [1, 1, 0])),
+    Unlike([0.5, 1.0, 0.5, 0.3], [1, 1, 1, 1], 0.5, [1, 1, 1, 1], ([0, 0, 0, 0], [1, 1, 1, 1])),
 ]
 WEIGHTED = [
-    Unlike([0.5, 0.2, 0.3], [2, 1, 1], 1.0, [1, 1, 1], ([1, 0, 1], [0, 1, 0])),
+    Unlike([0.5, 0.2, 0.3], [2, 1, 1], 1.0, [1, 1, 1], ([0, 0, 0], [1, 1, 1])),
     Unlike([0.4, 0.9, 0.5], [2, 1, 1], 0.7, [1, 1, 0], ([1, 1, 1], [0, 1, 0])),
-    Unlike([0.5, 0.5, 0.1, 0.3], [3, 3, 2, 1], 0.5, [1, 1, 1, 1], ([0, 1, 1, 0], [1, 0, 1, 1])),
-    Unlike([0.5, 0.4, 0.1], [1, 1, 0], 1.0, [1, 1, 1], ([1, 1, 1], [1, 1, 0])),
+    Unlike([0.5, 0.5, 0.1, 0.3], [4, 4, 2, 2], 0.5, [1, 1, 1, 1], ([0, 1, 1, 0], [1, 1, 1, 1])),
+    Unlike([0.5, 0.4, 0.1], [1, 1, 0], 1.0, [1, 1, 1], ([0, 0, 1], [1, 1, 0])),
 ]
 
 
 def check(small: Unlike) -> None:
-    mass, ones, stray = small.posterior()
-    distance = small.distance(ones)
-    assert mass.sum() == pytest.approx(1, abs=1e-6)
-    assert (stray <= distance + 1e-9).all()  # the second sum of the proof is at most X
-    for failure in (0.3, 0.1, 0.02):
-        assert mass[distance > stability_width(small.mu0, failure)].sum() <= failure
-        assert _hinge_of(small, failure) <= _certified(small.mu0, failure) + 1e-9
-
-
-def _hinge_of(small: Unlike, failure: float, share: float = 1.0) -> float:
-    mass, ones, _ = small.posterior()
-    s = open_at(share * small.mu0, failure)[1]
-    return float((mass * np.maximum(small.distance(ones) - s, 0)).sum())
-
-
-def _certified(mu0: float, failure: float) -> float:
-    return float(gaussian_hinge(digits(40), mu0, *open_at(mu0, failure)))
+    low, high = table(small.plan()).sides(2)
+    missed = small.missed()
+    assert missed[0] <= math.exp(low.log_level)
+    assert missed[1] <= math.exp(high.log_level)
 
 
 @pytest.mark.parametrize("small", ALIKE_IN_WEIGHT)
@@ -132,29 +100,33 @@ def test_theorem_WEIGHTED_SCORES_items_need_not_be_alike(small: Unlike) -> None:
     check(small)
 
 
-def test_theorem_WEIGHTED_SCORES_the_small_holdouts_would_see_a_wrong_radius() -> None:
-    """The inequality of the proof is broken by half of mu0, and where items are nearly coins by 0.7 of it."""
-    for small, share in [(small, 0.5) for small in (*ALIKE_IN_WEIGHT, WEIGHTED[0])] + [(WEIGHTED[3], 0.7)]:
-        assert _hinge_of(small, 0.1, share) > _certified(share * small.mu0, 0.1)
+@pytest.mark.parametrize("weight", [0.0, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("mean", [0.02, 0.5, 0.97])
+def test_theorem_WEIGHTED_SCORES_a_weight_has_no_larger_moments_than_its_part(
+    weight: float, mean: float
+) -> None:
+    for tilt in np.linspace(-6, 6, 25):
+        left = math.log(1 - mean + mean * math.exp(tilt * weight))
+        assert left <= weight * math.log(1 - mean + mean * math.exp(tilt)) + 1e-12
 
 
 def test_theorem_HOLDOUT_SCORES_boosting_on_unlike_items_stays_within_the_width() -> None:
     """Half of the labels are coins, half are 1 with chance 0.9; each truth is an average over the items at hand."""
     n, k = 4000, 80
-    plan = plan_gaussian(Frame(n, 2, Fraction(0), Fraction(1, 20)), None, k)
+    plan = plan_gaussian(Frame(n, 2, Fraction(0), Fraction(1, 20)), GaussianWish(scores=k))
     dice, bits = np.random.default_rng(11), Seeded(12)
     ones = np.where(np.arange(n) % 2, 0.5, 0.9)
     for _ in range(40):
         labels = dice.random(n) < ones
         guesses = dice.random((k - 1, n)) < 0.5
-        shown = [_shown(plan.scale, guess == labels, bits) for guess in guesses]
+        shown = [_shown(plan, guess == labels, bits) for guess in guesses]
         truths = [np.where(guess, ones, 1 - ones).mean() for guess in guesses]
-        vote = (np.array(shown) - np.array(truths)) @ (2 * guesses - 1) > 0
-        shown.append(_shown(plan.scale, vote == labels, bits))
+        vote = (np.array(shown) / plan.frame.whole - np.array(truths)) @ (2 * guesses - 1) > 0
+        shown.append(_shown(plan, vote == labels, bits))
         truths.append(np.where(vote, ones, 1 - ones).mean())
-        assert np.abs(np.array(shown) - truths).max() <= plan.half_width(1)
+        ends = plan.ends(shown, list(range(1, k + 1)))
+        assert all(low <= truth <= high for (low, high), truth in zip(ends, truths, strict=True))
 
 
-def _shown(scale: float, right: np.ndarray, bits: Seeded) -> float:
-    noise = int(rounded_gaussian.draw(scale, 1, bits)[0])
-    return (2 * int(right.sum()) + noise) / (2 * right.size)
+def _shown(plan: Gaussian, right: np.ndarray, bits: Seeded) -> int:
+    return 2 * int(right.sum()) + int(rounded_gaussian.draw(plan.blocks.scales[0], 1, bits)[0])

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from adyton.certify import Values
 from adyton.curator.noised import LEVEL, Noised
 from adyton.curator.part import Columns
-from adyton.curator.population import Position, Standing
+from adyton.curator.population import Standing
 from adyton.curator.spread import Spread
-from adyton.curator.subset_population import SubsetPopulation
 from adyton.mechanisms import Band, intervals_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Question, ValueOf, Variance
@@ -23,6 +22,7 @@ from adyton.schema import RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study
 from adyton.testing.engine_meaning import number
+from populations import standing_of
 
 # An odd number of steps, so that the middle of the bounds is not on the grain; and bounds far from 0.
 COLUMNS = (
@@ -69,7 +69,7 @@ def read(reading: Reading, steps: list[int]) -> list[int]:
 def standing() -> Standing:
     table = Table("t", (COLUMNS[0],), rows=9)
     study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
-    return Standing(SubsetPopulation(study), Position(1, Fraction(0), Fraction(0), 2), 9)
+    return standing_of(study, 9)
 
 
 def values(part: Spread, released: Columns) -> Values:
@@ -121,8 +121,7 @@ def test_theorem_VARIANCE_INTERVAL_every_number_is_used_with_its_own_noise() -> 
     part = spread(COLUMNS[0], False, Bounded(1, 2, 3))
     assert [noised.mechanism.reach for noised in (part.mean, part.square)] == [(1, 3), (2, 3)]  # type: ignore[attr-defined]
     mean, square = part.ratios([[5], [7], [40]], standing())
-    used = (mean.numerator, mean.denominator, square.numerator, square.denominator)
-    assert [float(column[0]) for column in used] == [5, 40, 7, 40]
+    assert (mean.numerator, mean.denominator, square.numerator, square.denominator) == (5, 40, 7, 40)
     assert part.noised == (part.only,)  # what is paid for
 
 

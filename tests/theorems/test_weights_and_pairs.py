@@ -16,9 +16,6 @@ from adyton.holdout import Holdout
 from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
 from adyton.holdout.weights import WEIGHT_STEPS, weights_from
-from adyton.validity.hinge import gaussian_hinge
-from adyton.validity.hinge_search import open_at
-from adyton.validity.outward import digits
 
 
 class Seeded:
@@ -70,27 +67,6 @@ def test_theorem_WEIGHTED_SCORES_one_item_moves_a_sum_by_no_more_than_its_price(
             moves.add(abs(total(other * weights.steps) - total(np.array(values) * weights.steps)))
     assert max(moves) == 2 * WEIGHT_STEPS
     assert weights.units == 2
-
-
-def test_theorem_WEIGHTED_SCORES_stability_of_unequal_items_exactly() -> None:
-    """Three bits of different laws, weights 1, 1/2 and 1/2: worth two items.  One answer, all by quadrature."""
-    shares, laws = np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.2, 0.7])
-    for sigma in (0.4, 1.0, 3.0):
-        grid, step = np.linspace(-9 * sigma, 1 + 9 * sigma, 20_001, retstep=True)
-        joint = np.zeros((3, grid.size))  # density of the answer together with item i being 1
-        density = np.zeros(grid.size)
-        for bits in product((0, 1), repeat=3):
-            chance = float(np.prod(np.where(bits, laws, 1 - laws)))
-            part = chance * np.exp(-((grid - shares @ bits) ** 2) / (2 * sigma**2))
-            density += part
-            joint[np.array(bits) == 1] += part
-        distance = shares @ np.abs(joint / density - laws[:, None])
-        density *= step / (sigma * np.sqrt(2 * np.pi))
-        for units, holds in ((2, True), (6, False)):  # as three full items, twice, it would be refuted
-            mu0 = 1 / (2 * units * sigma)
-            c, s = open_at(mu0, 0.3)
-            bound = float(gaussian_hinge(digits(40), mu0, c, s))
-            assert (float(density @ np.maximum(distance - s, 0)) <= bound) is holds
 
 
 def test_theorem_WEIGHTED_SCORES_is_near_the_weighted_mean(tmp_path: Path) -> None:

@@ -36,9 +36,10 @@ class Statement(Shown):
     @property
     def beyond(self) -> bool:
         """Whether the newest answer is already beyond what population intervals are certified for."""
+        if self.stability is None or self.stability_cap is None:
+            return False  # with Gaussian noise answers beyond a plan have intervals as well
         most = self.questions if self.certified_questions is None else self.certified_questions
-        stable = self.stability is None or self.stability_cap is None or self.stability <= self.stability_cap
-        return self.questions > most or not stable
+        return self.questions > most or self.stability > self.stability_cap
 
     def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {

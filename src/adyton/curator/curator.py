@@ -429,10 +429,14 @@ class Curator(Shown):
     def _standing(self, basket: Basket, at: Position, known: Sequence[Stored | None] = ()) -> Standing:
         known = known or [None] * len(basket.plans)
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
-        elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
-        at = replace(at, values=values, elsewhere=elsewhere, unproved=at.unproved or basket.unproved)
+        unproved = at.unproved or basket.unproved
+        at = replace(at, values=values, elsewhere=self._elsewhere(basket), unproved=unproved)
         standing = Standing(self._population, at, self._stand_in.units())
         return replace(standing, learned=self._learned.variances(basket.readings, standing))
+
+    def _elsewhere(self, basket: Basket) -> bool:
+        """Whether another table than the one that is a sample is asked, or a join."""
+        return any(reading.table not in (None, self.study.table) for reading in basket.readings)
 
     def _next(self, basket: Basket) -> Standing:
         """Where the answers would stand if they were asked now."""
@@ -461,6 +465,8 @@ class Curator(Shown):
         """What validity pays for the answer, now that it is known; None: what was charged."""
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
+            return None
+        if self._elsewhere(basket):  # what persons add who are in no sample hides how few of the sample do
             return None
         if self.study.unit.neighbours == "replace":
             rows = self.study.table.rows or 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
-from adyton.holdout.methods import Frame
+from adyton.holdout.methods import Ends, Frame
 from adyton.holdout.metrics import COARSE, Steps, total
 from adyton.noise import Bits
 from adyton.validity.compressibility import Rounded, counted_rounding_width
@@ -42,14 +43,17 @@ class Split:
     def read(self, values: Steps, number: int) -> int:
         return total(values[(number - 1) * self.each : number * self.each])
 
-    def release(self, exact: int, bits: Bits) -> int:
+    def release(self, exact: int, number: int, bits: Bits) -> int:
         return exact
 
     def share(self, released: int) -> Fraction:
         return Fraction(released, self.each * self.frame.steps)
 
-    def half_width(self, number: int) -> float:
+    def half_width(self) -> float:
         return _split_width(self.frame, self.scores)
+
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        return [around(self.share(one), self.half_width()) for one in released]
 
     def settings(self) -> dict[str, str | int]:
         return {"scores": self.scores}
@@ -77,17 +81,24 @@ class Rounding:
     def read(self, values: Steps, number: int) -> int:
         return total(values)
 
-    def release(self, exact: int, bits: Bits) -> int:
+    def release(self, exact: int, number: int, bits: Bits) -> int:
         return min(exact * self.cells // self.frame.whole, self.cells - 1)
 
     def share(self, released: int) -> Fraction:
         return Fraction(2 * released + 1, 2 * self.cells)
 
-    def half_width(self, number: int) -> float:
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        return [around(self.share(one), self.half_width()) for one in released]
+
+    def half_width(self) -> float:
         return float_up(Fraction(_rounded(self.frame, self.scores).tolerance) + self.frame.rounding)
 
     def settings(self) -> dict[str, str | int]:
         return {"scores": self.scores}
+
+
+def around(value: Fraction, half: float) -> Ends:
+    return value - Fraction(half), value + Fraction(half)
 
 
 @lru_cache(maxsize=256)
@@ -110,11 +121,11 @@ def plan_baseline(
     if scores is None and tolerance is None:
         raise InvalidRequest("give a tolerance, or how many scores there will be, or both")
     if scores is None:
-        scores = largest(lambda k: kind(frame, k).half_width(1) <= (tolerance or 0), _MOST)
+        scores = largest(lambda k: kind(frame, k).half_width() <= (tolerance or 0), _MOST)
     if scores < 1:
         raise InvalidRequest(f"{frame.items:,} items certify no score within {float(tolerance or 0):g}")
     made = kind(frame, scores)
-    width = made.half_width(1)
+    width = made.half_width()
     if width >= 1 or (tolerance is not None and width > tolerance):
         raise InvalidRequest(
             f"{scores:,} scores from {frame.items:,} items are certified within {width:.4g} by {kind.name}"

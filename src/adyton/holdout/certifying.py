@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
-from adyton.holdout.baselines import Split
+from adyton.holdout.baselines import Split, around
 from adyton.holdout.facts import Facts
 from adyton.holdout.gaussian import Gaussian
+from adyton.holdout.methods import Ends
 from adyton.holdout.plans import Plan, PricedPlan
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 from adyton.holdout.slices import Slices
@@ -23,6 +26,10 @@ _ASSUMPTIONS = (
     "items, but for earlier scores",
 )
 _ORDER = "the order of the items says nothing about them"
+_DISAGREE = (
+    "for the size of a difference, not for who is better: in the population the two say different things "
+    "as often as of these items"
+)
 _GROUPED = (
     "of the mean over all groups: they have the shares in the population that they have among these items"
 )
@@ -42,9 +49,12 @@ class Certifier:
 
     def staged(self, stage: Stage, left: int | None) -> Score:
         reply = stage.reply
+        sure = (
+            None if reply.value is None or reply.half_width is None else around(reply.value, reply.half_width)
+        )
         return Score(
-            None if reply.value is None else _shown(reply.value),
-            None if reply.value is None else self._interval(reply.value, reply.half_width),
+            None if reply.value is None else self._shown(reply.value),
+            None if sure is None else self._interval(sure),
             left,
             stage.link.number,
             reply.said,
@@ -54,16 +64,30 @@ class Certifier:
             stage.repeated,
         )
 
-    def priced(self, plan: PricedPlan, receipt: Receipt, text: str, count: int, *, repeated: bool) -> Score:
-        """``count`` is how many scores have been charged by now."""
-        slices = self._sliced(plan, text) if isinstance(plan, Slices) else None
+    def priced(
+        self, plan: PricedPlan, given: Sequence[tuple[Receipt, str]], count: int, *, repeated: bool
+    ) -> list[Score]:
+        """Scores as they were released; ``count`` is how many have been charged by now."""
         if isinstance(plan, Slices):
-            value, half = plan.overall(plan.shares(text)), plan.overall_width()
-        else:
-            value, half = plan.share(int(text)), plan.half_width(receipt.number)
+            return [self._sliced(plan, receipt, text, count, repeated) for receipt, text in given]
+        released = [int(text) for _, text in given]
+        ends = plan.ends(released, [receipt.number for receipt, _ in given]) if given else []
+        found = zip(given, released, ends, strict=True)
+        return [self._score(plan, r, plan.share(x), sure, count, repeated) for (r, _), x, sure in found]
+
+    def _score(
+        self,
+        plan: PricedPlan,
+        receipt: Receipt,
+        value: Fraction,
+        ends: Ends,
+        count: int,
+        repeated: bool,
+        slices: dict[str, Slice] | None = None,
+    ) -> Score:
         return Score(
-            _shown(value),
-            self._interval(value, half),
+            self._shown(value),
+            self._interval(ends),
             plan.scores - count,
             receipt.number,
             "score",
@@ -75,13 +99,17 @@ class Certifier:
         )
 
     def comparison(
-        self, plan: Gaussian, receipt: Receipt, difference: int, count: int, *, repeated: bool
+        self, plan: Gaussian, receipt: Receipt, difference: int, differing: int, count: int, *, repeated: bool
     ) -> Comparison:
-        """Of a difference that is positive if the first is better.  Theorem: PAIRED-COMPARISON."""
-        value, half = plan.share(difference), 2 * Fraction(plan.half_width(receipt.number))
+        """Of a difference that is positive if the first is better, in at most so many items.
+
+        Theorem: PAIRED-COMPARISON.
+        """
+        unit, most = self.facts.unit, Fraction(differing, plan.frame.items)
+        ((low, high),) = plan.difference_ends([difference], [receipt.number], differing)
         return Comparison(
-            float(min(Fraction(1), max(Fraction(-1), value))),
-            Interval(self.level, *_ends(value - half, value + half, Fraction(-1))),
+            float(min(most, max(-most, plan.share(difference))) * unit),
+            Interval(self.level, float_down(max(-most, low) * unit), float_up(min(most, high) * unit)),
             plan.scores - count,
             receipt.number,
             _proof(receipt),
@@ -101,7 +129,13 @@ class Certifier:
             self.level,
             head,
             self.certificate(),
+            self._expected(),
         )
+
+    def _expected(self) -> float | None:
+        """What the plan was made for, in the unit of scores."""
+        expected = getattr(self.plan, "expected", None)
+        return None if expected is None else float(expected * self.facts.unit)
 
     def certificate(self, *more: str) -> Certificate:
         theorems: tuple[str, ...] = (*self.plan.theorems, *more)
@@ -110,6 +144,10 @@ class Certifier:
             assumed += (_ORDER,)
         if isinstance(self.plan, Slices):
             assumed += (_GROUPED,)
+        if "PAIRED-COMPARISON" in more:
+            assumed += (_DISAGREE,)
+        if self.facts.balanced:
+            theorems = (*theorems, "WEIGHTED-SCORES")
         if self.facts.weights:
             theorems, assumed = (*theorems, "WEIGHTED-SCORES"), (*assumed, _WEIGHED)
         if self.facts.metric.name == "auc" and theorems:
@@ -118,32 +156,40 @@ class Certifier:
 
     def _promised(self) -> float | None:
         """How near to the population every score is."""
-        plan = self.plan
-        if isinstance(plan, PricedPlan):
-            return plan.half_width(plan.scores)  # no score before the last is wider
-        if hasattr(plan, "half_width"):
-            return plan.half_width()
-        return None if self.facts.tolerance is None or not plan.theorems else float(self.facts.tolerance)
-
-    def _sliced(self, plan: Slices, text: str) -> dict[str, Slice]:
-        found = zip(plan.names, plan.shares(text), plan.widths(), plan.sizes, strict=True)
-        return {name: Slice(_shown(v), self._interval(v, w), size) for name, v, w, size in found}
-
-    def _interval(self, value: Fraction, half: float | None) -> Interval | None:
-        if half is None:
+        plan, unit = self.plan, self.facts.unit
+        if isinstance(plan, PricedPlan) or hasattr(plan, "half_width"):
+            half = plan.half_width()
+            return None if half is None else float_up(Fraction(half) * unit)
+        if self.facts.tolerance is None or not plan.theorems:
             return None
-        return Interval(self.level, *_ends(value - Fraction(half), value + Fraction(half), Fraction(0)))
+        return float(self.facts.tolerance * unit)
 
+    def _sliced(self, plan: Slices, receipt: Receipt, text: str, count: int, repeated: bool) -> Score:
+        ends, number = plan.slice_ends(text, receipt.number), receipt.number
+        found = zip(plan.names, plan.shares(text), ends, plan.sizes, strict=True)
+        slices = {name: Slice(self._shown(v), self._interval(sure), size) for name, v, sure, size in found}
+        whole = plan.overall_ends(text, number)
+        return self._score(plan, receipt, plan.overall(text), whole, count, repeated, slices)
 
-def _shown(value: Fraction) -> float:
-    """Clipped to where the truth must be: that can only bring it nearer."""
-    return float(min(Fraction(1), max(Fraction(0), value)))
+    def _interval(self, ends: Ends) -> Interval:
+        """In the unit of scores, outwards, and clipped to where the truth must be."""
+        low, high = (min(Fraction(1), max(Fraction(0), end)) * self.facts.unit for end in ends)
+        bottom, top = float_down(low), float_up(high)
+        if self._root:
+            bottom, top = (
+                max(0.0, math.nextafter(math.sqrt(bottom), 0)),
+                math.nextafter(math.sqrt(top), math.inf),
+            )
+        return Interval(self.level, bottom, top)
 
+    def _shown(self, value: Fraction) -> float:
+        """Clipped to where the truth must be: that can only bring it nearer."""
+        found = float(min(Fraction(1), max(Fraction(0), value)) * self.facts.unit)
+        return math.sqrt(found) if self._root else found
 
-def _ends(low: Fraction, high: Fraction, least: Fraction) -> tuple[float, float]:
-    """Outwards, then clipped to where the truth must be."""
-    bottom, top = min(Fraction(1), max(least, low)), min(Fraction(1), max(least, high))
-    return float_down(bottom), float_up(top)
+    @property
+    def _root(self) -> bool:
+        return self.facts.metric.name == "rmse"
 
 
 def _proof(receipt: Receipt) -> Proof:

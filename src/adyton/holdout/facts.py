@@ -17,11 +17,11 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
 from adyton.holdout.methods import Frame
-from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, metric_named
+from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, metric_named
 from adyton.holdout.weights import WEIGHT_STEPS
 
 _KEYS = (
-    "items", "metric", "labels", "low", "high", "units", "weights", "stray", "groups",
+    "items", "metric", "labels", "low", "high", "error_high", "top", "units", "weights", "stray", "groups",
     "confidence", "tolerance", "method",
 )  # fmt: skip
 
@@ -37,8 +37,7 @@ class Facts:
     items: int
     metric: Metric
     kind: Kind
-    low: Fraction
-    high: Fraction
+    range: Range
     confidence: Fraction
     tolerance: Fraction | None
     method: str
@@ -52,9 +51,19 @@ class Facts:
     def frame(self) -> Frame:
         metric = self.metric
         units = self.items if self.units is None else self.units
-        steps = metric.steps * (WEIGHT_STEPS if self.weights else 1)
+        steps = metric.steps * (WEIGHT_STEPS if self.weights or self.balanced else 1)
         rounding = metric.rounding + self.stray
         return Frame(units, steps, rounding, 1 - self.confidence, metric.greater_is_better)
+
+    @property
+    def unit(self) -> Fraction:
+        """What a value of 1 is in the unit that scores are shown in; of a root its square."""
+        return self.range.unit(self.metric)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether items are weighted by how rare their label is; such weights are as secret as the labels."""
+        return self.metric.name == "balanced_accuracy"
 
     def fingerprint(self, labels: Array | None) -> str:
         """All that gives the ledger its meaning, the labels among it; its header alone holds this."""
@@ -68,12 +77,18 @@ class Facts:
 
     def _table(self) -> dict[str, str | int]:
         table: dict[str, str | int] = {"items": self.items, "metric": self.metric.name, "labels": self.kind}
-        if self.metric.bounded:
-            table |= {"low": str(self.low), "high": str(self.high)}
+        if self.range.error_high is not None:
+            table |= {"error_high": str(self.range.error_high)}
+        elif self.metric.bounds != "none":
+            table |= {"low": str(self.range.low), "high": str(self.range.high)}
+        if self.metric.name == "top_k":
+            table |= {"top": self.range.top}
         if self.units is not None:
             table |= {"units": self.units}
         if self.weights:
-            table |= {"weights": self.weights, "stray": str(self.stray)}
+            table |= {"weights": self.weights}
+        if self.weights or self.balanced:
+            table |= {"stray": str(self.stray)}
         if self.groups:
             table |= {"groups": self.groups}
         table |= {"confidence": str(self.confidence)}
@@ -107,14 +122,24 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(Kind):
         raise KeyError
     units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
-    if (units is not None and type(units) is not int) or type(weights) is not str or type(groups) is not str:
+    top = table.get("top", 1)
+    if (
+        (units is not None and type(units) is not int)
+        or type(top) is not int
+        or type(weights) is not str
+        or type(groups) is not str
+    ):
         raise KeyError
     return Facts(
         items=table["items"],
         metric=metric,
         kind=kind,
-        low=rational(table.get("low", 0), "low"),
-        high=rational(table.get("high", 1), "high"),
+        range=Range(
+            rational(table.get("low", 0), "low"),
+            rational(table.get("high", 1), "high"),
+            rational(table["error_high"], "error_high") if "error_high" in table else None,
+            top,
+        ),
         confidence=rational(table["confidence"], "confidence"),
         tolerance=rational(table["tolerance"], "tolerance") if "tolerance" in table else None,
         method=method,

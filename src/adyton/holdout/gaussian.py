@@ -2,85 +2,153 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from adyton.errors import InvalidRequest
-from adyton.exact import units_up
-from adyton.holdout.methods import Frame
+import numpy as np
+
+from adyton.exact import float_up, units_up
+from adyton.holdout.methods import Ends, Frame
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
-from adyton.validity import WidthSchedule, gaussian_multiplier, joint_questions, joint_rows, joint_width
-from adyton.validity.hinge import LARGEST_MU, stability_width
-from adyton.validity.outward import float_up, square_root_up
-from adyton.validity.radius import MEAN, spent_by
-from adyton.validity.search import largest, least
+from adyton.validity.subset.answers import Floats, price_of
+from adyton.validity.subset.planned_scores import Blocks, Side, Table
+from adyton.validity.subset.score_plans import table_of, wish_for
+from adyton.validity.subset.shares import least_share
+from adyton.validity.subset.tails import Way
 
-_LEVELS = 10
-_NOISE_SHARE = Fraction(3, 10)  # of the failure; both are part of what an anytime holdout promised
-_STEPS = 24
+Parts = tuple[Floats, Floats, Floats]
+SLACK = Fraction(1, 4000)  # the best location is found up to half of this
+"""Of a width: plans are made for so much less, so that no search for the ends of an interval exceeds it."""
+_MORE_KEPT = (1, 6, 36)
+"""Of c / (1 - c): a comparison of models that seldom differ does better if more is kept; each has a third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Sums of values with rounded Gaussian noise; ``scale`` is its standard deviation in steps of the sum.
+    """Sums of values with rounded Gaussian noise; the scales of ``blocks`` are in steps of the sum.
 
-    Claim:    with probability 1 - failure every one of ``scores`` scores, each of predictions chosen in the
-              light of all scores before it, is within ``half_width`` of the mean over the population; the
-              items are mu-GDP with mu**2 = scores / (items sigma)**2, sigma the noise of a score.
+    ``reach`` is what the plan was made for: how far the ends of an interval are below and above a score,
+    of any score
+    or of one that is as ``expected``.
+
+    Claim:    with probability 1 - failure the intervals of all scores and comparisons, each of
+              predictions chosen in
+              the light of all scores before it, hold at once; the items are mu-GDP with mu**2 the sum of
+              the squares
+              of steps / scale.
     Assumes:  items are independent draws from the population; nobody has seen them otherwise; the noise is
-              fresh; scores and scale were fixed in advance.
+              fresh; all that ``blocks``, ``reach`` and ``expected`` say was fixed in advance.
     Source:   derived here.  Theorem: HOLDOUT-SCORES.
     """
 
     frame: Frame
-    scores: int
-    scale: float
+    blocks: Blocks
+    reach: tuple[float, float]
+    expected: Fraction | None = None
     anytime: bool = False
     name: ClassVar[str] = "gaussian"
     currency: ClassVar[str] = "gdp"
 
     @property
     def theorems(self) -> tuple[str, ...]:
-        width = "PEELING" if self.anytime else "CENTRED-HINGE-JOINT"
-        return ("HOLDOUT-SCORES", width, "ROUNDED-ANSWERS", "ROUNDED-GAUSSIAN-IS-GDP", "GDP-FILTER")
+        return ("HOLDOUT-SCORES", "SUBSET-SHARES", "ROUNDED-GAUSSIAN-IS-GDP", "GDP-FILTER")
 
     @property
-    def sigma(self) -> Fraction:
-        """The noise of a score, exactly."""
-        return Fraction(self.scale) / self.frame.whole
+    def scores(self) -> int:
+        return self.blocks.scores
 
     @property
     def price(self) -> int:
-        return units_up(1 / (self.frame.items * self.sigma) ** 2)
+        """Of the score with the least noise: the ledger does not know in advance which number it will
+        give."""
+        return units_up((self.frame.steps / Fraction(min(self.blocks.scales))) ** 2)
 
     @property
     def radius(self) -> int:
-        return units_up(spent_by(MEAN, self.frame.items, self.sigma))
+        return units_up((self.frame.steps / (2 * Fraction(min(self.blocks.scales)))) ** 2)
 
     def read(self, values: Steps, number: int) -> int:
         return total(values)
 
-    def release(self, exact: int, bits: Bits) -> int:
-        return exact + int(rounded_gaussian.draw(self.scale, 1, bits)[0])
+    def release(self, exact: int, number: int, bits: Bits) -> int:
+        return exact + int(rounded_gaussian.draw(self.blocks.scale(number), 1, bits)[0])
+
+    def release_difference(self, exact: int, number: int, bits: Bits) -> int:
+        """Of two sums: it has twice the range of a sum, and twice the noise.  Theorem: PAIRED-COMPARISON."""
+        return exact + int(rounded_gaussian.draw(2 * self.blocks.scale(number), 1, bits)[0])
 
     def share(self, released: int) -> Fraction:
         return Fraction(released, self.frame.whole)
 
-    def half_width(self, number: int) -> float:
-        if self.anytime:
-            schedule = _schedule(self.frame, self.scores, self.scale)
-            spent = number * spent_by(MEAN, self.frame.items, self.sigma)
-            inner = Fraction(schedule.width(spent, number, float_up(self.sigma)))
-        else:
-            inner = Fraction(certified(self.frame, self.scores, self.scale))
+    def half_width(self) -> float:
+        """Half the length of the interval of a score that is as expected; without an expectation of
+        every score."""
+        inner = (Fraction(self.reach[0]) + Fraction(self.reach[1])) / 2 / (1 - SLACK)
         return float_up(inner + margin(self.frame))
 
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        """Of the intervals of these scores, for the mean over the population.  Theorem: HOLDOUT-SCORES."""
+        items, stray = self.frame.items, self.frame.rounding
+        found = self._sums(released, numbers, items, 0, (1,))
+        return [(low / items - stray, high / items + stray) for low, high in found]
+
+    def difference_ends(self, released: Sequence[int], numbers: Sequence[int], differing: int) -> list[Ends]:
+        """The same for differences of two scores that differ in at most so many items.
+
+        Theorem: PAIRED-COMPARISON.
+        """
+        items, stray = self.frame.items, 2 * self.frame.rounding
+        found = self._sums(released, numbers, differing, differing, _MORE_KEPT)
+        return [
+            ((2 * low - differing) / items - stray, (2 * high - differing) / items + stray)
+            for low, high in found
+        ]
+
+    def _sums(
+        self, released: Sequence[int], numbers: Sequence[int], units: int, middle: int, more: tuple[int, ...]
+    ) -> list[Ends]:
+        """Ends of expected sums of ``units`` values in [0, 1]; a difference counts how often the first
+        is better,
+        which is half of it and of the units: ``middle`` is 0 for a score.
+        """
+        scale = 2 * self.frame.steps if not middle else 4 * self.frame.steps
+        halves = Fraction(middle, 2)
+        below = [float(halves + Fraction(2 * x - 1, scale)) for x in released]  # before it was rounded
+        above = [float(units - halves - Fraction(2 * x + 1, scale)) for x in released]
+        low, high = self._ways(numbers, more)
+        ways = [
+            Way(*map(np.concatenate, zip(one, other, strict=True)))
+            for one, other in zip(low, high, strict=True)
+        ]
+        noise = np.array([self.blocks.scale(j) / self.frame.steps for j in numbers])  # exact: a power of two
+        shares = least_share(np.array(below + above), units, np.concatenate([noise, noise]), ways)
+        found = [Fraction(float(share)) * units for share in shares]
+        count = len(numbers)
+        return [(found[i], units - found[count + i]) for i in range(count)]
+
+    def _ways(self, numbers: Sequence[int], more: tuple[int, ...]) -> tuple[list[Parts], list[Parts]]:
+        """How both ends pay for the scores before theirs: by parts kept that were fixed in advance, each
+        with its
+        level.
+        """
+        sides = [table(self).sides(j) for j in numbers]
+        before = [in_values(self).spent_before(j) for j in numbers]
+        made = []
+        for place in (0, 1):
+            picked = [side[place] for side in sides]
+            made.append([_parts(self.frame.items, before, picked, factor, len(more)) for factor in more])
+        return made[0], made[1]
+
     def settings(self) -> dict[str, str | int]:
-        facts: dict[str, str | int] = {"scores": self.scores, "scale": repr(self.scale)}
+        facts: dict[str, str | int] = {"scores": self.scores, "reach": json.dumps(self.reach)}
+        facts |= {"counts": json.dumps(self.blocks.counts), "scales": json.dumps(self.blocks.scales)}
+        facts |= {} if self.expected is None else {"expected": str(self.expected)}
         return {**facts, "anytime": "yes"} if self.anytime else facts
 
 
@@ -89,88 +157,32 @@ def margin(frame: Frame) -> Fraction:
     return Fraction(1, 2 * frame.whole) + frame.rounding
 
 
-@lru_cache(maxsize=256)
-def certified(frame: Frame, scores: int, scale: float) -> float:
-    """Half-width of the scores before they are rounded.  Theorem: HOLDOUT-SCORES."""
-    sigma = Fraction(scale) / frame.whole
-    noise = sigma * Fraction(gaussian_multiplier(frame.failure, scores))
-    mu0 = square_root_up(scores * spent_by(MEAN, frame.items, sigma))
-    stability = stability_width(mu0, frame.failure)
-    return math.inf if math.isinf(stability) else float_up(noise + Fraction(stability))
+def in_values(plan: Gaussian) -> Blocks:
+    """The noise of the plan in units of values instead of steps."""
+    return _in_values(plan.blocks, plan.frame.steps)
 
 
-@lru_cache(maxsize=64)
-def _schedule(frame: Frame, scores: int, scale: float) -> WidthSchedule:
-    cap = square_root_up(scores * spent_by(MEAN, frame.items, Fraction(scale) / frame.whole))
-    return WidthSchedule.plan(frame.failure, Fraction(cap), _LEVELS, noise_share=_NOISE_SHARE)
+@lru_cache(maxsize=4096)
+def _in_values(blocks: Blocks, steps: int) -> Blocks:
+    return Blocks(blocks.counts, tuple(scale / steps for scale in blocks.scales))
 
 
-def plan_gaussian(
-    frame: Frame, tolerance: Fraction | None, scores: int | None, anytime: bool = False
-) -> Gaussian:
-    """As many scores as the tolerance allows, or the best noise for so many scores."""
-    if anytime:
-        return _plan_anytime(frame, tolerance, scores)
-    if scores is not None:
-        made = Gaussian(frame, scores, joint_width(frame.items, scores, frame.failure).scale * frame.whole)
-        width = made.half_width(1)
-        if width >= 1 or (tolerance is not None and width > tolerance):
-            wanted = "which says nothing" if tolerance is None else f"not {float(tolerance):g}"
-            raise InvalidRequest(
-                f"{scores:,} scores from {frame.items:,} items are certified within {width:.4g}, {wanted}"
-            )
-        return made
-    if tolerance is None:
-        raise InvalidRequest("give a tolerance, or how many scores there will be, or both")
-    return _most(frame, tolerance)
+def table(plan: Gaussian) -> Table:
+    """Parts kept and levels of each score; part of what a holdout promised when it was made."""
+    expected = None if plan.expected is None else float(plan.expected)
+    wish = wish_for(plan.frame.items, plan.frame.failure, plan.reach, expected, plan.anytime)
+    return table_of(wish, in_values(plan))
 
 
-def _most(frame: Frame, tolerance: Fraction) -> Gaussian:
-    inner = tolerance - margin(frame)
-    if inner > 0:
-        found, sigma = joint_questions(frame.items, inner, frame.failure)
-        while found and sigma is not None:
-            made = Gaussian(frame, found, sigma * frame.whole)
-            if made.half_width(1) <= tolerance:
-                return made
-            found -= 1 + found // 10**9  # roundings only
-    raise InvalidRequest(_none(frame, tolerance))
-
-
-def _none(frame: Frame, tolerance: Fraction) -> str:
-    said = f"{frame.items:,} items certify no score within {float(tolerance):g}"
-    needed = joint_rows(1, tolerance, frame.failure)[0]
-    return said if needed is None else f"{said}; one score needs about {needed:,} items"
-
-
-def _plan_anytime(frame: Frame, tolerance: Fraction | None, scores: int | None) -> Gaussian:
-    """Noise and cap with the most scores, the last of which is still within the tolerance."""
-    if tolerance is None or scores is not None:
-        raise InvalidRequest("anytime widths need a tolerance for the last score, and no number of scores")
-    inner = float(tolerance - margin(frame))
-
-    def room(mu: float) -> tuple[int, float]:
-        share = frame.failure * (1 - _NOISE_SHARE) / _LEVELS
-        left = inner - stability_width(mu, share)
-        if left <= 0:
-            return 0, 0.0
-        noise_failure = frame.failure * _NOISE_SHARE
-
-        def fits(k: int) -> bool:
-            z = gaussian_multiplier(noise_failure * Fraction(6, 10) / k**2)
-            return z * math.sqrt(k) <= 2 * frame.items * mu * left
-
-        k = largest(fits, 10**12)
-        return k, math.sqrt(k) / (2 * frame.items * mu)
-
-    highest = min(inner, LARGEST_MU)
-    if inner > 0:
-        mu = least(lambda m: -room(m)[0], highest / 100, highest, _STEPS)
-        k, sigma = room(mu)
-        while k:
-            made = Gaussian(frame, k, sigma * frame.whole, anytime=True)
-            if made.half_width(k) <= tolerance:
-                return made
-            k -= 1 + k // 1000
-            sigma = math.sqrt(k) / (2 * frame.items * mu)
-    raise InvalidRequest(_none(frame, tolerance))
+def _parts(
+    items: int, before: Sequence[Fraction], sides: Sequence[Side], factor: int, choices: int
+) -> tuple[Floats, Floats, Floats]:
+    """Fresh parts, prices and levels: c / (1 - c) is ``factor`` times that of the plan."""
+    fresh, price, level = [], [], []
+    for spent, side in zip(before, sides, strict=True):
+        odds = factor * side.kept / (1 - side.kept)
+        kept = odds / (1 + odds)
+        fresh.append(1.0 if spent == 0 else 1 - kept)
+        price.append(0.0 if spent == 0 else price_of(items, spent, 1 - fresh[-1]))
+        level.append(side.log_level - math.log(choices) * (1 + 1e-12))
+    return np.array(fresh), np.array(price), np.array(level)

@@ -12,6 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
+
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
 from adyton.holdout.certifying import Certifier
@@ -19,12 +21,13 @@ from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, re
 from adyton.holdout.gaussian import Gaussian
 from adyton.holdout.ladder import FreeLadder, Ladder
 from adyton.holdout.making import Wanted, checked_name, file_named, limit_of, make_files
-from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, total, values_of
+from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, differing, total, values_of
 from adyton.holdout.plans import PricedPlan, restore
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
+from adyton.holdout.weights import balancing
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.ledger.checks import check_head
 from adyton.noise import Bits, SystemBits
@@ -37,6 +40,7 @@ class Holdout(Shown):
     """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
 
     __slots__ = (
+        "__balance",
         "__bits",
         "__certifier",
         "__groups",
@@ -52,6 +56,7 @@ class Holdout(Shown):
     def __init__(self, path: Path, facts: Facts, key: Key, ledger: SqliteLedger, bits: Bits) -> None:
         self.path, self.facts = path, facts
         self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
+        self.__balance = balancing(key.labels).steps if facts.balanced and key.labels is not None else None
         self.__key, self.__ledger, self.__bits = key, ledger, bits
         self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
         plan, self.__certifier = self.__plan, Certifier(facts, self.__plan)
@@ -79,12 +84,16 @@ class Holdout(Shown):
         rung: Number | None = None,
         weights: object = None,
         groups: object = None,
+        expected: Number | None = None,
+        noise: str = "constant",
+        error_high: Number | None = None,
+        top: int | None = None,
         bits: Bits | None = None,
     ) -> Holdout:
         """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
         wanted = Wanted(
             metric, labels, items, low, high, tolerance, confidence, method, scores, anytime, overfits,
-            threshold, scale, noes, rung, weights, groups,
+            threshold, scale, noes, rung, weights, groups, expected, noise, error_high, top,
         )  # fmt: skip
         make_files(file_named(path), wanted)
         return cls.open(path, bits=bits)
@@ -132,21 +141,23 @@ class Holdout(Shown):
     def compare(self, first: object, second: object) -> Comparison:
         """By how much the first predictions are better than the second, for the price of one score.
 
-        Differences of two values lie in [-1, 1], so noise and interval are twice those of a score.
+        The interval counts the items of which the two say different things; the noise is twice that of a
+        score.
         Theorem: PAIRED-COMPARISON.
         """
         plan = self.__plan
         if not isinstance(plan, Gaussian):
             raise InvalidRequest("comparisons are made by the method 'gaussian', without groups")
         one, two = self.__checked(first), self.__checked(second)
+        apart = self.__differing(one, two)
         swapped = one.digest > two.digest
         a, b = (two, one) if swapped else (one, two)
         receipt, text, repeated = self.__bought(
-            f"COMPARE {a.digest} {b.digest}", lambda _: self.__apart(a, b)
+            f"COMPARE {a.digest} {b.digest}", lambda number: self.__apart(plan, a, b, number)
         )
         sign = (-1 if swapped else 1) * (1 if self.facts.metric.greater_is_better else -1)
         return self.__certifier.comparison(
-            plan, receipt, sign * int(text), self.__ledger.count(), repeated=repeated
+            plan, receipt, sign * int(text), apart, self.__ledger.count(), repeated=repeated
         )
 
     def scores(self) -> list[Score]:
@@ -160,12 +171,13 @@ class Holdout(Shown):
             return [self.__certifier.staged(stage, stages.left()) for stage in improved]
         if not isinstance(plan, PricedPlan):
             raise InvalidRequest(f"the method {self.facts.method!r} keeps no list of scores")
-        found, count = [], self.__ledger.count()
-        for receipt in self.__ledger.receipts():
-            text = self.__ledger.recall(receipt.number)
-            if text is not None and receipt.order.question.startswith("SCORE "):
-                found.append(self.__certifier.priced(plan, receipt, text, count, repeated=True))
-        return found
+        given = [(receipt, self.__ledger.recall(receipt.number)) for receipt in self.__ledger.receipts()]
+        scored = [
+            (receipt, text)
+            for receipt, text in given
+            if text is not None and receipt.order.question.startswith("SCORE ")
+        ]
+        return self.__certifier.priced(plan, scored, self.__ledger.count(), repeated=True)
 
     def senders(self) -> dict[int, str]:
         """Who sent which score, by its number, as far as names were given."""
@@ -224,7 +236,7 @@ class Holdout(Shown):
 
     def __checked(self, predictions: object) -> Submission:
         facts = self.facts
-        return check_predictions(facts.metric, facts.kind, facts.items, predictions)
+        return check_predictions(facts.metric, facts.kind, facts.items, predictions, facts.range.top)
 
     def __guess(self, guess: Number | None) -> Fraction | None:
         plan = self.__plan
@@ -236,9 +248,9 @@ class Holdout(Shown):
         if guess is None:
             raise InvalidRequest(f"the method {self.facts.method!r} needs a guess: the score that you expect")
         expected = rational(guess, "the guess")
-        if not 0 <= expected <= 1:
-            raise InvalidRequest("the guess must be from 0 to 1")
-        return expected
+        if not 0 <= expected <= self.facts.unit:
+            raise InvalidRequest(f"the guess must be from 0 to {float(self.facts.unit):g}")
+        return expected / self.facts.unit
 
     def __priced(self, submission: Submission) -> Score:
         plan = self.__plan
@@ -248,14 +260,14 @@ class Holdout(Shown):
             lambda number: self.__released(plan, submission, number),
         )
         count = self.__ledger.count() if repeated else receipt.number
-        return self.__certifier.priced(plan, receipt, text, count, repeated=repeated)
+        return self.__certifier.priced(plan, [(receipt, text)], count, repeated=repeated)[0]
 
     def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
         values = self.__read(submission)
         if isinstance(plan, Slices):
             assert self.__groups is not None
-            return plan.release_all(values, self.__groups, self.__bits)
-        return plan.release(plan.read(values, number), self.__bits)
+            return plan.release_all(values, self.__groups, number, self.__bits)
+        return plan.release(plan.read(values, number), number, self.__bits)
 
     def __bought(self, question: str, release: Release) -> tuple[Receipt, str, bool]:
         """Charge, then read and release, then keep; or the answer that was given before."""
@@ -279,14 +291,26 @@ class Holdout(Shown):
 
     def __read(self, submission: Submission) -> Steps:
         facts = self.facts
-        values = values_of(facts.metric, self.__key, float(facts.low), float(facts.high), submission)
-        return values if self.__weights is None else values * self.__weights
+        values = values_of(facts.metric, self.__key, facts.range, submission)
+        weights = self.__balance if self.__weights is None else self.__weights
+        return values if weights is None else values * weights
 
-    def __apart(self, a: Submission, b: Submission) -> int:
-        plan = self.__plan
-        assert isinstance(plan, Gaussian)
+    def __differing(self, a: Submission, b: Submission) -> int:
+        """In how many items of full weight they can differ at most, by what the submissions alone say."""
+        facts, apart = self.facts, differing(a, b)
+        if facts.metric.name == "rmse":
+            raise InvalidRequest("roots are not compared: make the holdout with squared_error")
+        if not apart.any():
+            raise InvalidRequest("the two say the same of every item: neither is better, free of charge")
+        if (
+            self.__weights is not None or facts.balanced
+        ):  # unlike items: which of them differ is no fixed population
+            return facts.frame.items
+        return min(int(np.count_nonzero(apart)), facts.frame.items)
+
+    def __apart(self, plan: Gaussian, a: Submission, b: Submission, number: int) -> int:
         difference = total(self.__read(a)) - total(self.__read(b))
-        return Gaussian(plan.frame, plan.scores, 2 * plan.scale).release(difference, self.__bits)
+        return plan.release_difference(difference, number, self.__bits)
 
     def __repr__(self) -> str:
         facts = self.facts

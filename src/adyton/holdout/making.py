@@ -13,11 +13,11 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
 from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
 from adyton.holdout.made_of_labels import warn_of_labels
-from adyton.holdout.metrics import Array, Kind, Metric, labels_digest, labels_from, metric_named
+from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, labels_from, metric_named
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.plans import Plan, PricedPlan, Wishes, plan_of
 from adyton.holdout.slices import Groups, groups_from
-from adyton.holdout.weights import Weights, weights_from
+from adyton.holdout.weights import Weights, balancing, weights_from
 from adyton.ledger import Header, SqliteLedger
 from adyton.validity.outward import probability, whole
 
@@ -47,6 +47,10 @@ class Wanted:
     rung: Number | None
     weights: object = None
     groups: object = None
+    expected: Number | None = None
+    noise: str = "constant"
+    error_high: Number | None = None
+    top: int | None = None
 
 
 def checked_name(by: object) -> None:
@@ -69,8 +73,13 @@ def make_files(path: Path, wanted: Wanted) -> None:
         raise InvalidRequest(f"there is no folder {path.parent.name!r} to put {path.name} into")
     metric = metric_named(wanted.metric)
     labels, kind, items = _given(metric, wanted.labels, wanted.items)
-    low, high = _bounds(metric, wanted.low, wanted.high)
-    within = None if wanted.tolerance is None else _below_one(positive(wanted.tolerance, "the tolerance"))
+    bounds = range_of(metric, wanted)
+    unit = bounds.unit(metric)
+    within = _part(wanted.tolerance, unit, "the tolerance")
+    if within is not None and within >= 1:
+        raise InvalidRequest(
+            f"the tolerance must be below {float(unit):g}, the length of the range of a score"
+        )
     level = probability(wanted.confidence, "confidence")
     units, weights = _units(metric, wanted, labels, items)
     groups = _groups(metric, wanted, items)
@@ -79,16 +88,20 @@ def make_files(path: Path, wanted: Wanted) -> None:
         warn_of_labels(labels, wanted.groups, "groups")
     steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
     draft = Facts(
-        items, metric, kind, low, high, level, within, wanted.method, {},
-        units, labels_digest(steps), Fraction(0) if weights is None else weights.stray, labels_digest(codes),
+        items, metric, kind, bounds, level, within, wanted.method, {},
+        units, "" if metric.name == "balanced_accuracy" else labels_digest(steps),
+        Fraction(0) if weights is None else weights.stray, labels_digest(codes),
     )  # fmt: skip
     wishes = Wishes(
-        within, wanted.scores, wanted.anytime, wanted.overfits, wanted.threshold, wanted.scale,
-        wanted.noes, wanted.rung, groups,
+        within, wanted.scores, wanted.anytime, wanted.overfits,
+        _part(wanted.threshold, unit, "the threshold"),
+        _part(wanted.scale, unit, "the scale"), wanted.noes, _part(wanted.rung, unit, "the rung"), groups,
+        _part(wanted.expected, unit, "what is expected"), wanted.noise,
     )  # fmt: skip
     plan = plan_of(draft.frame, wanted.method, wishes)
     facts = replace(draft, method=plan.name, settings=plan.settings())
-    arrays = {labels_path(path): labels, weights_path(path): steps, groups_path(path): codes}
+    public = None if facts.balanced else steps
+    arrays = {labels_path(path): labels, weights_path(path): public, groups_path(path): codes}
     _write(path, facts, plan, arrays)
 
 
@@ -141,6 +154,17 @@ def _units(
     metric: Metric, wanted: Wanted, labels: Array | None, items: int
 ) -> tuple[int | None, Weights | None]:
     """How many independent values of full weight there are, if not one for each item."""
+    if metric.name == "rmse" and wanted.method != "gaussian":
+        raise InvalidRequest(
+            "a root goes with the method 'gaussian' alone; squared_error goes with all of them"
+        )
+    if metric.name == "balanced_accuracy":
+        if wanted.weights is not None or wanted.method != "gaussian" or labels is None:
+            raise InvalidRequest(
+                "balanced_accuracy has weights of its own, and goes with the method 'gaussian' alone"
+            )
+        weights = balancing(labels)
+        return weights.units, weights
     if wanted.weights is None:
         return (len(pairs_of(labels)[0]) if metric.name == "auc" and labels is not None else None), None
     if metric.name == "auc" or wanted.method != "gaussian":
@@ -152,19 +176,38 @@ def _units(
 def _groups(metric: Metric, wanted: Wanted, items: int) -> Groups | None:
     if wanted.groups is None:
         return None
-    if metric.name == "auc" or wanted.weights is not None:
+    if metric.name in ("auc", "balanced_accuracy") or wanted.weights is not None:
         raise InvalidRequest("groups go with averages over items without weights")
     return groups_from(wanted.groups, items)
 
 
-def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fraction, Fraction]:
-    if not metric.bounded:
-        if low is not None or high is not None:
+def range_of(metric: Metric, wanted: Wanted) -> Range:
+    """Public bounds, as the metric needs them."""
+    low, high, longest = wanted.low, wanted.high, wanted.error_high
+    top = 1
+    if metric.name == "top_k":
+        top = whole(wanted.top, "top, how many predictions there are for an item,")
+    elif wanted.top is not None:
+        raise InvalidRequest(f"{metric.name!r} takes no top")
+    if metric.bounds == "none":
+        if (low, high, longest) != (None, None, None):
             raise InvalidRequest(f"{metric.name!r} takes no bounds")
-        return Fraction(0), Fraction(1)
-    if low is None or high is None:
-        raise InvalidRequest(f"{metric.name!r} needs public bounds, low and high")
-    bottom, top = rational(low, "low"), rational(high, "high")
+        return Range(top=top)
+    if longest is not None and low is None and high is None:
+        return Range(error_high=positive(longest, "error_high"))
+    if metric.bounds == "error":
+        raise InvalidRequest(
+            f"{metric.name!r} needs error_high, the largest loss of one item that counts, such as 5"
+        )
+    if longest is not None or low is None or high is None:
+        raise InvalidRequest(
+            f"{metric.name!r} needs public bounds: low and high of the labels, "
+            "or error_high of the error of one item"
+        )
+    return Range(*_between(rational(low, "low"), rational(high, "high")))
+
+
+def _between(bottom: Fraction, top: Fraction) -> tuple[Fraction, Fraction]:
     if bottom >= top:
         raise InvalidRequest("low must be below high")
     if abs(Fraction(float(top)) - Fraction(float(bottom)) - (top - bottom)) > _SAME * (top - bottom):
@@ -172,7 +215,6 @@ def _bounds(metric: Metric, low: Number | None, high: Number | None) -> tuple[Fr
     return bottom, top
 
 
-def _below_one(tolerance: Fraction) -> Fraction:
-    if tolerance >= 1:
-        raise InvalidRequest("the tolerance must be below 1, the length of the range of a score")
-    return tolerance
+def _part(amount: Number | None, unit: Fraction, what: str) -> Fraction | None:
+    """What the owner said in the unit of scores, as a part of their range."""
+    return None if amount is None else positive(amount, what) / unit

@@ -6,6 +6,7 @@ is charged once, when the holdout is made; its state is a chain of notes on that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from adyton.holdout.metrics import Steps
 from adyton.noise import Bits
 
 State = dict[str, Any]
+Ends = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +72,22 @@ class Priced(Protocol):
         """The exact sum that score ``number`` rests on."""
         ...
 
-    def release(self, exact: int, bits: Bits) -> int:
-        """What leaves: a noisy or rounded sum."""
+    def release(self, exact: int, number: int, bits: Bits) -> int:
+        """What leaves as score ``number``: a noisy or rounded sum."""
         ...
 
     def share(self, released: int) -> Fraction:
         """The released sum as a value."""
         ...
 
-    def half_width(self, number: int) -> float: ...
+    def half_width(self) -> float:
+        """What the plan promises of every score."""
+        ...
+
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        """The ends of the intervals of these scores."""
+        ...
+
     def settings(self) -> dict[str, str | int]:
         """What the file of the holdout says about it."""
         ...

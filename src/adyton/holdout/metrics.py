@@ -24,6 +24,8 @@ from adyton.holdout.pairs import HALVES, pair_values
 Array = npt.NDArray[Any]
 Steps = npt.NDArray[Any]
 Kind = Literal["whole", "text", "real", "none"]
+Bounds = Literal["none", "either", "error"]
+"""Which bounds a metric needs: none, those of labels or of the error of one item, those of the error."""
 
 FINE = 2**15
 """Steps of a value that is not just 0 or 1; a whole power of two, so that scaling a float is exact."""
@@ -37,6 +39,8 @@ _BITS_OF_ONE = {
     for real, bits in ((np.float64, np.uint64), (np.float32, np.uint32))
 }
 _NARROW = (np.int8, np.int16, np.int32)
+_SQUARED = ("squared_error", "rmse")
+_CHANCES = ("brier", "log_loss")
 _CLOSE = 0.75  # less would take balanced_accuracy for a slip of the pen
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 _SUMMED = 1 << 16  # times 2**15 is below 2**32
@@ -51,7 +55,7 @@ class Metric:
     greater_is_better: bool
     steps: int
     labels: tuple[Kind, ...]
-    bounded: bool = False
+    bounds: Bounds = "none"
 
     @property
     def rounding(self) -> Fraction:
@@ -63,13 +67,36 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("accuracy", True, COARSE, ("whole", "text")),
+        Metric("balanced_accuracy", True, COARSE, ("whole", "text")),
+        Metric("top_k", True, COARSE, ("whole", "text")),
         Metric("scores", True, FINE, ("none",)),
-        Metric("absolute_error", False, FINE, ("real",), bounded=True),
-        Metric("squared_error", False, FINE, ("real",), bounded=True),
+        Metric("absolute_error", False, FINE, ("real",), "either"),
+        Metric("squared_error", False, FINE, ("real",), "either"),
+        Metric("rmse", False, FINE, ("real",), "either"),
         Metric("brier", False, FINE, ("whole",)),
+        Metric("log_loss", False, FINE, ("whole",), "error"),
         Metric("auc", True, HALVES, ("whole",)),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What an error is measured against: both numbers clipped to ``low`` and ``high``, or the error to
+    its bound.
+
+    ``top``: of how many predictions for an item one must be right.
+    """
+
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    error_high: Fraction | None = None
+    top: int = 1
+
+    def unit(self, metric: Metric) -> Fraction:
+        """What a value of 1 is in the unit of the labels, or in its square."""
+        longest = self.high - self.low if self.error_high is None else self.error_high
+        return longest**2 if metric.name in _SQUARED else longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +139,7 @@ def labels_from(metric: Metric, labels: object) -> tuple[Array, Kind]:
     if "real" in metric.labels:
         return finite_numbers(array, "labels"), "real"
     whole = _whole(array, "labels")
-    if metric.name in ("brier", "auc") and not np.isin(whole, (0, 1)).all():
+    if metric.name in (*_CHANCES, "auc") and not np.isin(whole, (0, 1)).all():
         raise InvalidRequest(f"labels for {metric.name} must be 0 or 1")
     return whole, "whole"
 
@@ -124,40 +151,89 @@ def labels_digest(labels: Array | None) -> str:
 # Predictions -----------------------------------------------------------------------------------------------
 
 
-def check_predictions(metric: Metric, kind: Kind, items: int, predictions: object) -> Submission:
+def check_predictions(
+    metric: Metric, kind: Kind, items: int, predictions: object, top: int = 1
+) -> Submission:
     """InvalidRequest for a wrong length, type, NaN or range: public facts only, free of charge."""
+    if metric.name == "top_k":
+        return _ranked(kind, items, predictions, top)
     array = one_list(predictions, "predictions")
     if array.size != items:
         raise InvalidRequest(f"{items:,} predictions are needed, one for each item, not {array.size:,}")
+    made = _checked(metric, kind, array)
+    return Submission(made, digest_of(_narrow(made) if made.dtype == np.int64 else made))
+
+
+def _ranked(kind: Kind, items: int, predictions: object, top: int) -> Submission:
+    """So many classes for each item, a row for each."""
+    try:
+        table = np.asarray(predictions)
+    except (ValueError, TypeError, RuntimeError):
+        table = np.empty(0)
+    if table.shape != (items, top):
+        raise InvalidRequest(f"{items:,} rows of {top:,} predictions are needed, not {table.shape}")
+    flat = _checked(METRICS["accuracy"], kind, one_list(table.reshape(-1), "predictions"))
+    made = (_narrow(flat) if flat.dtype == np.int64 else flat).reshape(items, top)
+    return Submission(made, digest_of(made.reshape(-1)))
+
+
+def _checked(metric: Metric, kind: Kind, array: Array) -> Array:
     if kind == "text":
         if array.dtype.kind != "U":
             raise InvalidRequest("predictions must be strings, as the labels are")
         longest = max(1, int(np.char.str_len(array).max()))
         made: Array = np.ascontiguousarray(array.astype(f"U{longest}"))
-    elif metric.name == "accuracy":
-        made = _whole(array, "predictions")
-    elif metric.bounded or metric.name == "auc":
-        made = finite_numbers(array, "predictions")
-    else:
-        made = _unit_steps(array) if metric.name == "scores" else _unit(array)
-    return Submission(made, digest_of(_narrow(made) if made.dtype == np.int64 else made))
+        return made
+    if metric.name in ("accuracy", "balanced_accuracy"):
+        return _whole(array, "predictions")
+    if metric.bounds == "either" or metric.name == "auc":
+        return finite_numbers(array, "predictions")
+    return _unit_steps(array) if metric.name == "scores" else _unit(array)
 
 
-def values_of(metric: Metric, key: Key, low: float, high: float, submission: Submission) -> Steps:
+def values_of(metric: Metric, key: Key, within: Range, submission: Submission) -> Steps:
     """Each item's value in steps.  The only function that sees labels and predictions together."""
     given, truth = submission.predictions, key.labels
     if truth is None:
         return given
-    if metric.name == "accuracy":
-        right: Steps = (given == truth).view(np.uint8)
+    if metric.steps == COARSE:
+        hits = given == truth if given.ndim == 1 else (given == truth[:, None]).any(axis=1)
+        right: Steps = hits.view(np.uint8)
         right *= COARSE
         return right
     if metric.name == "auc":
         return pair_values(truth, given)
     if metric.name == "brier":
         return _quantised((given - truth) ** 2)
-    error = np.abs(np.clip(given, low, high) - np.clip(truth, low, high)) / (high - low)
-    return _quantised(error if metric.name == "absolute_error" else error**2)
+    if metric.name == "log_loss":
+        return _quantised(_log_losses(given, truth, float(within.error_high or 1)))
+    error = _errors(given, truth, within)
+    return _quantised(error**2 if metric.name in _SQUARED else error)
+
+
+def _errors(given: Array, truth: Array, within: Range) -> Array:
+    """Each as a part of the largest that counts."""
+    if within.error_high is not None:
+        longest = float(within.error_high)
+        with np.errstate(over="ignore"):  # an infinite error is clipped like any other
+            cut: Array = np.minimum(np.abs(given - truth), longest) / longest
+        return cut
+    low, high = float(within.low), float(within.high)
+    error: Array = np.abs(np.clip(given, low, high) - np.clip(truth, low, high)) / (high - low)
+    return error
+
+
+def _log_losses(given: Array, truth: Array, longest: float) -> Array:
+    """-log of the chance that was given to the label, at most ``longest``, as a part of it."""
+    chance = np.where(truth == 1, given, 1 - given)
+    losses: Array = np.minimum(-np.log(np.maximum(chance, np.exp(-2 * longest))), longest) / longest
+    return np.maximum(losses, 0.0)
+
+
+def differing(a: Submission, b: Submission) -> Array:
+    """For each item whether two submissions say different things of it: public, and all that can differ."""
+    apart: Array = a.predictions != b.predictions
+    return apart if apart.ndim == 1 else np.asarray(apart.any(axis=1))
 
 
 # Arrays ----------------------------------------------------------------------------------------------------

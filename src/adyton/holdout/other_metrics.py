@@ -7,9 +7,9 @@ _UNBOUNDED = "has no bound for one item"
 _REASONS = {
     **dict.fromkeys(
         (
-            "average_precision", "balanced_accuracy", "cohen_kappa", "explained_variance", "f1", "f2",
+            "average_precision", "cohen_kappa", "explained_variance", "f1", "f2",
             "fbeta", "jaccard", "kappa", "matthews_corrcoef", "mcc", "median_absolute_error", "ndcg",
-            "pr_auc", "r2", "rmse", "root_mean_squared_error",
+            "pr_auc", "r2",
         ),
         _NO_AVERAGE,
     ),
@@ -17,15 +17,18 @@ _REASONS = {
         ("precision", "recall", "sensitivity", "specificity"),
         "is not an average over a fixed number of items",
     ),
-    **dict.fromkeys(("cross_entropy", "log_loss", "mape", "perplexity"), _UNBOUNDED),
+    **dict.fromkeys(("mape", "perplexity"), _UNBOUNDED),
 }  # fmt: skip
 _ALIASES = {
     "acc": "accuracy",
+    "cross_entropy": "log_loss",
     "mae": "absolute_error",
     "mean_absolute_error": "absolute_error",
     "mean_squared_error": "squared_error",
     "mse": "squared_error",
+    "root_mean_squared_error": "rmse",
     "roc_auc": "auc",
+    "top_k_accuracy": "top_k",
 }
 _PREFIXES = ("neg_", "macro_", "micro_", "weighted_")
 _SUFFIXES = ("_score", "_macro", "_micro", "_weighted", "_samples")

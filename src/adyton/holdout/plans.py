@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
+from adyton.exact import Number, positive, rational
 from adyton.holdout.baselines import Rounding, Split, plan_baseline
-from adyton.holdout.gaussian import Gaussian, plan_gaussian
+from adyton.holdout.gaussian import Gaussian
+from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.guess_and_check import GuessAndCheck
 from adyton.holdout.ladder import FreeLadder, Ladder, near_enough, plan_ladder
 from adyton.holdout.methods import Frame
@@ -17,6 +19,7 @@ from adyton.holdout.slices import Groups, Slices, plan_slices, restored_slices
 from adyton.holdout.sparse_validate import SparseValidate, plan_sparse_validate
 from adyton.holdout.thresholdout import Thresholdout, plan_thresholdout
 from adyton.validity.outward import whole
+from adyton.validity.subset.planned_scores import Blocks
 
 PricedPlan = Gaussian | Split | Rounding | Slices
 StagedPlan = Thresholdout | Ladder | FreeLadder | SparseValidate | GuessAndCheck
@@ -48,20 +51,28 @@ class Wishes:
     noes: int | None = None
     rung: Number | None = None
     groups: Groups | None = None
+    expected: Fraction | None = None
+    noise: str = "constant"
+
+    @property
+    def gaussian(self) -> GaussianWish:
+        return GaussianWish(self.tolerance, self.scores, self.anytime, self.expected, self.noise)
 
 
 def plan_of(frame: Frame, method: str, wishes: Wishes) -> Plan:
     """InvalidRequest if nothing is certified at these wishes, or if the method does not know one of them."""
     _check_wishes(method, wishes)
     if wishes.groups is not None:
-        if method != "gaussian" or wishes.anytime:
-            raise InvalidRequest("groups go with the method 'gaussian' alone, without anytime widths")
-        return plan_slices(frame, wishes.groups, wishes.tolerance, wishes.scores)
+        if method != "gaussian" or wishes.anytime or wishes.noise != "constant":
+            raise InvalidRequest(
+                "groups go with the method 'gaussian' alone, with constant noise and without anytime widths"
+            )
+        return plan_slices(frame, wishes.groups, wishes.gaussian)
     match method:
         case "auto":
             return _most_scores(frame, wishes)
         case "gaussian":
-            return plan_gaussian(frame, wishes.tolerance, wishes.scores, wishes.anytime)
+            return plan_gaussian(frame, wishes.gaussian)
         case "split":
             return plan_baseline(Split, frame, wishes.tolerance, wishes.scores)
         case "rounding":
@@ -84,11 +95,12 @@ def plan_of(frame: Frame, method: str, wishes: Wishes) -> Plan:
 
 def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dict[str, str | int]) -> Plan:
     """The plan that the file of a holdout holds."""
+    if method in ("gaussian", "slices") and "reach" not in settings:
+        raise InvalidRequest(_OLDER)
     try:
         match method:
             case "gaussian":
-                anytime = settings.get("anytime") == "yes"
-                return Gaussian(frame, _int(settings["scores"]), float(settings["scale"]), anytime)
+                return _gaussian(frame, settings)
             case "slices":
                 return restored_slices(frame, settings)
             case "split":
@@ -112,13 +124,29 @@ def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dic
     raise InvalidRequest(f"the section [{method}] of the holdout cannot be read")
 
 
+_OLDER = (
+    "this holdout was planned by an older theorem, whose widths are not calculated any more: make a new one, "
+    "of items that nobody has seen"
+)
+
+
+def _gaussian(frame: Frame, settings: dict[str, str | int]) -> Gaussian:
+    counts, scales = (json.loads(str(settings[key])) for key in ("counts", "scales"))
+    if any(type(count) is not int for count in counts) or sum(counts) != settings["scores"]:
+        raise ValueError
+    blocks = Blocks(tuple(counts), tuple(map(float, scales)))
+    expected = rational(settings["expected"], "expected") if "expected" in settings else None
+    low, high = map(float, json.loads(str(settings["reach"])))
+    return Gaussian(frame, blocks, (low, high), expected, settings.get("anytime") == "yes")
+
+
 _KNOWN = {
     "thresholdout": {"scores", "overfits", "threshold", "scale"},
-    "gaussian": {"scores", "anytime"},
+    "gaussian": {"scores", "anytime", "expected", "noise"},
     "ladder": {"scores", "rung"},
     "sparse_validate": {"scores", "noes"},
     "guess_and_check": set(),
-    "auto": {"scores"},
+    "auto": {"scores", "expected", "noise"},
 }
 
 
@@ -126,8 +154,8 @@ def _check_wishes(method: str, wishes: Wishes) -> None:
     if method not in (*METHODS, "auto"):
         raise InvalidRequest(f"no method {method!r}; known: auto, {', '.join(METHODS)}")
     known = _KNOWN.get(method, {"scores"})
-    for name in ("scores", "overfits", "threshold", "scale", "noes", "rung", "anytime"):
-        if getattr(wishes, name) not in (None, False) and name not in known:
+    for name in ("scores", "overfits", "threshold", "scale", "noes", "rung", "anytime", "expected", "noise"):
+        if getattr(wishes, name) not in (None, False, "constant") and name not in known:
             raise InvalidRequest(f"{name} means nothing to the method {method!r}")
     if wishes.scores is not None and whole(wishes.scores, "the number of scores") > _MOST_SCORES:
         raise InvalidRequest(f"at most {_MOST_SCORES:,} scores")
@@ -140,15 +168,16 @@ def _most_scores(frame: Frame, wishes: Wishes) -> Plan:
     """
     offers: list[PricedPlan] = []
     for method in ("gaussian", "rounding", "split"):
+        for_it = wishes if method == "gaussian" else replace(wishes, expected=None, noise="constant")
         try:
-            made = plan_of(frame, method, wishes)
+            made = plan_of(frame, method, for_it)
         except InvalidRequest:
             continue
         assert isinstance(made, Gaussian | Split | Rounding)
         offers.append(made)
     if not offers:
         return plan_of(frame, "gaussian", wishes)  # which says how many items are needed
-    return max(offers, key=lambda plan: (plan.scores, -plan.half_width(1)))
+    return max(offers, key=lambda plan: (plan.scores, -plan.half_width()))
 
 
 def _thresholdout(frame: Frame, wishes: Wishes) -> Thresholdout:

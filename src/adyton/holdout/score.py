@@ -134,6 +134,7 @@ class HoldoutStatement(Shown):
     confidence: float
     head: str
     certificate: Certificate
+    expected: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -143,6 +144,7 @@ class HoldoutStatement(Shown):
             "scores": self.scores,
             "scores_left": self.scores_left,
             "half_width": self.half_width,
+            "expected": self.expected,
             "confidence": self.confidence,
             "head": self.head,
             "certificate": self.certificate.to_json(),
@@ -152,7 +154,8 @@ class HoldoutStatement(Shown):
         left = self._left()
         if self.half_width is None:
             return f"{left}, without a certified interval"
-        return f"{left} at ±{_rounded_up(self.half_width):.3g}, {100 * self.confidence:.10g} %"
+        near = "" if self.expected is None else f" for scores near {self.expected:.6g}"
+        return f"{left} at ±{_rounded_up(self.half_width):.3g}{near}, {100 * self.confidence:.10g} %"
 
     def _left(self) -> str:
         if self.scores_left is None:

@@ -70,16 +70,18 @@ def _check_length(predictions: Any, items: int) -> None:
 
 
 def _predictions(metric: str, estimator: Any, X: Any) -> Any:  # noqa: N803
-    """Classes or numbers; for brier the chance of label 1; for auc whatever orders the items."""
+    """Classes or numbers; for brier and log_loss the chance of label 1; for auc whatever orders the items."""
     if metric == "auc" and not hasattr(estimator, "predict_proba"):
         ordering = getattr(estimator, "decision_function", estimator.predict)
         return ordering(X)
-    return _chances_of_one(estimator, X) if metric in ("brier", "auc") else estimator.predict(X)
+    if metric == "top_k":
+        raise InvalidRequest("top_k needs several classes for each item: call score with them")
+    return _chances_of_one(estimator, X) if metric in ("brier", "auc", "log_loss") else estimator.predict(X)
 
 
 def _chances_of_one(estimator: Any, X: Any) -> Any:  # noqa: N803
     if not hasattr(estimator, "predict_proba"):
-        raise InvalidRequest("brier needs chances, and this model has no predict_proba")
+        raise InvalidRequest("chances are needed, and this model has no predict_proba")
     chances = np.asarray(estimator.predict_proba(X))
     if chances.ndim != 2 or chances.shape[1] != 2:
         raise InvalidRequest(

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.holdout.gaussian import Gaussian, plan_gaussian
+from adyton.holdout.gaussian import Gaussian
+from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.ladder import FreeLadder, Ladder
 from adyton.holdout.methods import Frame, State
 from adyton.holdout.thresholdout import Thresholdout
@@ -40,10 +41,10 @@ Weights = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def holdout_boosting(bits: Bits, dice: np.random.Generator) -> Report:
-    ours = plan_gaussian(_frame(), None, _K + 1)
+    ours = plan_gaussian(_frame(), GaussianWish(scores=_K + 1))
     found = {name: _mean_loss(name, _K, ours, bits, dice) for name in _WEIGHTS}
-    exceeded = sum(_worst_error(ours, bits, dice) > ours.half_width(1) for _ in range(_ATTACKS))
-    noise = float(ours.sigma)
+    exceeded = sum(_worst_error(ours, bits, dice) > ours.half_width() for _ in range(_ATTACKS))
+    noise = ours.blocks.scales[0] / ours.frame.whole
     findings = (
         Finding("loss of the vote on the holdout, full scores", found["full"], boosted_loss(_N, _K), _SLACK),
         Finding("the same in theory", boosted_loss(_N, _K), 0.4292, 5e-5),
@@ -52,7 +53,7 @@ def holdout_boosting(bits: Bits, dice: np.random.Generator) -> Report:
         Finding("the Ladder without a parameter: the same", found["free ladder"]),
         Finding("Thresholdout: vote of the overfits that it found and that look good", found["thresholdout"]),
         Finding("ours: Gaussian scores, 401 of them", found["ours"], boosted_loss(_N, _K, noise), _SLACK),
-        Finding("ours: certified half-width", ours.half_width(1)),
+        Finding("ours: certified half-width", ours.half_width()),
         Finding(f"ours: of {_ATTACKS} attacks, those that pass the half-width", exceeded, 0, 0),
     )
     return Report(HOLDOUT_BOOSTING, findings, _NOTES, _chart(ours, bits, dice))
@@ -94,12 +95,13 @@ def _worst_error(ours: Gaussian, bits: Bits, dice: np.random.Generator) -> float
     wrong = dice.integers(0, 2, (_K, _N), dtype=np.int8)
     shown = _noisy(wrong, ours, bits)
     vote = _vote(wrong, 0.5 - shown, dice)
-    last = ours.release(2 * int(np.count_nonzero(vote)), bits) / ours.frame.whole
+    last = ours.release(2 * int(np.count_nonzero(vote)), ours.scores, bits) / ours.frame.whole
     return float(max(np.abs(shown - 0.5).max(), abs(last - 0.5)))
 
 
 def _noisy(wrong: Wrong, ours: Gaussian, bits: Bits) -> Weights:
-    sums = 2 * wrong.sum(axis=1, dtype=np.int64) + rounded_gaussian.draw(ours.scale, len(wrong), bits)
+    noise = rounded_gaussian.draw(ours.blocks.scales[0], len(wrong), bits)
+    sums = 2 * wrong.sum(axis=1, dtype=np.int64) + noise
     shown: Weights = sums / ours.frame.whole
     return shown
 

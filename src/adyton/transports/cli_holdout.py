@@ -28,7 +28,12 @@ Labels = Annotated[
 ]
 Items = Annotated[str | None, typer.Option(help="How many items, if there are no labels.", metavar="N")]
 Metric = Annotated[
-    str, typer.Option(help="accuracy, scores, brier, auc, absolute_error or squared_error.", metavar="NAME")
+    str,
+    typer.Option(
+        help="accuracy, balanced_accuracy, scores, brier, log_loss, auc, absolute_error, "
+        "squared_error or rmse.",
+        metavar="NAME",
+    ),
 ]
 Tolerance = Annotated[
     str | None, typer.Option(help="How near to the population all scores are.", metavar="T")
@@ -44,6 +49,13 @@ Method = Annotated[
 ]
 Scores = Annotated[str | None, typer.Option(help="How many scores there will be.", metavar="K")]
 Anytime = Annotated[bool, typer.Option("--anytime", help="Sharper scores early, fewer of them.")]
+Expected = Annotated[
+    str | None, typer.Option(help="About what scores will be: more of them if it is right.", metavar="X")
+]
+Noise = Annotated[str, typer.Option(help="constant, or decreasing: more scores.", metavar="NAME")]
+ErrorHigh = Annotated[
+    str | None, typer.Option(help="The largest error of one item that counts, for errors.", metavar="X")
+]
 Low = Annotated[str | None, typer.Option(help="Public lower bound, for errors.", metavar="X")]
 High = Annotated[str | None, typer.Option(help="Public upper bound, for errors.", metavar="X")]
 Weights = Annotated[Path | None, typer.Option(help="Public weights, one for each item.", metavar="FILE")]
@@ -90,6 +102,9 @@ def create(
     method: Method = "gaussian",
     scores: Scores = None,
     anytime: Anytime = False,
+    expected: Expected = None,
+    noise: Noise = "constant",
+    error_high: ErrorHigh = None,
     low: Low = None,
     high: High = None,
     weights: Weights = None,
@@ -120,6 +135,9 @@ def create(
             method=method,
             scores=_whole(scores, "--scores"),
             anytime=anytime,
+            expected=expected,
+            noise=noise,
+            error_high=error_high,
             low=low,
             high=high,
             weights=None if weights is None else read_values(weights, weights_column or column),

@@ -18,7 +18,7 @@ import numpy as np
 from adyton.validity.subset.tails import MARGIN, Floats, Paid, Places, Way, greatest, tangent
 
 
-def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
+def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequence[Way]) -> Floats:
     """The lower ends, rounded down, of the expected share of ``units`` that have a property.
 
     Claim:    the expected share is below its end with probability at most the sum of the levels, if
@@ -26,13 +26,14 @@ def least_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) 
     Assumes:  as ``paid_width``.
     Source:   derived here.  Theorem: SUBSET-SHARES.
     """
-    asked, noise = np.asarray(answers, dtype=np.float64), np.asarray(scale)
+    asked = np.asarray(answers, dtype=np.float64)
+    noises = np.broadcast_to(np.asarray(scale, np.float64), asked.shape)
     likely = np.clip(asked, 0.0, units)  # about as many have the property
     spread = np.maximum(likely * (1 - likely / units), 1.0)
 
     def ends(some: Places, paid: Paid, factors: Floats) -> Floats:
-        tilts = paid.tilt(noise, spread[some][:, None, None]) * factors
-        return _rejected(tilts, asked[some][:, None, None], units, noise, paid)
+        own, noise, moved = (part[some][:, None, None] for part in (asked, noises, spread))
+        return _rejected(paid.tilt(noise, moved) * factors, own, units, noise, paid)
 
     found: Floats = np.clip(greatest(ends, len(asked), ways), 0.0, 1.0)
     return found

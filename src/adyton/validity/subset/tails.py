@@ -34,20 +34,22 @@ hazard that is off by as much: see SUBSET-ANSWERS."""
 _ROOT_HALF = 0.5**0.5
 _ROOT_TWO_OVER_PI = (2 / np.pi) ** 0.5
 _FEW, _SAMPLE, _BLOCK = 256, 64, 4096
-_FIRST = np.exp2(
-    np.linspace(-1.5, 1.5, 7)
-)  # around a rough guess of the best tilt, and then around the best of these
-_SECOND = np.exp2(np.linspace(-0.375, 0.375, 7))
+_STEP = 0.5
+_FIRST = np.exp2(_STEP * np.arange(-3, 4))  # around a rough guess of the best tilt, and then around the best
+_SECOND = np.exp2(np.array([-0.25, -0.12, -0.06, 0.0, 0.06, 0.12, 0.25]))
 _THIRD = np.exp2(np.array([-0.3, 0.0, 0.3]))
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level."""
+    """One valid way to pay for what was seen before: ``fresh`` = 1 - c, the price, and its own level.
 
-    fresh: float
-    price: float
-    log_level: float
+    Arrays say it for each answer.
+    """
+
+    fresh: float | Floats
+    price: float | Floats
+    log_level: float | Floats
 
 
 def hazard(y: Floats) -> Floats:
@@ -97,13 +99,21 @@ class Paid:
     log_level: Floats
 
     @classmethod
-    def of(cls, ways: Sequence[Way]) -> Paid:
-        return cls(*(np.array([[getattr(way, name)] for way in ways]) for name in cls.__slots__))
+    def of(cls, ways: Sequence[Way], some: Places) -> Paid:
+        """For some of the answers."""
+        return cls(*(_below([getattr(way, name) for way in ways], some) for name in cls.__slots__))
 
     def tilt(self, noise: Floats, spread: Floats) -> Floats:
         """About the best tilt, for what is nearly normal."""
         tilt: Floats = np.sqrt(2 * (self.price - self.log_level) / (noise**2 + spread / self.fresh))
         return tilt
+
+
+def _below(values: Sequence[float | Floats], some: Places) -> Floats:
+    if not any(np.ndim(value) for value in values):
+        return np.array(values, np.float64)[:, None]
+    own = [np.asarray(value)[some] if np.ndim(value) else np.full(len(some), value) for value in values]
+    return np.stack(own, axis=1)[..., None]
 
 
 Tried = Callable[[Places, Paid, Floats], Floats]
@@ -117,26 +127,38 @@ def greatest(value: Tried, many: int, ways: Sequence[Way]) -> Floats:
     tilts that are best for them, as factors of what was guessed, are tried for all.
     """
     if many <= _FEW:
-        every: Floats = _closely(value, np.arange(many), Paid.of(ways))[0].max(-1)
+        every: Floats = _closely(value, np.arange(many), ways)[0].max(-1)
         return every
     some = np.unique(np.linspace(0, many - 1, _SAMPLE).astype(np.int64))
-    values, factors = _closely(value, some, Paid.of(ways))
+    values, factors = _closely(value, some, ways)
     winners = np.unique(values.argmax(-1))
-    paid, tried = Paid.of([ways[i] for i in winners]), np.median(factors, axis=0)[winners, None] * _THIRD
+    tried, ways = np.median(factors, axis=0)[winners, None] * _THIRD, [ways[i] for i in winners]
     found = np.empty(many)
     for start in range(0, many, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, many))
-        found[block] = value(block, paid, tried).max((-1, -2))
+        found[block] = value(block, Paid.of(ways, block), tried).max((-1, -2))
     return found
 
 
-def _closely(value: Tried, some: Places, paid: Paid) -> tuple[Floats, Floats]:
-    """The greatest value of each way, and its factor: on a coarse grid, then around the best of each."""
+def _closely(value: Tried, some: Places, ways: Sequence[Way]) -> tuple[Floats, Floats]:
+    """The greatest value of each way, and its factor: on a coarse grid, then near a parabola's vertex."""
+    paid = Paid.of(ways, some)
     coarse = value(some, paid, _FIRST)
-    best = _FIRST[coarse.argmax(-1)][..., None] * _SECOND
-    fine = value(some, paid, best)
-    factor = np.take_along_axis(best, fine.argmax(-1)[..., None], -1)[..., 0]
+    best = _FIRST[coarse.argmax(-1)] * np.exp2(_STEP * _vertex(coarse))
+    tried = best[..., None] * _SECOND
+    fine = value(some, paid, tried)
+    factor = np.take_along_axis(tried, fine.argmax(-1)[..., None], -1)[..., 0]
     return np.maximum(coarse.max(-1), fine.max(-1)), factor
+
+
+def _vertex(values: Floats) -> Floats:
+    """How far from the greatest of some values in a row a parabola through it and its neighbours ends."""
+    place = np.clip(values.argmax(-1), 1, values.shape[-1] - 2)[..., None]
+    before, at, after = (np.take_along_axis(values, place + i, -1)[..., 0] for i in (-1, 0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        offset = (before - after) / (before - 2 * at + after) / 2
+    inside = np.isfinite(offset) & (np.abs(offset) < 1) & (place[..., 0] == values.argmax(-1))
+    return np.where(inside, offset, 0.0)
 
 
 def tangent(tilts: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
