@@ -50,7 +50,7 @@ def curator() -> Curator:
             "town": dice.choice(["Ur", "Uruk"], rows),
         }
     )
-    limit, sample = Guarantee(Fraction(50), Fraction(1, 10**6)), Validity(Fraction(95, 100), Fraction(1))
+    limit, sample = Guarantee(Fraction(50), Fraction(1, 10**6)), Validity(Fraction(95, 100))
     study = Study(Table("people", COLUMNS, rows), PrivacyUnit("replace"), limit, "gdp", validity=sample)
     ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
     return adyton.open(study, data=people, ledger=ledger)

@@ -358,7 +358,7 @@ def test_a_stream_in_between_widens_later_answers_and_their_certificate_names_it
         narrow = ahead(plain)
         stream = asker.open_stream(positives=2, numeric=numeric, epsilon=1)
         (receipt,) = list(asker.receipts())[1:]
-        assert (receipt.order.radius, receipt.order.pure) == (0, receipt.spent_pure)
+        assert (receipt.order.radius > 0, receipt.order.pure) == (numeric, receipt.spent_pure)
         assert receipt.order.pure > 0.1 * UNITS_PER_ONE
         for i in range(4):
             stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS)

@@ -14,7 +14,6 @@ from adyton.validity.compressibility import compressed_width
 from adyton.validity.concentration import chebyshev_tail, markov_tail
 from adyton.validity.intervals import Ends, cdf_band
 from adyton.validity.jlnrss import transfer_failure, transfer_width, zcdp_epsilon
-from adyton.validity.joint_law import joint_law_questions
 from adyton.validity.mutual_information import gap_square
 from adyton.validity.rrsstw import sum_width
 from adyton.validity.six_epsilon import strong_composition
@@ -56,4 +55,3 @@ def test_law_shares_that_contradict_each_other_say_nothing() -> None:
 def test_a_search_without_a_better_solution_says_so_quietly(rows: int, tolerance: str, failure: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert joint_law_questions(rows, tolerance, failure) == (0, None)

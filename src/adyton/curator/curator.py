@@ -191,7 +191,7 @@ class Curator(Shown):
         )
         plan = planned(named)
         with self._purse.advising(named, planned):
-            self._check_cap(plan.radius)
+            self._refuse_beyond_cap(plan.radius)
             self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
         return self._stream(charged.receipt)
@@ -363,7 +363,7 @@ class Curator(Shown):
         earlier = self._unanswered(order)
         with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
             if earlier is None:
-                self._check_cap(basket.radius)
+                self._refuse_beyond_cap(basket.radius)
             self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
@@ -455,7 +455,7 @@ class Curator(Shown):
         after = replace(at, pure=paid, unproved=at.unproved or unproved)
         return later_widths(self.study, Standing(self._population, at, self._stand_in.units()), after)
 
-    def _check_cap(self, radius: int) -> None:
+    def _refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
         cap, totals = self._population.cap, self._ledger.totals()
         if cap is not None:
