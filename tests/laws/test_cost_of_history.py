@@ -161,7 +161,9 @@ def test_the_work_of_a_question_does_not_grow_with_the_ledger(name: str, tmp_pat
     ],
 )
 def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, tmp_path: Path) -> None:
-    """Under ``replace`` the number of units is public: a new curator has nothing to look for in the past."""
+    """Under ``replace`` the number of units is public: a new curator has nothing to look for in the past, but for
+    a spread that was learned, in the newest thousand receipts, with one statement.
+    """
     study = STUDIES[name]
     found = []
     for receipts in (FEW, MANY):
@@ -172,7 +174,8 @@ def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, t
             curator = opened(study, ledger)
             found.append(work(ledger, partial(curator.ask, question(1), scale=1000)))
     early, late = found
-    assert late == early
+    assert late[0] == early[0]
+    assert late[1] <= early[1] + (10_000 if study.validity is not None else 0)
 
 
 def test_opening_reads_as_much_of_an_old_ledger_as_of_a_young_one(

@@ -8,6 +8,7 @@ from adyton.certify.amounts import Amount, Odometer, Promise
 from adyton.certify.answer import Answer
 from adyton.certify.known import Known
 from adyton.certify.last_look import LastLook
+from adyton.certify.later import Later
 from adyton.certify.preview import Preview, Step
 from adyton.certify.rows import Intervals, KeyColumn, Keys, LateValues, Rows, Values
 from adyton.certify.statement import Statement
@@ -41,6 +42,7 @@ __all__ = [
     "Known",
     "LastLook",
     "LateValues",
+    "Later",
     "Odometer",
     "Preview",
     "Promise",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.certify.amounts import Amount, Promise, verbose_notes
+from adyton.certify.later import Later
 from adyton.certify.rows import Keys
 from adyton.certify.values import Absent, Bound, Certificate, KeysSought
 from adyton.show import Sheet, Shown, number
@@ -37,7 +38,9 @@ class Preview(Shown):
     """What an answer would cost and how wide its intervals would be.  Nothing was read or charged.
 
     ``more``: how many charges of this cost fit now, this one included.  ``would_fit``: where it does not fit,
-    the price that would, in the words of the asker, if there is one.
+    the price that would, in the words of the asker, if there is one.  ``spread_first``: population intervals
+    of means that would be far narrower if their spread was asked first, at this price, and found small.
+    ``later``: what later answers pay, where that is more than for a question like others.
     """
 
     question: str
@@ -57,6 +60,8 @@ class Preview(Shown):
     together: int = 1
     left_out_rows: str | None = None  # which rows the study never counts
     keys_sought: KeysSought | None = None
+    spread_first: Mapping[str, Bound] = field(default_factory=dict)
+    later: Later | None = None
 
     @property
     def fits(self) -> bool:
@@ -91,7 +96,12 @@ class Preview(Shown):
             "certificate": self.certificate.to_json(),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
+            **({"spread_first": self._spread_first_json()} if self.spread_first else {}),
+            **({"later": self.later.to_json()} if self.later else {}),
         }
+
+    def _spread_first_json(self) -> dict[str, object]:
+        return {name: bound.to_json() for name, bound in self.spread_first.items()}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         declared = any(isinstance(bound, Bound) for bound in self.population.values())
@@ -108,6 +118,8 @@ class Preview(Shown):
             f"{answered}. Nothing was read and nothing was charged.",
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
+            *([str(self.later)] if self.later else []),
+            *_spread_note(self.spread_first),
             *([self.left_out_rows] if self.left_out_rows else []),
         )
         sheet = Sheet(f"Preview: {self.question}", headers, rows, notes, details=self._more_notes())
@@ -142,6 +154,18 @@ def fitting_text(fits: Mapping[str, object]) -> str:
 def _absent_note(population: dict[str, Bound | Absent]) -> tuple[str, ...]:
     reasons = sorted({p.reason for p in population.values() if isinstance(p, Absent)})
     return (f"Population interval: {'; '.join(reasons)}.",) if reasons else ()
+
+
+def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
+    widths = ", ".join(f"{name} {_width_text(bound)}" for name, bound in spread_first.items())
+    return (
+        (
+            "Asking STDDEV of the same value, filter and groups first, at the same price, may pay: if it is "
+            f"at most an eighth of the range, population intervals are: {widths}.",
+        )
+        if widths
+        else ()
+    )
 
 
 def _width_text(bound: Bound | Absent | None) -> str:

@@ -13,11 +13,14 @@ from adyton.certify import (
     Answer,
     Certificate,
     LastLook,
+    Later,
     Preview,
     Proof,
     Statement,
 )
+from adyton.curator.advice import later_widths, spread_first
 from adyton.curator.estimate import cells_in, found_in, late_rows, read_for_keys, shaped
+from adyton.curator.expecting import expected_of
 from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.known import left_out_rows
 from adyton.curator.learned import Learned
@@ -25,14 +28,15 @@ from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
 from adyton.curator.population import Position, Standing
-from adyton.curator.price import PriceWords, agreed_price, expected_of, names_a_price, price_of
+from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.curator.purse import Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
 from adyton.curator.settling import Units, settled_radius
 from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
-from adyton.curator.stream_plan import plan_stream
+from adyton.curator.stream_answer import StreamPreview
+from adyton.curator.stream_plan import plan_stream, text_of
 from adyton.curator.subset_population import SubsetPopulation
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
@@ -117,8 +121,9 @@ class Curator(Shown):
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        expected = expected_of(expect)
         basket, spent = self._basket(questions, price), self._ledger.spent()
+        parts = (part for plan in basket.plans for part in plan.parts)
+        expected = expected_of(expect, parts, self._stand_in.units() if expect is not None else None)
         standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
         priced = (basket.text, basket.detail, basket.amount)
         repeated = bool(self._ledger.repeated(*priced) or self._ledger.unanswered(*priced))
@@ -147,6 +152,8 @@ class Curator(Shown):
                 together=len(basket.plans),
                 left_out_rows=left_out_rows(self.study, plan.question),
                 keys_sought=plan.finding.sought(standing.at.question) if plan.finding else None,
+                spread_first=spread_first(plan, standing, expected),
+                later=self._later(basket.radius, unproved=True) if basket.unproved else None,
             )
             for plan in basket.plans
         ]
@@ -188,6 +195,27 @@ class Curator(Shown):
             self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
         return self._stream(charged.receipt)
+
+    def preview_stream(
+        self,
+        *,
+        positives: int,
+        numeric: bool = False,
+        refresh: bool | None = None,
+        **price: Unpack[PriceWords],
+    ) -> StreamPreview:
+        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
+        left = self._purse.left_now
+        plan = plan_stream(self.study, price_of(**price), left, positives, numeric, refresh)
+        return StreamPreview(
+            stream=text_of(plan.machine),
+            cost=self._purse.amount(plan.amount),
+            spent=self._purse.amount(self._ledger.spent()),
+            left=self._purse.left(self._ledger.spent()),
+            limit=self._purse.limit,
+            more=self._purse.room().times(plan.amount, plan.radius),
+            later=self._later(plan.radius, plan.pure),
+        )
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
@@ -419,6 +447,13 @@ class Curator(Shown):
         totals = self._ledger.totals()
         before, own, pure = (Fraction(units, UNITS_PER_ONE) for units in (totals.radius, radius, totals.pure))
         return Position(totals.receipts + 1, before, own, values, pure, totals.unproved > 0)
+
+    def _later(self, radius: int, pure: int = 0, *, unproved: bool = False) -> Later | None:
+        """What later answers would pay for something that is charged now."""
+        at = self._position(radius, 1)
+        paid = at.pure + Fraction(pure, UNITS_PER_ONE)
+        after = replace(at, pure=paid, unproved=at.unproved or unproved)
+        return later_widths(self.study, Standing(self._population, at, self._stand_in.units()), after)
 
     def _refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""

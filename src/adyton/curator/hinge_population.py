@@ -148,6 +148,9 @@ class HingePopulation:
         whole = np.full(len(top), reach)
         return ratio_ends(top, bottom, -whole, whole, widths)
 
+    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        return None
+
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         each = float_up(self._noise(part, standing, part.mechanism.scales[0]) + _ROUNDING)
         drift = float_up(self._drift(part, standing))

@@ -147,6 +147,12 @@ class Population(Protocol):
         """For the ratio of a centred sum, the first of two integers, to a count."""
         ...
 
+    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        """Upper ends of variances, in squares of half of the range, from a centred sum, a centred sum of
+        squares and a count; None where nothing is known but what ``means`` says of both.
+        """
+        ...
+
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
         ...

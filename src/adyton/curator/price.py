@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
+from adyton.exact import Number, positive
 from adyton.query.asking import Asking
 from adyton.study import Study
 
@@ -87,18 +87,6 @@ def price_of(**words: Unpack[PriceWords]) -> Price:
     if matching is not None and (type(matching) is not int or matching < 1):
         raise InvalidRequest("matching must be a whole number of rows, at least 1")
     return Price(by, amount, matching, each)
-
-
-def expected_of(expect: Number | Mapping[str, Number] | None) -> Callable[[str], Fraction | None]:
-    """What is expected of a value with this name; None if nothing."""
-    if expect is None:
-        return lambda name: None
-    named = by_name(expect, "expect")
-    if not named:
-        only = rational(expect, "expect")
-        return lambda name: only
-    known = {name.casefold(): rational(value, f"expect for {name!r}") for name, value in named}
-    return lambda name: known.get(name.casefold())
 
 
 def _each(within: Number | Mapping[str, Number]) -> tuple[tuple[str, Fraction], ...]:

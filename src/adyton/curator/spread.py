@@ -82,7 +82,17 @@ class Spread(OfOneReading):
         sums, squares, counts = (whole(column) for column in released)
         mean = standing.population.means(self.mean, (sums, counts), standing)
         square = standing.population.means(self.square, (squares, counts), standing)
-        return self._intervals(mean, square, standing.population.level)
+        both = self._intervals(mean, square, standing.population.level)
+        most = standing.population.most_variance(self.only, (sums, squares, counts), standing)
+        return both if most is None else replace(both, high=np.minimum(both.high, self._in_units(most)))
+
+    def _in_units(self, most: Floats) -> Floats:
+        """From squares of half of the range to what is answered, rounded up."""
+        centred, _, _ = self.reading.coordinates
+        assert centred.value is not None
+        half = Line(centred.box[1] * centred.value.lattice.grain / 2)
+        root: Floats = half.near(np.sqrt(most)) * (1 + _OUTWARD)
+        return root if self.root else root**2 * (1 + _OUTWARD)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)

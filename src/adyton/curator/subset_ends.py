@@ -24,8 +24,8 @@ from adyton.validity.subset.variances import rough_variance_width, variance_widt
 from adyton.validity.subset.ways import Before, ways_after
 
 _MANY = 256
-_HALF_STEP = 0.5  # noise is rounded to whole steps
-_UP = 1 + 2.0**-50
+HALF_STEP = 0.5  # noise is rounded to whole steps
+UP = 1 + 2.0**-50
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def single_ends(part: Noised, released: Array, certain: Certain) -> Ends:
         released.astype(float),
     )
     ways = certain.ways(1 / 2)
-    return coin.least(answers - _HALF_STEP, ways), coin.greatest(answers + _HALF_STEP, ways)
+    return coin.least(answers - HALF_STEP, ways), coin.greatest(answers + HALF_STEP, ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +102,22 @@ def mean_ends(
     sensitivity, counts = part.reading.sensitivity, bottom.astype(float)
     reach, each = largest_ratio(sensitivity), float(sensitivity.boxes[1][1] * sensitivity.rows)
     # The most of a unit's count, times this, bounds the sum of the variances if one value's is 1.
-    weighed = _most_rows(Coin(certain.units, 0, int(each), scales[1]), counts, certain) * each * _UP
+    weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), counts, certain) * each * UP
     step = float_down(uncentred(part).scale)
-    known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * _UP
+    known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * UP
     ways = certain.ways((1 - OF_THE_COUNT) / 2)
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         far = np.maximum(np.abs(first), np.abs(last))
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
-        variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * _UP
-        rounding = _HALF_STEP * (1 + far)
+        variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * UP
+        rounding = HALF_STEP * (1 + far)
         if len(places) == len(counts) > _MANY:  # the first step, for the whole range: the same noise for all
-            noise = float(np.hypot(scales[0], reach * scales[1])) * _UP
-            width = rough_variance_width(variance, 2 * each * reach * _UP, noise, ways) + rounding
+            noise = float(np.hypot(scales[0], reach * scales[1])) * UP
+            width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways) + rounding
             return width, width
-        noises = np.hypot(scales[0], far * scales[1]) * _UP
-        beyond = np.concatenate([reach - first, reach + last]) * each * _UP + each * reach * 2.0**-20
+        noises = np.hypot(scales[0], far * scales[1]) * UP
+        beyond = np.concatenate([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
         both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways)
         above, below = np.split(both, 2)
         return above + rounding, below + rounding
@@ -126,9 +126,9 @@ def mean_ends(
     return ratio_ends(top.astype(float), counts, -whole, whole, widths)
 
 
-def _most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
+def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     """Upper ends of what is expected of counts, for as much as a mean's variance needs them."""
-    ways, answers = certain.ways(OF_THE_COUNT), counts + _HALF_STEP
+    ways, answers = certain.ways(OF_THE_COUNT), counts + HALF_STEP
     if len(answers) <= _MANY:
         return coin.greatest(answers, ways)
     steps = np.linspace(answers.min(), answers.max(), _MANY)  # each count is raised to the next of a few
@@ -140,18 +140,18 @@ def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certai
     """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts.  Theorem: SUBSET-MEANS."""
     scale, rows, whole = float_up(part.mechanism.scales[0]), part.reading.sensitivity.rows, left + right
     every = float(bins[0][0] + bins[1][0])
-    coin = Coin(certain.units, 0, rows, scale * every**0.5 * _UP)
-    most = _most_rows(coin, whole + _HALF_STEP * (every - 1), certain) * rows * _UP
+    coin = Coin(certain.units, 0, rows, scale * every**0.5 * UP)
+    most = most_rows(coin, whole + HALF_STEP * (every - 1), certain) * rows * UP
     ways = certain.ways((1 - OF_THE_COUNT) / 2)
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         on_left, on_right = (side[places] for side in bins)
         likeliest = np.clip(0.5, first, last)
-        variance = most[places] * likeliest * (1 - likeliest) * _UP
+        variance = most[places] * likeliest * (1 - likeliest) * UP
         ends = [np.hypot((1 - f) * np.sqrt(on_left), f * np.sqrt(on_right)) for f in (first, last)]
-        rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * _HALF_STEP for f in (first, last)))
-        noise = scale * np.maximum(*ends) * _UP  # convex, so the greatest is at an end
-        beyond = np.concatenate([1 - first, last]) * rows * _UP + rows * 2.0**-20
+        rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * HALF_STEP for f in (first, last)))
+        noise = scale * np.maximum(*ends) * UP  # convex, so the greatest is at an end
+        beyond = np.concatenate([1 - first, last]) * rows * UP + rows * 2.0**-20
         both = variance_width(np.tile(variance, 2), beyond, np.tile(noise, 2), ways)
         above, below = np.split(both, 2)
         return above + rounding, below + rounding
@@ -168,13 +168,12 @@ def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) ->
     """
     rows, scale = part.reading.sensitivity.rows, np.array([float_up(part.mechanism.scales[0])])
     q = float(share)
-    variance = np.array([certain.units * (times * rows) ** 2 * q * (1 - q) * _UP])
+    variance = np.array([certain.units * (times * rows) ** 2 * q * (1 - q) * UP])
     ways = certain.ways(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
     above, below = (
-        float(variance_width(variance, np.array([times * rows * b * _UP]), scale, ways)[0])
-        for b in (1 - q, q)
+        float(variance_width(variance, np.array([times * rows * b * UP]), scale, ways)[0]) for b in (1 - q, q)
     )
-    return math.ceil(below + _HALF_STEP), math.ceil(above + _HALF_STEP)
+    return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)
 
 
 def uncentred(part: Noised) -> Line:

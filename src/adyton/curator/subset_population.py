@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -35,11 +35,12 @@ from adyton.curator.subset_ends import (
     span_of,
     uncentred,
 )
+from adyton.curator.variance_ends import most_variance
 from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Cdf, Mean, Quantile
+from adyton.query.nodes import Cdf, Mean, Quantile, Variance
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
@@ -48,6 +49,8 @@ from adyton.validity.subset.levels import KnownLevels, OpenLevels
 from adyton.validity.subset.study_plans import StudyPlan
 from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import Before
+
+OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end; the rest for a mean and a mean square
 
 
 @dataclass(frozen=True)
@@ -123,9 +126,16 @@ class SubsetPopulation:
     def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
         top, bottom = released
         first, second = (float_up(scale) for scale in part.mechanism.scales)
-        known = isinstance(part.reading.measure, Mean) and bool(standing.learned)
-        spread = standing.learned.get(spread_key(part.reading)) if known else None
-        return mean_ends(part, top, bottom, self._certain(standing), (first, second), spread)
+        certain, spread = self._certain(standing), None
+        if isinstance(part.reading.measure, Variance):
+            certain = replace(certain, level=certain.level * (1 - OF_VARIANCES))
+        elif isinstance(part.reading.measure, Mean) and standing.learned:
+            spread = standing.learned.get(spread_key(part.reading))
+        return mean_ends(part, top, bottom, certain, (first, second), spread)
+
+    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        certain = self._certain(standing)  # a variance has the levels of two values
+        return most_variance(part, released, replace(certain, level=2 * certain.level * OF_VARIANCES))
 
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         return cumulated_ends(part, left, right, bins, self._certain(standing))
@@ -159,7 +169,8 @@ class SubsetPopulation:
         ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
         count = matching * reading.coordinates[1].times
         both = np.array([round(ratio * count)]), np.array([count])
-        return _half(self.means(part, both, standing), line.scale)
+        widest = {key: variances.max(keepdims=True) for key, variances in standing.learned.items()}
+        return _half(self.means(part, both, replace(standing, learned=widest)), line.scale)
 
     def certifies(self, question: int) -> bool:
         return self.validity is not None

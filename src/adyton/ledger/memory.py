@@ -145,7 +145,9 @@ class MemoryLedger:
             return iter(tuple(self._receipts))
 
     def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
-        newer = (receipt for receipt in self.receipts() if receipt.number > after)
+        with self._alone():
+            newest = self._receipts[-1].number if self._receipts else 0
+            newer = self._receipts[max(len(self._receipts) - (newest - after), 0) :] if newest > after else []
         return [receipt for receipt in newer if any(word in receipt.order.question for word in words)]
 
     def verify(self, expected_head: str | None = None) -> Verification:

@@ -27,6 +27,7 @@ from adyton.validity.subset.ways import Before, ways_after
 
 Noise = Literal["constant", "decreasing"]
 OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
+_COUNTED = 1.04  # of the width of a mean: how many rows there are is known up to noise
 _LEAST_PART = 0.05  # with 100 units or more, a part of the rows has at least five
 _LOOKS = 160  # places at which a plan is judged
 _STEPS, _HALVINGS, _BLOCKS = 40, 20, 24
@@ -103,7 +104,8 @@ class StudyPlan:
             width = hoeffding_width(self.units, np.array([1.0]), scale, ways)
         else:
             width = variance_width(np.array([self.units * variance]), np.array([1.0]), scale, ways)
-        return float(width[0]) / (self.units * float(self.expected.group or 1))
+        known = 1 if self._of_a_mean == 1 else _COUNTED
+        return float(width[0]) * known / (self.units * float(self.expected.group or 1))
 
     @property
     def tolerance(self) -> float:
@@ -147,9 +149,8 @@ def planned_study(
     if noise == "decreasing":
         return _decreasing(units, questions, failure, within, expected)
 
-    plans = [
-        _constant(units, questions, failure, within, expected, rising=rising) for rising in (True, False)
-    ]
+    levels = (True, False)
+    plans = [_constant(units, questions, failure, within, expected, rising=rising) for rising in levels]
     fit = [plan for plan in plans if plan.tolerance <= within]
     return max(fit, key=lambda plan: plan.scales) if fit else min(plans, key=lambda plan: plan.tolerance)
 

@@ -14,6 +14,7 @@ from adyton.errors import InvalidRequest
 from adyton.validity.subset.tails import Floats, Places, Way, least_width
 
 _LARGEST = 700.0
+_LEAST = 2.0**-900
 _MANY = 256
 
 
@@ -32,7 +33,8 @@ def variance_width(variance: Floats, beyond: Floats, scale: Floats, ways: Sequen
         raise InvalidRequest("a claim needs a range and noise above 0, and a finite variance of at least 0")
 
     def moment(some: Places) -> Callable[[Floats, Floats], Floats]:
-        v, b = spread[some][:, None, None], most[some][:, None, None]
+        b = most[some][:, None, None]
+        v = np.maximum(spread[some][:, None, None], _LEAST * b**2)  # 0 times what is infinite is nothing
         return lambda tilt, fresh: fresh * v / b**2 * _beyond_linear(tilt * b / fresh)
 
     return least_width(noise, spread, moment, ways)

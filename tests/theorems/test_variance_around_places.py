@@ -1,0 +1,223 @@
+"""Upper ends of variances from public places: as often right as they say, at each place and at the best of all.
+
+The population is a law on a few values, so that every mean squared distance is known exactly, and each of many
+cells is a draw of the whole table of its own.  What is counted fails the test by chance less often than once in a
+billion runs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import binom
+
+from adyton.columns import Array
+from adyton.curator import subset_population, variance_ends
+from adyton.curator.noised import Noised
+from adyton.curator.population import Position, Standing
+from adyton.curator.spread import Spread
+from adyton.curator.subset_ends import Certain
+from adyton.curator.subset_population import SubsetPopulation
+from adyton.curator.variance_ends import PLACES, Around, most_variance
+from adyton.mechanisms import GaussianNoise
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.asking import asking_of
+from adyton.schema import BooleanColumn, IntegerColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.study import Study, Validity
+from adyton.validity.subset.tails import Way
+from adyton.validity.subset.variances import variance_width
+from adyton.validity.subset.ways import Before
+
+Floats = npt.NDArray[np.float64]
+DRAWS, FALSE_ALARM = 20_000, 1e-9
+MIDDLE, HALF = 8, 8
+COLUMNS = (IntegerColumn("x", 0, 16), BooleanColumn("inside"))
+
+
+@dataclass(frozen=True)
+class Law:
+    """So many units, each in the filter with some probability, and then with one of some values."""
+
+    units: int
+    inside: float
+    values: tuple[int, ...]
+    chances: tuple[float, ...]
+    scales: tuple[int, int, int]  # of the noise of the sum, of the squares and of the count
+
+    @property
+    def part(self) -> Noised:
+        table = Table("t", COLUMNS, self.units)
+        asking = asking_of("SELECT VARIANCE(x) AS v FROM t WHERE inside", table)
+        (reading,) = readings_of(asking.question, PrivacyUnit("replace"))
+        return Noised(reading, GaussianNoise(tuple(map(Fraction, self.scales))))
+
+    def distance(self, place: float) -> float:
+        """From a place, both in halves of the range."""
+        return sum(
+            p * ((x - MIDDLE) / HALF - place) ** 2 for x, p in zip(self.values, self.chances, strict=True)
+        )
+
+    @property
+    def mean(self) -> float:
+        return sum(p * (x - MIDDLE) / HALF for x, p in zip(self.values, self.chances, strict=True))
+
+    @property
+    def variance(self) -> float:
+        return self.distance(self.mean)
+
+    def released(self, draws: int = DRAWS) -> list[Array]:
+        dice = np.random.default_rng(7)
+        how_many = dice.multinomial(
+            self.units, [1 - self.inside, *(self.inside * p for p in self.chances)], draws
+        )
+        rows, y = how_many[:, 1:], np.array(self.values) - MIDDLE
+        (_, reach), (_, square), (counted, _) = self.part.reading.sensitivity.boxes
+        exact = (
+            reach * (rows @ y) // HALF,
+            square * (rows @ (2 * y**2 - HALF**2)) // HALF**2,
+            counted * rows.sum(1),
+        )
+        return [
+            z + np.rint(dice.normal(0, scale, draws)).astype(np.int64)
+            for z, scale in zip(exact, self.scales, strict=True)
+        ]
+
+
+NOISY = Law(2_000, 0.5, (2, 3, 4, 16), (0.2, 0.59, 0.2, 0.01), (1200, 4800, 4800))
+RARE = Law(2_000, 0.5, (0, 16), (0.97, 0.03), (10, 40, 40))  # 0 or as far away as can be: spread as a coin
+WIDE = Law(500, 0.9, (0, 8, 16), (0.5, 0.0, 0.5), (20, 300, 300))
+LAWS = {"noisy": NOISY, "rare": RARE, "wide": WIDE}
+
+
+def failures(law: Law, place: float, failure: float) -> int:
+    """How often the end of one place is below the truth, if the number of rows is known."""
+    around = Around(law.part, [column.astype(float) for column in law.released()])
+    counted = law.part.reading.sensitivity.boxes[-1][0]
+    weighed = np.full(DRAWS, law.units * law.inside * counted**2)
+    ends = around.ends(np.full(DRAWS, place), weighed, [Way(1.0, 0.0, math.log(failure))])
+    return int(np.sum(ends < law.distance(place)))
+
+
+def too_many(failure: float) -> float:
+    return float(binom.isf(FALSE_ALARM, DRAWS, failure))
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("place", [-1.0, -0.625, 0.0, 0.75])
+@pytest.mark.parametrize("failure", [0.1, 0.01, 0.001])
+def test_theorem_VARIANCE_INTERVAL_every_place_fails_as_seldom_as_it_says(
+    name: str, place: float, failure: float
+) -> None:
+    assert failures(LAWS[name], place, failure) <= too_many(failure)
+
+
+@pytest.mark.parametrize(
+    ("law", "place", "part"), [(NOISY, -0.625, 0.75), (NOISY, 0.75, 0.75), (RARE, -1.0, 0.6)]
+)
+def test_three_quarters_of_the_width_would_be_refuted(
+    law: Law, place: float, part: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three fifths where it is not the noise that matters: there the tail is a little lighter than its bound."""
+    full = variance_width
+    monkeypatch.setattr(variance_ends, "variance_width", lambda *given: part * full(*given))
+    assert failures(law, place, 0.001) > too_many(0.001)
+
+
+@pytest.mark.parametrize("noise", ["sum", "squares", "count"])
+def test_leaving_out_one_of_the_three_noises_would_be_refuted(
+    noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a place at which it is most of the noise."""
+    at = ["sum", "squares", "count"].index(noise)
+    scales = [60, 240, 240]
+    scales[at] *= 20
+    law = Law(NOISY.units, NOISY.inside, NOISY.values, NOISY.chances, (scales[0], scales[1], scales[2]))
+    before = Around.__init__
+
+    def forgetful(self: Around, part: Noised, released: list[Floats]) -> None:
+        before(self, part, released)
+        self._scales[at] /= 20
+
+    assert failures(law, -0.625, 0.01) <= too_many(0.01)
+    monkeypatch.setattr(Around, "__init__", forgetful)
+    assert failures(law, -0.625, 0.01) > too_many(0.01)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_theorem_VARIANCE_INTERVAL_the_best_place_may_be_chosen_by_the_answer(name: str) -> None:
+    law, level = LAWS[name], 0.05
+    ends = most_variance(law.part, law.released(), Certain(Before(), law.units, level))
+    assert np.sum(ends < law.variance) <= too_many(level)
+
+
+def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The count has an eighth; the rest is for all places together."""
+    shares: list[float] = []
+    ways = Certain.ways
+
+    def noted(self: Certain, share: float) -> list[Way]:
+        shares.append(share)
+        return ways(self, share)
+
+    monkeypatch.setattr(Certain, "ways", noted)
+    most_variance(NOISY.part, NOISY.released(5), Certain(Before(), NOISY.units, 0.05))
+    count, each = shares
+    assert count + len(PLACES) * each == pytest.approx(1.0, rel=1e-12)
+
+
+def test_the_place_that_is_looked_at_is_about_the_best_of_all() -> None:
+    for law in LAWS.values():
+        certain = Certain(Before(Fraction(1, 1000)), law.units, 0.05)
+        around = Around(law.part, [column.astype(float) for column in law.released(50)])
+        weighed, ways = around.weighed(certain), certain.ways(7 / 8 / len(PLACES))
+        best = np.min([around.ends(np.full(50, place), weighed, ways) for place in PLACES], axis=0)
+        chosen = around.ends(around.likely_best(weighed, ways), weighed, ways)
+        assert np.all(chosen <= 1.05 * best)
+
+
+def test_a_hundred_thousand_cells_take_less_than_a_second() -> None:
+    law = Law(100_000, 0.5, (2, 3, 4), (0.3, 0.4, 0.3), (1200, 4800, 4800))
+    released = law.released(100_000)
+    started = time.process_time()
+    most_variance(law.part, released, Certain(Before(Fraction(1, 1000)), law.units, 1e-8))
+    assert time.process_time() - started < 1.5
+
+
+@pytest.mark.parametrize("count", [-5_000, 0, 3])
+def test_where_the_noise_drowns_the_count_nothing_is_known(count: int) -> None:
+    certain = Certain(Before(), 500, 0.05)
+    (end,) = most_variance(WIDE.part, [np.array([40]), np.array([90]), np.array([count])], certain)
+    assert end == 1.0
+
+
+def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_two_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    declared = Validity(Fraction(19, 20))
+    study = Study(
+        Table("t", COLUMNS, 500), PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6))
+    )
+    standing = Standing(
+        SubsetPopulation(replace(study, validity=declared)), Position(1, Fraction(0), Fraction(0), 2), 500
+    )
+    levels: list[float] = []
+    for name in ("mean_ends", "most_variance"):
+        said: Callable[..., Any] = getattr(subset_population, name)
+
+        def noted(*given: Any, said: Callable[..., Any] = said) -> Any:
+            levels.extend(one.level for one in given if isinstance(one, Certain))
+            return said(*given)
+
+        monkeypatch.setattr(subset_population, name, noted)
+    Spread(WIDE.part, root=False).population([column.tolist() for column in WIDE.released(3)], standing)
+    assert len(levels) == 3
+    assert sum(levels) == pytest.approx(2 * standing.population._certain(standing).level, rel=1e-12)  # type: ignore[attr-defined]
