@@ -13,11 +13,12 @@ import numpy as np
 
 from adyton.columns import Array
 from adyton.curator.noised import Noised
-from adyton.curator.subset_ends import HALF_STEP, OF_THE_COUNT, UP, Certain, Coin, most_rows
+from adyton.curator.subset_ends import HALF_STEP, UP, Certain, Coin, most_rows
 from adyton.exact import float_up
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
 from adyton.validity.subset.ratios import ratio_ends
+from adyton.validity.subset.study_plans import OF_THE_COUNT
 from adyton.validity.subset.tails import Places, Way
 from adyton.validity.subset.variances import variance_width
 
