@@ -17,8 +17,8 @@ from adyton.certify import (
     Proof,
     Statement,
 )
+from adyton.curator.asked_before import AskedBefore
 from adyton.curator.estimate import cells_in, found_in, late_rows, read_for_keys, shaped
-from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.known import left_out_rows
 from adyton.curator.learned import Learned
 from adyton.curator.odometer import read_odometer
@@ -34,6 +34,7 @@ from adyton.curator.stand_in import StandIn
 from adyton.curator.stream import Stream
 from adyton.curator.stream_plan import plan_stream
 from adyton.curator.subset_population import SubsetPopulation
+from adyton.curator.which_population import population_of
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
@@ -60,8 +61,9 @@ class Curator(Shown):
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
-        self._releasing = Releasing(engine, self._bits)
-        self._population = HingePopulation(study) if study.filter_name == "pure" else SubsetPopulation(study)
+        self._releasing = Releasing(engine, self._bits, split=study.parts > 1)
+        self._population = population_of(study)
+        self._asked = AskedBefore(ledger, split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
         self._learned = Learned(study, ledger, _position_of)
@@ -121,7 +123,7 @@ class Curator(Shown):
         basket, spent = self._basket(questions, price), self._ledger.spent()
         standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
         priced = (basket.text, basket.detail, basket.amount)
-        repeated = bool(self._ledger.repeated(*priced) or self._ledger.unanswered(*priced))
+        repeated = bool(self._asked.repeated(*priced) or self._asked.unanswered(*priced))
         would_fit = None
         if not (more or repeated):
             again, plans = self._purse.repriced(basket), len(basket.plans)
@@ -209,7 +211,7 @@ class Curator(Shown):
             left=self._purse.left(spent),
             limit=self._purse.limit,
             questions=count,
-            more=self._purse.room().times(last.order.amount, last.order.radius) if last else None,
+            more=self._purse.times_again(last.order) if last else None,
             odometer=read_odometer(self.study, spent),
             stability=self._ledger.spent_radius() if cap is not None else None,
             stability_cap=cap,
@@ -286,7 +288,7 @@ class Curator(Shown):
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
         if receipt is not None:  # what was left when it was charged, if it was for this very question
             before = make_basket(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
-            if self._ledger.unanswered(before.text, before.detail, before.amount) is not None:
+            if self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
         return make_basket(study, asked, agreed, left, as_before=as_before)
 
@@ -297,7 +299,7 @@ class Curator(Shown):
         with suppress(InvalidRequest):
             basket = self._planned(asked, price, as_before=True)
             known = (basket.text, basket.detail, basket.amount)
-            if self._ledger.repeated(*known) is not None or self._ledger.unanswered(*known) is not None:
+            if self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None:
                 return basket
         return None
 
@@ -305,13 +307,13 @@ class Curator(Shown):
         """A request id that was used before is for the ledger to judge, not for this short cut."""
         if order.request is not None and self._ledger.requested(order.request) is not None:
             return None
-        return self._ledger.repeated(order.question, order.detail, order.amount)
+        return self._asked.repeated(order.question, order.detail, order.amount)
 
     def _unanswered(self, order: Order) -> Receipt | None:
         """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
         if order.request is not None and self._ledger.requested(order.request) is not None:
             return None
-        return self._ledger.unanswered(order.question, order.detail, order.amount)
+        return self._asked.unanswered(order.question, order.detail, order.amount)
 
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
@@ -337,7 +339,11 @@ class Curator(Shown):
             if earlier is None:
                 self._check_cap(basket.radius)
             self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
-            charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
+            charged = (
+                Charged(earlier, fresh=False)
+                if earlier
+                else self._ledger.charge(self._asked.as_charged(order))
+            )
         self.paid_for = charged.receipt.number
         return charged
 
@@ -369,7 +375,7 @@ class Curator(Shown):
         rows_of_each = late_rows(basket.plans, stored, known, standing)
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
-        more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
+        more = None if repeated else self._purse.times_again(order, receipt)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
         for plan, own, rows in zip(basket.plans, known, rows_of_each, strict=True):
@@ -403,7 +409,8 @@ class Curator(Shown):
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         elsewhere = any(reading.table not in (None, self.study.table) for reading in basket.readings)
         at = replace(at, values=values, elsewhere=elsewhere, unproved=at.unproved or basket.unproved)
-        standing = Standing(self._population, at, self._stand_in.units())
+        units = self._population.units_read(self._stand_in.units())
+        standing = Standing(self._population, at, units)
         return replace(standing, learned=self._learned.variances(basket.readings, standing))
 
     def _next(self, basket: Basket) -> Standing:
@@ -427,6 +434,8 @@ class Curator(Shown):
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
+        if self.study.parts > 1:
+            return None  # no later answer is about the same units
         if self.study.unit.neighbours == "replace":
             rows = self.study.table.rows or 0
             units = Units(rows, rows)
