@@ -320,7 +320,7 @@ class Curator(Shown):
 
     def _answer(self, basket: Basket, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        order = basket.order(request, self._population.cap)
+        order = self._asked.as_charged(basket.order(request, self._population.cap))
         if known := self._asked_before(order):
             return self._certify(basket, *known, repeated=True)
         try:
@@ -339,11 +339,7 @@ class Curator(Shown):
             if earlier is None:
                 self._check_cap(basket.radius)
             self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
-            charged = (
-                Charged(earlier, fresh=False)
-                if earlier
-                else self._ledger.charge(self._asked.as_charged(order))
-            )
+            charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
         return charged
 
