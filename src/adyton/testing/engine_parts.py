@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from adyton.testing.engine_reference import Kind, Source, SourceColumn, expected
 from adyton.testing.engine_setup import MakeEngine, Open
 
 _OLD = Compare(ValueOf(AGE), ">=", Constant(Fraction(50)))
-_NAMES = {"integer": int, "text": "pérson, {}'s".format, "float": float}
+_NAMES: dict[str, Callable[[int], Any]] = {"integer": int, "text": "pérson, {}'s".format, "float": float}
 
 
 def _people(kind: Kind, size: int = 200) -> Source:
