@@ -22,12 +22,14 @@ class PrivacyUnit:
     ``replace``: two tables are neighbours if one unit was exchanged for another; their size is public.
     ``add-or-remove``: if one unit is missing from one of them; their size is private.
     ``rows_in``: of a table that is joined from several, the most rows in each of them.
+    ``parts``: into how many disjoint parts the units are split, each of which one question reads.
     """
 
     neighbours: Neighbours
     person: str | None = None
     rows: int = 1
     rows_in: tuple[int, ...] = ()
+    parts: int = 1
 
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:
@@ -38,6 +40,11 @@ class PrivacyUnit:
             raise InvalidRequest("a unit of several rows is a person: say which column identifies one")
         if self.rows_in and math.prod(self.rows_in) != self.rows:
             raise InvalidRequest("the rows of a person in a joined table are the product of those in each")
+
+    @property
+    def may_change_parts(self) -> bool:
+        """Whether a unit that is exchanged may leave one part and enter another: parts go by who it is."""
+        return self.parts > 1 and self.person is not None and self.neighbours == "replace"
 
 
 @dataclass(frozen=True, slots=True)

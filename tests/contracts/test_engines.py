@@ -150,6 +150,8 @@ def _address(postgres: str, table: str) -> str:
 
 
 class TestPostgres(SurveyContract, EngineContract):
+    rows_have_positions = False
+
     @pytest.fixture
     def store(self, owner: Any) -> Callable[[Source], str]:
         """Puts a source into a table of its own, which the curator's role may read and nothing else."""

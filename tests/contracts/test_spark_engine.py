@@ -56,6 +56,8 @@ def connect(classic: Any) -> Iterator[Any]:
 
 
 class SparkContract(SurveyContract, EngineContract):
+    rows_have_positions = False
+
     @pytest.fixture
     def spark(self) -> Any:
         raise NotImplementedError("the session")

@@ -43,6 +43,8 @@ def amend(old: Study, new: Study) -> Amended:
     Assumes:  a unit of the old data is one unit of the new data, and the reverse.
     Source:   derived here.  Theorem: AMENDED-STUDY.
     """
+    if old.parts > 1:
+        raise InvalidRequest("a study that splits its units cannot be amended: its parts would be others")
     changed = _changes(old, new)
     files = _files(old, new)
     with closing(_opened(old)) as ledger:

@@ -80,7 +80,8 @@ def check_study(
             surveyor.close()
         if _finds_keys(known, table, checked):
             said(f"looking for keys in {table.name}")
-            engine = _engine_for(table, known.unit_of(table), sources[table.name], known.fingerprint, limits)
+            unit = replace(known.unit_of(table), parts=1)  # an owner reads all of it
+            engine = _engine_for(table, unit, sources[table.name], known.fingerprint, limits)
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
     findings = findings_of(known, tables, share)
@@ -88,7 +89,7 @@ def check_study(
 
 
 def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:
-    unit = study.unit_of(table)
+    unit = replace(study.unit_of(table), parts=1)
     loads = partial(Survey, texts=texts)
     return Surveyor(_engine_for(table, unit, source, "", limits, loads=loads))
 

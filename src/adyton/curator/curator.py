@@ -19,9 +19,9 @@ from adyton.certify import (
     Statement,
 )
 from adyton.curator.advice import later_widths, spread_first
+from adyton.curator.asked_before import AskedBefore
 from adyton.curator.estimate import cells_in, found_in, late_rows, read_for_keys, shaped
 from adyton.curator.expecting import expected_of
-from adyton.curator.hinge_population import HingePopulation
 from adyton.curator.known import left_out_rows
 from adyton.curator.learned import Learned
 from adyton.curator.odometer import read_odometer
@@ -38,6 +38,7 @@ from adyton.curator.stream import Stream
 from adyton.curator.stream_answer import StreamPreview
 from adyton.curator.stream_plan import plan_stream, text_of
 from adyton.curator.subset_population import SubsetPopulation
+from adyton.curator.which_population import population_of
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
@@ -64,8 +65,9 @@ class Curator(Shown):
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
-        self._releasing = Releasing(engine, self._bits)
-        self._population = HingePopulation(study) if study.filter_name == "pure" else SubsetPopulation(study)
+        self._releasing = Releasing(engine, self._bits, split=study.parts > 1)
+        self._population = population_of(study)
+        self._asked = AskedBefore(ledger, split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
         self._learned = Learned(study, ledger, _position_of)
@@ -126,7 +128,7 @@ class Curator(Shown):
         expected = expected_of(expect, parts, self._stand_in.units() if expect is not None else None)
         standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
         priced = (basket.text, basket.detail, basket.amount)
-        repeated = bool(self._ledger.repeated(*priced) or self._ledger.unanswered(*priced))
+        repeated = bool(self._asked.repeated(*priced) or self._asked.unanswered(*priced))
         would_fit = None
         if not (more or repeated):
             again, plans = self._purse.repriced(basket), len(basket.plans)
@@ -237,7 +239,7 @@ class Curator(Shown):
             left=self._purse.left(spent),
             limit=self._purse.limit,
             questions=count,
-            more=self._purse.room().times(last.order.amount, last.order.radius) if last else None,
+            more=self._purse.times_again(last.order) if last else None,
             odometer=read_odometer(self.study, spent),
             stability=self._ledger.spent_radius() if cap is not None else None,
             stability_cap=cap,
@@ -314,7 +316,7 @@ class Curator(Shown):
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
         if receipt is not None:  # what was left when it was charged, if it was for this very question
             before = make_basket(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
-            if self._ledger.unanswered(before.text, before.detail, before.amount) is not None:
+            if self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
         return make_basket(study, asked, agreed, left, as_before=as_before)
 
@@ -325,7 +327,7 @@ class Curator(Shown):
         with suppress(InvalidRequest):
             basket = self._planned(asked, price, as_before=True)
             known = (basket.text, basket.detail, basket.amount)
-            if self._ledger.repeated(*known) is not None or self._ledger.unanswered(*known) is not None:
+            if self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None:
                 return basket
         return None
 
@@ -333,20 +335,20 @@ class Curator(Shown):
         """A request id that was used before is for the ledger to judge, not for this short cut."""
         if order.request is not None and self._ledger.requested(order.request) is not None:
             return None
-        return self._ledger.repeated(order.question, order.detail, order.amount)
+        return self._asked.repeated(order.question, order.detail, order.amount)
 
     def _unanswered(self, order: Order) -> Receipt | None:
         """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
         if order.request is not None and self._ledger.requested(order.request) is not None:
             return None
-        return self._ledger.unanswered(order.question, order.detail, order.amount)
+        return self._asked.unanswered(order.question, order.detail, order.amount)
 
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
 
     def _answer(self, basket: Basket, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        order = basket.order(request, self._population.cap)
+        order = self._asked.as_charged(basket.order(request, self._population.cap))
         if known := self._asked_before(order):
             return self._certify(basket, *known, repeated=True)
         try:
@@ -397,7 +399,7 @@ class Curator(Shown):
         rows_of_each = late_rows(basket.plans, stored, known, standing)
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
-        more = None if repeated else self._purse.room(receipt).times(order.amount, order.radius)
+        more = None if repeated else self._purse.times_again(order, receipt)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
         for plan, own, rows in zip(basket.plans, known, rows_of_each, strict=True):
@@ -431,7 +433,8 @@ class Curator(Shown):
         values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
         unproved = at.unproved or basket.unproved
         at = replace(at, values=values, elsewhere=self._elsewhere(basket), unproved=unproved)
-        standing = Standing(self._population, at, self._stand_in.units())
+        units = self._population.units_read(self._stand_in.units())
+        standing = Standing(self._population, at, units)
         return replace(standing, learned=self._learned.variances(basket.readings, standing))
 
     def _elsewhere(self, basket: Basket) -> bool:
@@ -466,6 +469,8 @@ class Curator(Shown):
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
+        if self.study.parts > 1:
+            return None  # no later answer is about the same units
         if self._elsewhere(basket):  # what persons add who are in no sample hides how few of the sample do
             return None
         if self.study.unit.neighbours == "replace":

@@ -45,7 +45,7 @@ def shares_of(families: Families, unit: PrivacyUnit) -> dict[int, Fraction]:
     """The part of the price that each part may use, so that all together cost no more than the price."""
     shares = {}
     for family in families:
-        moved_between = len(family) > 1 and unit.neighbours == "replace"
+        moved_between = unit.neighbours == "replace" and (len(family) > 1 or unit.may_change_parts)
         for place in family:
             shares[place] = Fraction(1, len(families) * (2 if moved_between else 1))
     return shares

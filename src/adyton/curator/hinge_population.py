@@ -179,6 +179,9 @@ class HingePopulation:
         whole = part.reading.public_rows or (matching if len(hidden) > 1 else 1)
         return float_up(steps * step_of(part.reading) / whole) if whole else None
 
+    def units_read(self, units: int | None) -> int | None:
+        return units
+
     def certifies(self, question: int) -> bool:
         schedule = self.schedule
         return schedule is not None and (schedule.questions is None or question <= schedule.questions)

@@ -104,6 +104,10 @@ def plan_keys(
     if not question.finds_keys:
         return None
     study = pricing.study
+    if study.parts > 1:
+        raise InvalidRequest(
+            "keys are not found in a study that splits its units: declare the column's values"
+        )
     if not study.keys_delta:
         undeclared = next(group.name for group in question.by if isinstance(group, TextColumn))
         raise InvalidRequest(

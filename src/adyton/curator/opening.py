@@ -65,7 +65,8 @@ def _sources(study: Study, data: Any) -> dict[str, Any]:
 def _engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = None) -> Engine:
     own = limits or {}
     if not study.further:
-        return _engine_for(study.table, study.unit, sources[study.table.name], study.fingerprint, own)
+        unit, source = study.unit_of(study.table), sources[study.table.name]
+        return _engine_for(study.table, unit, source, study.fingerprint, own)
 
     def make(table: Table, unit: PrivacyUnit) -> Engine:
         members = table.join.tables if table.join is not None else ()

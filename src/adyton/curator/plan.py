@@ -23,6 +23,7 @@ from adyton.curator.price import Price
 from adyton.curator.pricing import Pricing, matching_rows
 from adyton.curator.search import Search, rounds_of
 from adyton.curator.size import check_size
+from adyton.curator.split_price import most_for_each, still_due, whole_price
 from adyton.curator.spread import Spread
 from adyton.curator.widths import check_widths
 from adyton.errors import InvalidRequest
@@ -193,7 +194,8 @@ class Outline:
         """The noise, and what it costs."""
         study, questions = self.study, [asking.question for asking in self.askings]
         check_widths(price, questions)
-        pricings = [Pricing(study, price, left, matching_rows(price, q, study)) for q in questions]
+        most = left if self.unit.parts == 1 else most_for_each(study)
+        pricings = [Pricing(study, price, most, matching_rows(price, q, study)) for q in questions]
         shares = shares_of(self.families, self.unit)
         parts = [
             _part(
@@ -207,6 +209,9 @@ class Outline:
         if extra and len(questions) > 1:
             raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
         amount = paid.amount + sum(noised.amount(study.filter) for noised in extra)
+        if self.unit.parts > 1:
+            whole = whole_price(amount, parts, self.families, self.unit, study.filter)
+            amount = still_due(whole, study.allowed - left)
         return Priced(pricings, parts, findings, amount, paid.radius + sum(n.radius() for n in extra))
 
 
@@ -281,6 +286,7 @@ def _certificate(
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
+    theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
     left_out = any(noised.reading.kept is not None for part in parts for noised in part.noised)
     theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
@@ -299,4 +305,15 @@ def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
         f"neighbouring tables differ by one unit {how}",
         f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
         "the noise comes from the operating system's generator",
+        *_split(study),
+    )
+
+
+def _split(study: Study) -> tuple[str, ...]:
+    if study.parts == 1:
+        return ()
+    same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
+    return (
+        f"this question reads one of {study.parts} parts of the units, which no other question reads: counts "
+        f"and sums are those of that part ({same} while the study lasts)",
     )

@@ -113,6 +113,10 @@ class Population(Protocol):
         """The theorems and assumptions that come with a population interval; none where there is none."""
         ...
 
+    def units_read(self, units: int | None) -> int | None:
+        """How many of at most so many units one question reads, at most."""
+        ...
+
     def certifies(self, question: int) -> bool:
         """Whether failure probability is left for the noise of this question."""
         ...

@@ -113,6 +113,8 @@ def units_of(study: Study, price: Price, left: int) -> int:
             units = int(price.amount * left)
         case _:
             units = study.units_for(price.amount)
+    if study.parts > 1 and units <= study.allowed:
+        units = min(units, left)  # all of the limit leaves room for the charges of later questions
     if units < 1:
         raise InvalidRequest(TOO_SMALL)
     return units

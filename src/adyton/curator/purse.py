@@ -17,7 +17,7 @@ from adyton.curator.price import Price
 from adyton.curator.stream_plan import StreamPlan
 from adyton.errors import BudgetRefused
 from adyton.exact import printed_up
-from adyton.ledger import Ledger, Receipt
+from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.cap import Cap
 from adyton.study import Study
 
@@ -55,7 +55,9 @@ class Purse:
 
     @property
     def left_now(self) -> int:
-        return self._ledger.header.limit - self._ledger.spent()
+        """Where units are split, by the study's own reckoning of the limit: a price less this is a charge."""
+        limit = self._ledger.header.limit if self._study.parts == 1 else self._study.allowed
+        return limit - self._ledger.spent()
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""
@@ -70,6 +72,10 @@ class Purse:
             cap.radius - radius if cap.radius is not None else None,
             cap.questions - count if cap.questions is not None else None,
         )
+
+    def times_again(self, order: Order, last: Receipt | None = None) -> int:
+        """How many like this, which was paid for, would fit: of other units, each for the least charge."""
+        return self.room(last).times(order.amount if self._study.parts == 1 else 1, order.radius)
 
     def repriced(self, basket: Basket) -> Planned:
         """The same questions at other prices; what does not depend on the price is made once, if at all."""

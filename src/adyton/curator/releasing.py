@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -26,8 +27,8 @@ _AT_ONCE = 2**22  # as many as an engine computes in one scan
 class Releasing:
     """Reads what a plan needs, after it was paid for, and adds its noise at once."""
 
-    def __init__(self, engine: Engine, bits: Bits) -> None:
-        self._engine, self._bits = engine, bits
+    def __init__(self, engine: Engine, bits: Bits, *, split: bool = False) -> None:
+        self._engine, self._bits, self._split = engine, bits, split
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         """The engine checks public facts.  Whatever else goes wrong in it, only the kind of error is told."""
@@ -37,11 +38,15 @@ class Releasing:
         )
 
     def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
-        """All plans from few scans, except for keys that must be found."""
+        """All plans from few scans, except for keys that must be found.
+
+        Where units are split, from the part with the number of the receipt, and from no other.
+        """
+        part = receipt if self._split else None
         readings = [reading for plan in plans if plan.finding is None for reading in plan.readings]
-        exact = self._in_turn(readings)
+        exact = self._in_turn([replace(reading, part=part) for reading in readings])
         return [
-            Stored(self._with_noise(plan, exact))
+            Stored(self._with_noise(plan, exact, part))
             if plan.finding is None
             else self._release_found(plan, plan.finding, receipt)
             for plan in plans
@@ -61,12 +66,13 @@ class Releasing:
         keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
         kept = finding.release(keys, counted, receipt, self._bits)
         exact = iter([[Cells(whole(column)[kept.places]) for column in columns] for columns in rest])
-        return Stored(self._with_noise(plan, exact), kept.keys, kept.noisy_number)
+        return Stored(self._with_noise(plan, exact, None), kept.keys, kept.noisy_number)
 
-    def _with_noise(self, plan: Plan, exact: Iterator[Columns]) -> list[list[Cells]]:
-        return [
-            part.release([next(exact) for _ in part.noised], self.once, self._bits) for part in plan.parts
-        ]
+    def _with_noise(self, plan: Plan, exact: Iterator[Columns], part: int | None) -> list[list[Cells]]:
+        def again(reading: Reading) -> Columns:
+            return self.once(replace(reading, part=part))
+
+        return [one.release([next(exact) for _ in one.noised], again, self._bits) for one in plan.parts]
 
     def _read(self, read: Callable[[], _Found]) -> _Found:
         try:

@@ -54,6 +54,8 @@ def plan_stream(
     """
     if price.by not in ("epsilon", "share"):
         raise InvalidRequest("the price of a stream is named as epsilon or as share")
+    if study.parts > 1:
+        raise InvalidRequest("a stream reads all units again and again: it does not go with a split of them")
     if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
         raise InvalidRequest("numeric is True or False, refresh is True, False or None")
     check_positives(positives)

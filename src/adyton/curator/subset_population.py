@@ -172,6 +172,9 @@ class SubsetPopulation:
         widest = {key: variances.max(keepdims=True) for key, variances in standing.learned.items()}
         return _half(self.means(part, both, replace(standing, learned=widest)), line.scale)
 
+    def units_read(self, units: int | None) -> int | None:
+        return units
+
     def certifies(self, question: int) -> bool:
         return self.validity is not None
 

@@ -37,6 +37,7 @@ def exact_from(
     units: Units, run: Run, readings: Sequence[Reading], run_columns: RunColumns | None = None
 ) -> Exact:
     """For every cell that is kept, in the declared order, whether it occurs in the data or not."""
+    units = units.read_for(readings)
     found: dict[int, Sequence[Sequence[int]]] = {}
     for places, columns in cubes_of(readings):
         found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
@@ -49,6 +50,7 @@ def exact_from(
 
 def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
     """For every key under which something counts in one of the readings, in the order of the keys."""
+    units = units.read_for(readings)
     found: dict[Key, dict[int, list[int]]] = {}
     for asked, scan in _scans(units, readings, counted=True):
         for row in run(scan.sql):

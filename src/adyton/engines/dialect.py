@@ -29,6 +29,7 @@ class Dialect(Coding, Protocol):
     """How one engine spells what all of them must mean."""
 
     text_type: str
+    in_order: bool  # whether a source keeps its rows in one order
     fence: str  # after a SELECT: keeps what it computes from being written anew wherever its name is used
 
     def name(self, name: str) -> str:

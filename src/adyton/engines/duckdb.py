@@ -33,6 +33,7 @@ from adyton.engines.duckdb_sql import DuckDBDialect, text_literal
 from adyton.engines.interrupts import interruptible
 from adyton.engines.joining import Loading, Member, Opened
 from adyton.engines.loading import check_size
+from adyton.engines.parting import parted_by_position
 from adyton.engines.scan import Units
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import sealed
@@ -83,7 +84,9 @@ class DuckDBEngine:
         places = {column.name: f"c{i}" for i, column in enumerate(table.columns)}
         self._loading = loads(table, unit, source, places, salt)
         self._time, self._limits = TimeLimit(timeout), limits
-        self._units = Units("units", places, DuckDBDialect(), unit.rows, salt, marks=self._loading.marks)
+        self._units = Units(
+            "units", places, DuckDBDialect(), unit.rows, salt, parts=unit.parts, marks=self._loading.marks
+        )
         self._connection: Any = None
         self._lock = threading.Lock()
 
@@ -157,6 +160,8 @@ class DuckDBEngine:
         for one in known:
             if one.origin.valued not in (None, "units"):
                 connection.execute(f"DROP TABLE {one.origin.valued}")
+        if loading.unit.parts > 1 and loading.by_rows:
+            execute(connection, parted_by_position(loading.salt), loading.source)
         counted = loading.counted("units")
         if counted is not None:
             ((found,),) = execute(connection, counted, loading.source)

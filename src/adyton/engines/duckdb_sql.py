@@ -40,6 +40,7 @@ class DuckDBDialect:
     """
 
     text_type = "VARCHAR"
+    in_order = True
     fence = ""
 
     def __init__(self, coded: frozenset[str] = frozenset()) -> None:

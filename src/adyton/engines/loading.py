@@ -16,6 +16,7 @@ from adyton.engines.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, 
 from adyton.engines.fitting import misfit
 from adyton.engines.given import Given, given
 from adyton.engines.marking import Mark, packed
+from adyton.engines.parting import check_parts, part_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.outside import Bounded
@@ -106,6 +107,8 @@ def bounded_table(
     person may keep several, ``who`` stays: later questions may ask for one number of each
     person.  It also stays on demand (``keep_who``), for a join.
     """
+    told_who = told_alike(origin, table, unit)
+    check_parts(unit, dialect.in_order, told_who)
     valued = (
         f"SELECT * FROM {origin.valued}"
         if origin.valued
@@ -115,7 +118,7 @@ def bounded_table(
         return valued
     words = list(dict.fromkeys(mark.word for mark in marks.values()))
     kept = ", ".join([*places.values(), *words, *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
-    digest = _digest(table, places, salt, dialect, told_alike(origin, table, unit))
+    digest = _digest(table, places, salt, dialect, told_who)
     hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
     told = dialect.byte_order("told")
     # Copies have one digest: those before a row in this order, and the first of them, number it.
@@ -125,7 +128,9 @@ def bounded_table(
     again = f"md5(concat(told, {dialect.text(',')}, CAST(nth AS {dialect.text_type})))"
     order = dialect.byte_order(f"(CASE WHEN nth = 1 THEN told ELSE {again} END)")
     place = f"row_number() OVER (PARTITION BY who ORDER BY {order}) AS place"
-    ranked = f"SELECT {kept}, {place} FROM ({numbered}) AS numbered"
+    part = f", {part_of('who', salt, dialect)} AS part" if unit.parts > 1 else ""
+    ranked = f"SELECT {kept}{part}, {place} FROM ({numbered}) AS numbered"
+    kept += ", part" if unit.parts > 1 else ""
     return f"SELECT {kept} FROM ({ranked}) AS ranked WHERE place <= {unit.rows}"
 
 

@@ -106,7 +106,13 @@ class PostgresEngine:
         if len({address.server for address in self._addresses}) > 1:
             raise InvalidRequest("tables in Postgres are joined where they lie: put both in one database")
         self._units = Units(
-            "pg_temp.units", places, PostgresDialect(), unit.rows, salt, marks=self._loading.marks
+            "pg_temp.units",
+            places,
+            PostgresDialect(),
+            unit.rows,
+            salt,
+            parts=unit.parts,
+            marks=self._loading.marks,
         )
         self._connection: Any = None
         self._lock = threading.Lock()

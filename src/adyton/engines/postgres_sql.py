@@ -47,6 +47,7 @@ END $$
 
 class PostgresDialect:
     text_type = "TEXT"
+    in_order = False
     fence = " OFFSET 0"
 
     def name(self, name: str) -> str:

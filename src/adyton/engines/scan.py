@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from adyton.columns import Array, weighted, whole
 from adyton.engines.marking import Mark
+from adyton.engines.parting import in_part
 from adyton.engines.row_sql import Places, RowSql, Spelling, integer
 from adyton.query.nodes import Bucket, Group, group_size
 from adyton.schema import TextColumn
+from adyton.sensitivity import Reading
 
 # A statement -> its rows.
 Run = Callable[[str], Sequence[Sequence[Any]]]
@@ -30,6 +32,7 @@ class Units:
 
     Where a person may have several ``rows``, the column ``who`` says whose row it is.  ``told`` says whether
     all engines write the same text for a person; ``marks`` where it is said which values came from outside.
+    Where units are split into ``parts``, the column ``part`` says in which one a row is.
     """
 
     table: str
@@ -38,11 +41,20 @@ class Units:
     rows: int = 1
     salt: str = ""
     told: bool = False
+    parts: int = 1
     marks: Mapping[str, Mark] = field(default_factory=dict)
 
     @property
     def row_sql(self) -> RowSql:
         return RowSql(self.places, self.spelling, self.marks)
+
+    def read_for(self, readings: Sequence[Reading]) -> Units:
+        """The part of the units that all these readings are of: never all of them where they are split."""
+        named = {reading.part for reading in readings}
+        if self.parts == 1 and named <= {None}:
+            return self
+        inside = in_part(named, self.parts, self.spelling)
+        return replace(self, table=f"(SELECT * FROM {self.table} WHERE {inside}) AS units")
 
 
 class Recipe(NamedTuple):

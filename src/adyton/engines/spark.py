@@ -51,7 +51,9 @@ class SparkEngine:
         self._frames = [member.source for member in self._loading.members]
         own = secrets.token_hex(8)
         self._given, self._kept = f"adyton_given_{own}", f"adyton_units_{own}"
-        self._units = Units(self._kept, places, SparkDialect({}), unit.rows, salt, marks=self._loading.marks)
+        self._units = Units(
+            self._kept, places, SparkDialect({}), unit.rows, salt, parts=unit.parts, marks=self._loading.marks
+        )
         self._cached: Any = None
         self._lock = threading.Lock()
 

@@ -29,6 +29,7 @@ class SparkDialect:
     """The columns of the frame are called s0, s1, ... before anything is emitted: no name needs quoting."""
 
     text_type = "STRING"
+    in_order = False
     fence = ""
 
     def __init__(self, names: Mapping[str, str]) -> None:

@@ -94,6 +94,7 @@ class Reading:
     table: Table | None = None  # the private table that is read, joined or not
     kept: Places | None = None  # of all cells of the question's groups, those that are read; None: all
     groups: int = 0  # the first of ``by``, which are the question's own; further ones are bins
+    part: int | None = None  # of the units, where they are split into parts: from 1 on
 
     @property
     def cells(self) -> int:
@@ -241,7 +242,9 @@ def _centred_and_counted(*values: Number) -> tuple[Coordinate, ...]:
 
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
-    """Replacing a unit of one row never changes how many rows there are; a filter or a group could."""
+    """Replacing a unit of one row never changes how many rows there are; in a filter, a group or a part of
+    the units it could.
+    """
     unfiltered = where == EVERY_ROW and not question.by
-    fixed = unit.neighbours == "replace" and unit.rows == 1
+    fixed = unit.neighbours == "replace" and unit.rows == 1 and unit.parts == 1
     return question.table.rows if fixed and unfiltered else None

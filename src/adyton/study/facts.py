@@ -83,12 +83,20 @@ class Study(Shown):
         most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
         members = table.join.tables if table.join is not None else (table,)
         rows_in = tuple(most[member.name] for member in members)
-        joined = rows_in if len(members) > 1 else ()
-        return replace(self.unit, person=table.person or self.unit.person, rows=prod(rows_in), rows_in=joined)
+        joined, person = rows_in if len(members) > 1 else (), table.person or self.unit.person
+        return replace(self.unit, person=person, rows=prod(rows_in), rows_in=joined, parts=self.parts)
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the units are split, each for one question; 1: every question reads all."""
+        if self.validity is None or self.validity.method != "split":
+            return 1
+        return self.validity.questions or 1
 
     def rows_expected(self, table: Table) -> int | None:
-        """About how many rows of ``table`` count, as far as that is public: a guess that chooses noise."""
-        return table.rows if self.unit_of(table).rows == 1 else table.lines
+        """About how many rows of ``table`` a question reads, as far as public: a guess that chooses noise."""
+        rows = table.rows if self.unit_of(table).rows == 1 else table.lines
+        return rows if rows is None else max(1, rows // self.parts)
 
     @property
     def noise_delta(self) -> Fraction:
@@ -133,6 +141,7 @@ class Study(Shown):
             v = self.validity
             facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
             facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise]
+            facts[-1] += [v.method] if v.method is not None else []
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
         facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]

@@ -22,6 +22,7 @@ _VALIDITY = (
     "spread",
     "group",
     "noise",
+    "method",
 )
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -43,7 +44,7 @@ def named_facts(study: Study) -> dict[str, str]:
                 said = [("of", of), ("key", key), ("joins", joins), ("content", digest)]
                 named |= {f"public.{name}.{what}": _text(value) for what, value in said}
             case _ if place == 0 and study.validity is not None:
-                named |= _listed([f"validity.{key}" for key in _VALIDITY], fact, "validity")
+                named |= _listed([f"validity.{key}" for key in _VALIDITY[: len(fact)]], fact, "validity")
             case [str(word), *rest] if word not in named:
                 named[word] = _text(rest)
             case _:

@@ -105,7 +105,7 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 
 _VALIDITY_KEYS = (
     *("independent", "confidence", "stability", "questions", "tolerance", "beyond"),
-    *("share", "spread", "group", "noise"),
+    *("share", "spread", "group", "noise", "method"),
 )
 
 _BEYOND: tuple[Literal["refuse", "answer"], ...] = ("refuse", "answer")
@@ -130,5 +130,8 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         if "beyond" in section
         else None,
         noise=choice(section.get("noise", "constant"), "validity.noise", ("constant", "decreasing")),
+        method=choice(section["method"], "validity.method", ("subset", "split"))
+        if "method" in section
+        else None,
         **given,
     )

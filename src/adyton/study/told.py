@@ -42,6 +42,8 @@ def _promises(study: Study) -> Facts:
         f"{_plain(100 * validity.confidence)} %, for all answers at once" if validity else "not declared"
     )
     yield "population", at_once
+    if study.parts > 1:
+        yield "", f"units are split: each of {study.parts:,} questions reads a part of its own"
 
 
 def _about(study: Study, table: Table) -> Facts:

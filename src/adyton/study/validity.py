@@ -31,7 +31,8 @@ class Validity:
     A study with Gaussian noise needs nothing but the confidence.  It may plan: how many questions there will
     be, the tolerance for each, and what is expected of them, which chooses noise and promises nothing.  A
     pure study needs such a plan, or a cap on what all questions together may spend of ``stability`` (mu0).
-    ``beyond`` it a question is refused, or answered all the same.
+    ``beyond`` it a question is refused, or answered all the same.  By the ``method`` of splitting, for
+    Gaussian noise, each of the ``questions`` reads a part of the units of its own, and there are no others.
     """
 
     confidence: Fraction
@@ -43,6 +44,7 @@ class Validity:
     spread: Fraction | None = None
     group: Fraction | None = None
     noise: Literal["constant", "decreasing"] = "constant"
+    method: Literal["subset", "split"] | None = None  # None: that of the study's noise
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
@@ -82,6 +84,8 @@ def check_validity(study: Study) -> None:
     validity = study.validity
     if validity is None:
         return
+    if validity.method is not None:
+        _check_method(study, validity)
     if study.filter_name != "pure":
         if validity.stability is not None:
             raise InvalidRequest(
@@ -96,6 +100,29 @@ def check_validity(study: Study) -> None:
         raise InvalidRequest("validity.share, spread, group and noise go with Gaussian noise, not with pure")
     if validity.tolerance is not None:
         _check_tolerance(study, validity, validity.tolerance)
+
+
+def _check_method(study: Study, validity: Validity) -> None:
+    if study.filter_name == "pure":
+        raise InvalidRequest("validity.method goes with Gaussian noise (privacy.filter = 'gdp' or 'zcdp')")
+    if validity.method != "split":
+        return
+    if validity.questions is None or validity.questions < 2:
+        raise InvalidRequest(
+            "validity.method = 'split' needs validity.questions, at least 2: a part for each"
+        )
+    if validity.tolerance is not None or validity.beyond == "answer":
+        raise InvalidRequest(
+            "with validity.method = 'split' each question reads a part of its own and names its own price, "
+            "and no part is left beyond validity.questions: remove validity.tolerance and beyond = 'answer'"
+        )
+    if study.further:
+        raise InvalidRequest("validity.method = 'split' goes with one private table, not with several")
+    if study.unit.person is None and study.unit.neighbours != "replace":
+        raise InvalidRequest(
+            "validity.method = 'split' tells units apart by the person, or by a row's position, which changes"
+            " for all later rows if one is removed: write privacy.unit = 'person', or neighbours = 'replace'"
+        )
 
 
 def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> None:

@@ -40,6 +40,7 @@ from adyton.testing.engine_cases import (
 from adyton.testing.engine_fitting import FittingContract
 from adyton.testing.engine_keys import KeysContract
 from adyton.testing.engine_limits import LimitsContract
+from adyton.testing.engine_parts import PartsContract
 from adyton.testing.engine_persons import PersonsContract
 from adyton.testing.engine_questions import QuestionsContract
 from adyton.testing.engine_random import RandomContract
@@ -48,7 +49,13 @@ from adyton.testing.engine_setup import AnyEngine, MakeEngine, Open
 
 
 class EngineContract(
-    QuestionsContract, FittingContract, PersonsContract, KeysContract, RandomContract, LimitsContract
+    QuestionsContract,
+    FittingContract,
+    PersonsContract,
+    PartsContract,
+    KeysContract,
+    RandomContract,
+    LimitsContract,
 ):
     """Subclass it and supply ``make_engine``."""
 

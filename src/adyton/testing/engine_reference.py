@@ -25,6 +25,7 @@ __all__ = [
     "expected_found",
     "is_outside",
     "loaded",
+    "part_of",
     "told",
     "value_of",
 ]
@@ -37,7 +38,19 @@ def expected(
     table: Table, unit: PrivacyUnit, source: Source, salt: str, readings: Sequence[Reading]
 ) -> list[list[list[int]]]:
     """What ``Engine.exact`` must return."""
-    return exact_of(loaded(table, unit, source, salt), told(unit, source), salt, readings)
+    rows, is_told = loaded(table, unit, source, salt), told(unit, source)
+    if unit.parts == 1:
+        return exact_of(rows, is_told, salt, readings)
+    return [
+        exact_of([one for one in rows if part_of(one[0], salt, unit.parts) == r.part], is_told, salt, [r])[0]
+        for r in readings
+    ]
+
+
+def part_of(who: Hashable, salt: str, parts: int) -> int:
+    """In which part a person is, or a row at a position from 0 on."""
+    named = hashlib.md5(str(who).encode()).hexdigest()
+    return int(_digest(salt, "part", named)[:12], 16) * parts // 16**12 + 1
 
 
 def exact_of(rows: Own, is_told: bool, salt: str, readings: Sequence[Reading]) -> list[list[list[int]]]:

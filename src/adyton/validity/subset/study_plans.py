@@ -27,7 +27,7 @@ from adyton.validity.subset.ways import Before, ways_after
 
 Noise = Literal["constant", "decreasing"]
 OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
-_COUNTED = 1.1  # of the width of a mean: how many rows there are is known up to noise
+_COUNTED = 1.04  # of the width of a mean: how many rows there are is known up to noise
 _LEAST_PART = 0.05  # with 100 units or more, a part of the rows has at least five
 _LOOKS = 160  # places at which a plan is judged
 _STEPS, _HALVINGS, _BLOCKS = 40, 20, 24

@@ -1,0 +1,318 @@
+"""Studies that split their units: parts are disjoint, one unit is paid for once, and every part is fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import adyton
+from adyton.audit.replay import replay
+from adyton.curator.curator import Curator
+from adyton.curator.population import Position, Standing
+from adyton.curator.split_population import SplitPopulation
+from adyton.engines import parting
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
+from adyton.exact import UNITS_PER_ONE
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.nodes import Count, Question
+from adyton.schema import BooleanColumn, IntegerColumn, Table
+from adyton.sensitivity import Reading, readings_of
+from adyton.study import Study, Validity
+from adyton.validity.part_sizes import most_in_part, most_units
+from adyton.validity.subset.ways import Before
+
+AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
+LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+UNITS = (PrivacyUnit("replace"), PrivacyUnit("replace", "who"), PrivacyUnit("add-or-remove", "who"))
+ASKED = (
+    "SELECT COUNT(*) FROM people",
+    "SELECT AVG(age) FROM people WHERE smoker",
+    "SELECT PROPORTION(smoker) FROM people",
+    "SELECT SUM(age), COUNT(*) FROM people WHERE age > 50",
+    "SELECT smoker, AVG(age) FROM people GROUP BY smoker",
+    "SELECT CDF(age, 20, 50, 80) FROM people",
+)
+
+
+def people(size: int, seed: int = 1) -> pd.DataFrame:
+    dice = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {"who": np.arange(size), "age": dice.integers(0, 101, size), "smoker": dice.random(size) < 0.3}
+    )
+
+
+def study(
+    unit: PrivacyUnit, rows: int | None, questions: int, filter_name: str = "gdp", **more: Any
+) -> Study:
+    table = Table("people", (AGE, SMOKER), rows, unit.person)
+    validity = Validity(Fraction(19, 20), questions=questions, method="split", **more)
+    limit = LIMIT if filter_name != "pure" else Guarantee(LIMIT.epsilon, Fraction(0))
+    return Study(table, unit, limit, filter_name, validity=validity)
+
+
+class Watched:
+    """An engine whose integers are kept."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine, self.read = engine, list[tuple[Reading, Any]]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def exact(self, readings: Sequence[Reading]) -> Any:
+        found = self._engine.exact(readings)
+        self.read += zip(readings, [[list(map(int, column)) for column in one] for one in found], strict=True)
+        return found
+
+
+def watched(asked: Study, frame: pd.DataFrame) -> tuple[Curator, Watched]:
+    curator = adyton.open(asked, data=frame)
+    watch = Watched(curator._engine)
+    curator._engine = curator._releasing._engine = watch
+    return curator, watch
+
+
+@pytest.mark.parametrize("unit", UNITS[:2], ids=["rows", "persons"])
+def test_theorem_SPLIT_STUDY_every_unit_is_in_one_part(unit: PrivacyUnit) -> None:
+    """Mutants: an edge that two parts share; ``edge`` rounded down at one end and up at the other."""
+    frame = people(3000)
+    for parts in (2, 7, 1000):
+        split, table = replace(unit, parts=parts), Table("people", (AGE, SMOKER), 3000, unit.person)
+        engine = DuckDBEngine(table, split, frame, "salt")
+        engine.prepare()
+        (reading,) = readings_of(Question(table, (("n", Count()),)), split)
+        sizes = [engine.exact([replace(reading, part=j)])[0][0][0] for j in range(1, parts + 1)]
+        engine.close()
+        assert sum(sizes) == 3000
+        assert max(sizes) <= most_in_part(3000, parts, Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize(("unit", "filter_name"), [*((unit, "gdp") for unit in UNITS), (UNITS[1], "zcdp")])
+def test_theorem_SPLIT_STUDY_one_unit_is_paid_for_once(unit: PrivacyUnit, filter_name: str) -> None:
+    """What a pair of neighbours can see of all answers together, exactly, is never above what is spent.
+
+    Mutants: parts by a hash of the values; the price of an exchanged person without the factor 2; a part that
+    two questions read.
+    """
+    size, seen = 30, []
+    frame = people(size)
+    asked = study(unit, size if unit.neighbours == "replace" else None, len(ASKED), filter_name)
+    here, first = watched(asked, frame)
+    for sql in ASKED:
+        here.ask(sql, epsilon=Fraction(1, 2))
+    spent = Fraction(here.statement().spent.units, UNITS_PER_ONE) * (2 if filter_name == "zcdp" else 1)
+    for row in range(0, size, 2):
+        if unit.neighbours == "replace":
+            other = frame.copy()
+            other.loc[row] = [1000 + row if unit.person else row, 100, True]
+        else:
+            other = frame.drop(index=row)
+        there, second = watched(asked, other)
+        for sql in ASKED:
+            there.ask(sql, epsilon=Fraction(1, 2))
+        seen.append(_seen(here, first, second))
+        there.close()
+    here.close()
+    assert max(seen) <= spent
+    assert max(seen) > spent / 4  # some unit does see a part of it
+
+
+def _seen(curator: Curator, first: Watched, second: Watched) -> Fraction:
+    """The sum of squared differences, each in units of its noise."""
+    total, places = Fraction(0), iter(zip(first.read, second.read, strict=True))
+    for sql in ASKED:
+        plan = curator._basket([sql], {"epsilon": Fraction(1, 2)}).plans[0]
+        for noised in plan.noised:
+            (reading, ours), (_, theirs) = next(places)
+            assert reading.name == noised.reading.name
+            for scale, one, other in zip(noised.mechanism.scales, ours, theirs, strict=True):
+                total += sum(Fraction(a - b) ** 2 for a, b in zip(one, other, strict=True)) / scale**2
+    return total
+
+
+def test_theorem_SPLIT_STUDY_an_exchanged_person_is_seen_by_two_counts() -> None:
+    """The factor 2 is needed: all that was paid is seen."""
+    frame = people(40)
+    asked = study(UNITS[1], 40, 2)
+    here, first = watched(asked, frame)
+    counts = [
+        here.ask("SELECT COUNT(*) FROM people", epsilon=1),
+        here.ask("SELECT COUNT(age) FROM people", epsilon=1),
+    ]
+    assert counts[1].cost.units == 1
+    spent, most = Fraction(here.statement().spent.units, UNITS_PER_ONE), Fraction(0)
+    scale = (
+        here._basket(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noised[0].mechanism.scales[0]
+    )
+    for row in range(0, 40, 3):
+        there, second = watched(asked, frame.assign(who=frame.who.where(frame.index != row, 1000 + row)))
+        there.ask("SELECT COUNT(*) FROM people", epsilon=1)
+        there.ask("SELECT COUNT(age) FROM people", epsilon=1)
+        moved = [abs(a[0][0] - b[0][0]) for (_, a), (_, b) in zip(first.read, second.read, strict=True)]
+        most = max(most, sum(Fraction(m) ** 2 for m in moved) / scale**2)
+        there.close()
+    here.close()
+    assert spent * Fraction(999, 1000) < most <= spent
+
+
+def test_theorem_SPLIT_STUDY_the_greatest_price_is_spent() -> None:
+    with adyton.open(study(UNITS[0], 500, 5), data=people(500)) as curator:
+        amounts = []
+        for epsilon, sql in zip((0.2, 0.5, 0.1, 0.5, 1), ASKED, strict=False):
+            before = curator.statement().spent.units
+            preview = curator.preview(sql, epsilon=epsilon)
+            answer = curator.ask(sql, epsilon=epsilon)
+            assert preview.cost.units == answer.cost.units == answer.spent.units - before
+            assert answer.spent.units >= curator.study.units_for(Fraction(str(epsilon))) * 0.999
+            amounts.append(answer.cost.units)
+        assert amounts[2] == 1
+        assert amounts[3] < 10**6  # of about 10**16: noise is rounded by a hair
+        assert curator.statement().spent.units <= curator.study.allowed
+        again = curator.ask(ASKED[0], epsilon=0.2)
+        assert again.repeated
+        assert again.receipt.number == 1
+        with pytest.raises(BudgetRefused, match="number of questions"):
+            curator.ask("SELECT SUM(age) FROM people", epsilon=0.1)
+
+
+def test_theorem_SPLIT_STUDY_what_was_not_answered_reads_its_own_part_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    curator, watch = watched(study(UNITS[0], 500, 3), people(500))
+    with monkeypatch.context() as broken:
+        broken.setattr(watch, "exact", lambda _: 1 / 0)
+        with pytest.raises(EngineFailed):
+            curator.ask(ASKED[0], share=1, request="one")
+    curator.ask(ASKED[1], share=1)
+    assert curator.ask(ASKED[0], share=1, request="one").receipt.number == 1
+    assert [reading.part for reading, _ in watch.read] == [2, 1]
+    assert curator.statement().questions == 2
+    curator.close()
+
+
+@pytest.mark.parametrize("parts", [2, 10, 300])
+@pytest.mark.parametrize("failure", [Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 10**40)])
+def test_theorem_SPLIT_STUDY_sizes_of_parts(parts: int, failure: Fraction) -> None:
+    """Against the binomial law itself."""
+    for units in (1, 10, 1000, 10**6):
+        most = most_in_part(units, parts, failure)
+        assert binom.sf(most, units, 1 / parts) <= failure
+        assert most == units or most > units / parts
+    for inside in (0, 5, 300, 10**5):
+        more = most_units(inside, parts, failure) + 1
+        assert binom.cdf(inside, more, 1 / parts) <= failure
+
+
+COINS, EACH = 200, 200
+
+
+def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
+    """Whether intervals hold for an analyst who asks many fair coins, and then for rows that lean as they did.
+
+    The study may fail with probability 1e-6.
+    """
+    dice, rows = np.random.default_rng(seed), (COINS + 2) * EACH
+    frame = pd.DataFrame({f"f{i}": dice.random(rows) < 0.5 for i in range(COINS)}).assign(who=np.arange(rows))
+    private = unit.neighbours != "replace"
+    table = Table(
+        "t", tuple(BooleanColumn(f"f{i}") for i in range(COINS)), None if private else rows, unit.person
+    )
+    validity = Validity(1 - Fraction(1, 10**6), questions=COINS + 2, method="split")
+    limit = Guarantee(Fraction(500), Fraction(1, 10**9))
+    with adyton.open(Study(table, unit, limit, validity=validity), data=frame) as curator:
+        curator.ask("SELECT COUNT(*) FROM t", share=1)
+        held, leaning = [], []
+        for i in range(COINS):
+            (value,) = curator.ask(f"SELECT PROPORTION(f{i}) AS p FROM t", share=1).rows[0].values.values()
+            held.append(value.population_interval.low <= 0.5 <= value.population_interval.high)
+            leaning.append(f"CASE WHEN {'' if value.value > 0.5 else 'NOT '}f{i} THEN 1 ELSE 0 END")
+        score, truth = f"{' + '.join(leaning)} > {COINS // 2}", binom.sf(COINS // 2, COINS, 0.5)
+        asked = f"SELECT PROPORTION({score}) AS p FROM t"
+        (value,) = curator.ask(asked, share=1).rows[0].values.values()
+        return [*held, value.population_interval.low <= truth <= value.population_interval.high]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours} {u.person or 'row'}")
+def test_theorem_SPLIT_STUDY_no_analyst_overfits_fresh_rows(unit: PrivacyUnit) -> None:
+    assert all(overfitted(7, unit))
+
+
+def test_theorem_SPLIT_STUDY_a_part_that_questions_share_is_overfitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That the test above could fail."""
+    inside = parting.in_part
+    monkeypatch.setattr("adyton.engines.scan.in_part", lambda named, *rest: inside({1}, *rest))
+    assert not overfitted(7, UNITS[0])[-1]
+
+
+def test_what_a_split_study_refuses() -> None:
+    for unit, more, said in (
+        (PrivacyUnit("add-or-remove"), {}, "changes for all later rows"),
+        (UNITS[0], {"tolerance": Fraction(1, 10)}, "remove validity.tolerance"),
+        (UNITS[0], {"beyond": "answer"}, "no part is left"),
+        (UNITS[0], {"questions": 1}, "at least 2"),
+        (UNITS[0], {"questions": None}, "needs validity.questions"),
+        (UNITS[0], {"filter_name": "pure"}, "goes with Gaussian noise"),
+    ):
+        with pytest.raises(InvalidRequest, match=said):
+            study(unit, 500, **{"questions": 5, **more})
+    with adyton.open(study(UNITS[0], 500, 5), data=people(500)) as curator:
+        with pytest.raises(InvalidRequest, match="does not go with a split"):
+            curator.open_stream(positives=1, epsilon=0.1)
+        with pytest.raises(InvalidRequest, match="no threshold for p-values"):
+            curator.p_value_threshold(0.05)
+        with pytest.raises(BudgetRefused):
+            curator.ask(ASKED[0], epsilon=2)
+        assert curator.statement().questions == 0
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours} {u.person or 'row'}")
+def test_theorem_SPLIT_STUDY_replayed_on_neighbours(unit: PrivacyUnit) -> None:
+    """All that an asker sees but the values is the same, whether or not the unit is in the part."""
+    frame = people(30)
+    asked, moved = study(unit, 30 if unit.neighbours == "replace" else None, 2), 0
+    for row in range(0, 30, 5):
+        other = frame.copy()
+        other.loc[row] = [1000 + row if unit.person else row, 100, True]
+        other = other if unit.neighbours == "replace" else frame.drop(index=row)
+        for sql in (
+            "SELECT COUNT(*) FROM people WHERE age > 98",
+            "SELECT smoker, SUM(age) FROM people GROUP BY smoker",
+        ):
+            found = replay(asked, (frame, other), sql, epsilon=1)
+            assert not found.refuted, found
+            moved += any(movement.l1 for movement in found.movements)
+    assert 0 < moved < 12
+
+
+def test_theorem_SPLIT_STUDY_a_search_stays_in_its_part() -> None:
+    """It reads again, between closer and closer places."""
+    wide = IntegerColumn("age", 0, 10**12)
+    asked = study(UNITS[0], 500, 3)
+    curator, watch = watched(replace(asked, table=Table("people", (wide, SMOKER), 500)), people(500))
+    curator.ask(ASKED[0], share=1)
+    curator.ask("SELECT MEDIAN(age) FROM people", share=1)
+    parts = [reading.part for reading, _ in watch.read]
+    assert parts == [1] + [2] * (len(parts) - 1)
+    assert len(parts) > 2
+    curator.close()
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours} {u.person or 'row'}")
+def test_theorem_SPLIT_STUDY_levels_add_up_to_the_failure(unit: PrivacyUnit) -> None:
+    """Of all values of all questions, and three times the sizes of all parts.  Mutant: a level not divided by k."""
+    population = SplitPopulation(study(unit, 500, 7))
+    at = Position(3, Fraction(1, 9), Fraction(1, 9), values=4, pure=Fraction(1))
+    certain = population._certain(Standing(population, at, 90))
+    assert certain.before == Before()
+    assert 7 * 4 * Fraction(certain.level) + 3 * 7 * population._for_sizes <= Fraction(1, 20)
+    assert 7 * 4 * certain.level > 0.96 / 20
