@@ -111,8 +111,8 @@ def test_an_engine_that_clips_wrongly_is_found() -> None:
 class Touching(Releasing):
     """Looks at the exact integers before they get their noise."""
 
-    def _with_noise(self, plan: Plan, exact: Iterator[Any]) -> Any:
-        return super()._with_noise(plan, iter(self.touched(list(exact))))
+    def _with_noise(self, plan: Plan, exact: Iterator[Any], part: int | None) -> Any:
+        return super()._with_noise(plan, iter(self.touched(list(exact))), part)
 
     def touched(self, exact: Any) -> Any:
         raise NotImplementedError
