@@ -128,6 +128,14 @@ def test_theorem_PURE_FILTER_the_total_is_its_own_odometer() -> None:
     assert delta_of_coins(0.1, [0.099 * n for n in range(11)]) > 1e-4
 
 
+def test_theorem_PURE_FILTER_keys_that_are_found_have_their_delta_in_a_pure_study_too() -> None:
+    """All of its delta is for them: a total with delta 0 would promise that no own key is ever shown."""
+    known = study("pure", "1e-4", keys_delta="1e-4")
+    reading = read_odometer(known, known.allowed // 4)
+    assert (reading.epsilon, reading.delta) == (0.25, 1e-4)
+    assert Fraction(repr(reading.delta)) >= keys_failure(known)
+
+
 def test_an_odometer_of_the_smallest_delta_can_be_read() -> None:
     known = study("gdp", "1e-299")
     assert 1 < read_odometer(known, known.allowed).epsilon < 1.1

@@ -16,15 +16,15 @@ _OCTAVES = 5  # good from the limit down to a thousandth of it
 def read_odometer(study: Study, spent: int) -> Odometer:
     """The reading after ``spent`` units.
 
-    Claim:    as ZcdpOdometer, with the study's own delta; in a pure study with delta = 0.
+    Claim:    as ZcdpOdometer, with the study's own delta; in a pure study that is 0, but for ``keys_delta``.
     Assumes:  what the study's filter assumes of every release.
     Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
     """
+    delta = printed_up(study.limit.delta)  # what noise leaves of it is for own keys of a unit that are shown
     if study.filter_name == "pure":
-        return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), 0.0, "PURE-FILTER")
+        return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), delta, "PURE-FILTER")
     halves = 2 if study.filter_name == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP
     rho = Fraction(study.allowed, halves * UNITS_PER_ONE)
     octaves = _OCTAVES if study.noise_delta > (_OCTAVES + 1) * LEAST_DELTA else 0
     reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // halves))
-    # The rest of delta is for keys that only one unit has and that are shown.
-    return Odometer(reading if spent else 0.0, printed_up(study.limit.delta), "ZCDP-ODOMETER")
+    return Odometer(reading if spent else 0.0, delta, "ZCDP-ODOMETER")
