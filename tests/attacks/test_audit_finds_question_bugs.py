@@ -232,8 +232,8 @@ def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
     """Mutant: ``remember`` returns the answer that it was given."""
     sound = SqliteLedger.remember
 
-    def given(self: Any, number: int, answer: str) -> str:
-        sound(self, number, answer)
+    def given(self: Any, number: int, answer: str, radius: int | None = None) -> str:
+        sound(self, number, answer, radius)
         return answer
 
     monkeypatch.setattr(SqliteLedger, "remember", given)

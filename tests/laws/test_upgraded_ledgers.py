@@ -390,10 +390,10 @@ def test_the_ledger_of_a_holdout_is_converted(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["upgrade-ledger", str(tmp_path / "scores.toml"), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["receipts"] == 2
-    with Holdout.open(tmp_path / "scores.toml") as holdout:
-        score = holdout.score(labels)
-        assert (score.repeated, score.number) == (True, 2)
-        assert holdout.verify().receipts == 2
+    with closing(SqliteLedger(tmp_path / "scores.ledger")) as ledger:
+        assert ledger.verify().receipts == 2
+    with pytest.raises(adyton.InvalidRequest, match="planned by an older theorem"):
+        Holdout.open(tmp_path / "scores.toml")
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

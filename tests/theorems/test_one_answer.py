@@ -81,7 +81,7 @@ def test_theorem_ONE_ANSWER_a_shown_answer_was_kept_before() -> None:
     ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, STUDY.filter_name, STUDY.allowed))
     curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
 
-    def full(_number: int, _answer: str) -> str:
+    def full(_number: int, _answer: str, _radius: int | None = None) -> str:
         raise adyton.LedgerCorrupt("the disk is full")
 
     ledger.remember = full  # type: ignore[method-assign]

@@ -26,7 +26,7 @@ from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from adyton.study.validity import claims_failure
+from adyton.study.validity import claims_failure, gaussian_plan
 from adyton.validity import joint_width
 from adyton.validity.noise_part import (
     gaussian_excess,
@@ -35,7 +35,6 @@ from adyton.validity.noise_part import (
     laplace_threshold,
 )
 from adyton.validity.planned import PlannedSchedule
-from adyton.validity.subset.levels import KnownLevels
 from populations import standing_of
 
 logs = st.floats(-40, 0)
@@ -264,5 +263,5 @@ def test_theorem_PAY_AS_YOU_GO_all_claims_of_an_answer_share_its_level(
     assert isinstance(population, SubsetPopulation)
     claims = plan.question.cells * sum(one.times for part in plan.parts for one in claims_of(part))
     used = claims * population._certain(standing).level
-    level = float(claims_failure(study)) * KnownLevels(10).share(1)
+    level = float(claims_failure(study)) * gaussian_plan(study).levels.share(1)
     assert 0.999 * level < used <= level * (1 + 1e-12)

@@ -27,7 +27,6 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, claims_failure, gaussian_plan
 from adyton.validity.planned import PlannedSchedule
-from adyton.validity.subset.levels import KnownLevels
 from adyton.validity.unequal import NOISE_SHARE
 from populations import standing_of
 
@@ -95,7 +94,7 @@ def test_theorem_SUBSET_MEANS_every_point_of_a_distribution_keeps_its_part(fract
     study = planned()
     part, _ = point_of(study)
     sigma = float(part.mechanism.scales[0])
-    level = float(claims_failure(study)) * KnownLevels(QUESTIONS).share(1) / (BINS * CELLS)
+    level = float(claims_failure(study)) * gaussian_plan(study).levels.share(1) / (BINS * CELLS)
     z = norm.isf(level / 2)
     for left in (1, 4, 8):
         right = BINS - left

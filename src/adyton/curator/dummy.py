@@ -74,6 +74,9 @@ class DummyCurator(Curator):
     def open_stream(self, **_: Any) -> NoReturn:  # its answers would bear no mark
         raise InvalidRequest("a dummy has no streams; ask it questions")
 
+    def preview_stream(self, **_: Any) -> NoReturn:
+        raise InvalidRequest("a dummy has no streams; ask it questions")
+
     def stream(self, number: int) -> NoReturn:
         raise InvalidRequest("a dummy has no streams; ask it questions")
 
