@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.asking import asking_of
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import readings_of
+from adyton.validity.subset.expected import ANYTHING
+from adyton.validity.subset.study_plans import StudyPlan
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.variances import rough_variance_width, variance_width
 from adyton.validity.subset.ways import Before
@@ -110,3 +113,16 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
         first = most * (1 - short)
         exact = Fraction(most) * Fraction(first) - Fraction(first) ** 2
         assert Fraction(settling._most_spread(first, most, most, 1)) >= exact
+
+
+def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
+    """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
+    monkeypatch.setattr(settling, "_settled", lambda *_: 0)
+    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[None])], radius=5)
+    stored = [SimpleNamespace(released=[None])]
+    assert settling.settled_radius(basket, stored, settling.Units(500, 500), Fraction(1, 100)) == 1
+
+
+def test_theorem_PLANNED_NOISE_questions_with_more_noise_than_the_next_are_judged_by_their_own():
+    plan = StudyPlan(100_000, 10_000, Fraction(1, 20), ANYTHING, (0.5, 0.01), (1, 10_000), rising=False)
+    assert plan.tolerance >= plan.width(1)

@@ -51,7 +51,8 @@ def settled_radius(basket: Basket, stored: Sequence[Stored], units: Units, failu
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
     z = largest_normal(failure / len(parts))
-    return min(basket.radius, sum(_settled(part, released, units, z) for part, released in parts))
+    # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
+    return min(basket.radius, max(1, sum(_settled(part, released, units, z) for part, released in parts)))
 
 
 def _settled(part: Part, released: Columns, units: Units, z: float) -> int:
