@@ -85,7 +85,8 @@ class Learned:
         own = replace(standing, at=at)
         released = many_from_text(stored)[0].released
         for reading, detail, columns in zip(readings, details, released, strict=True):
-            if isinstance(reading.measure, Variance) and spread_key(reading) == wanted:
+            of_these = len(columns[0]) == reading.cells  # older versions answered cells that cannot match
+            if isinstance(reading.measure, Variance) and spread_key(reading) == wanted and of_these:
                 noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
                 return Spread(Noised(reading, noise), root=False).population(columns, own).high
         return None

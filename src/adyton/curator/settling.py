@@ -24,6 +24,8 @@ from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import SETTLED_FROM
 from adyton.wire import Stored
 
+_LOST = 2.0**-40  # of terms that may cancel: far more than floats lose
+
 
 @dataclass(frozen=True, slots=True)
 class Units:
@@ -49,7 +51,8 @@ def settled_radius(basket: Basket, stored: Sequence[Stored], units: Units, failu
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
     z = largest_normal(failure / len(parts))
-    return min(basket.radius, sum(_settled(part, released, units, z) for part, released in parts))
+    # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
+    return min(basket.radius, max(1, sum(_settled(part, released, units, z) for part, released in parts)))
 
 
 def _settled(part: Part, released: Columns, units: Units, z: float) -> int:
@@ -61,13 +64,14 @@ def _settled(part: Part, released: Columns, units: Units, z: float) -> int:
         return full
     counts = whole(released[-1]).astype(float)
     beyond = z * float_up(noised.mechanism.scales[-1]) * len(counts) ** 0.5 + len(counts) / 2
+    beyond += _LOST * float(np.sum(np.abs(counts)))
     total, most = float(np.sum(counts)), float(high * noised.reading.sensitivity.rows)
     first, last = (total - beyond) / units.most, (total + beyond) / units.least
     if len(released) == 1:
         spread = _most_spread(max(first, 0.0), max(last, 0.0), most, len(counts))
     else:
         spread = most * max(last, 0.0)
-    return min(full, units_up(Fraction(spread) * _weight(noised) * (1 + Fraction(1, 2**40))))
+    return min(full, units_up(Fraction(spread) * _weight(noised) * (1 + Fraction(_LOST))))
 
 
 def _most_spread(first: float, last: float, most: float, cells: int) -> float:
@@ -76,7 +80,7 @@ def _most_spread(first: float, last: float, most: float, cells: int) -> float:
     The mean square is at most most * m, and the square of the mean, over all cells, at least m**2 / cells.
     """
     m = min(max(most * cells / 2, first), last)
-    return max(most * m - m**2 / cells, 0.0)
+    return max(most * m * (1 + _LOST) - m**2 / cells, 0.0)
 
 
 def _weight(noised: Noised) -> Fraction:

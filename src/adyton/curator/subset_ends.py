@@ -114,11 +114,13 @@ def mean_ends(
         rounding = HALF_STEP * (1 + far)
         if len(places) == len(counts) > _MANY:  # the first step, for the whole range: the same noise for all
             noise = float(np.hypot(scales[0], reach * scales[1])) * UP
-            width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways) + rounding
+            least = scales[0] / noise / UP
+            width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways, least) + rounding
             return width, width
         noises = np.hypot(scales[0], far * scales[1]) * UP
+        steady = np.hypot(scales[0], near * scales[1]) / noises / UP
         beyond = np.concatenate([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
-        both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways)
+        both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways, np.tile(steady, 2))
         above, below = np.split(both, 2)
         return above + rounding, below + rounding
 
@@ -148,11 +150,15 @@ def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certai
         on_left, on_right = (side[places] for side in bins)
         likeliest = np.clip(0.5, first, last)
         variance = most[places] * likeliest * (1 - likeliest) * UP
-        ends = [np.hypot((1 - f) * np.sqrt(on_left), f * np.sqrt(on_right)) for f in (first, last)]
+        quietest = np.clip(on_left / (on_left + on_right), first, last)
+        *ends, least = (
+            np.hypot((1 - f) * np.sqrt(on_left), f * np.sqrt(on_right)) for f in (first, last, quietest)
+        )
         rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * HALF_STEP for f in (first, last)))
         noise = scale * np.maximum(*ends) * UP  # convex, so the greatest is at an end
         beyond = np.concatenate([1 - first, last]) * rows * UP + rows * 2.0**-20
-        both = variance_width(np.tile(variance, 2), beyond, np.tile(noise, 2), ways)
+        steady = scale * least / noise / UP
+        both = variance_width(np.tile(variance, 2), beyond, np.tile(noise, 2), ways, np.tile(steady, 2))
         above, below = np.split(both, 2)
         return above + rounding, below + rounding
 
@@ -167,11 +173,12 @@ def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) ->
     as a coin with that share.  The places were chosen by the comparisons before, which are paid for as well.
     """
     rows, scale = part.reading.sensitivity.rows, np.array([float_up(part.mechanism.scales[0])])
-    q = float(share)
-    variance = np.array([certain.units * (times * rows) ** 2 * q * (1 - q) * UP])
+    below_it, above_it = float_up(share), float_up(1 - share)
+    variance = np.array([certain.units * (times * rows) ** 2 * below_it * above_it * UP])
     ways = certain.ways(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
     above, below = (
-        float(variance_width(variance, np.array([times * rows * b * UP]), scale, ways)[0]) for b in (1 - q, q)
+        float(variance_width(variance, np.array([times * rows * b * UP]), scale, ways)[0])
+        for b in (above_it, below_it)
     )
     return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)
 

@@ -67,9 +67,11 @@ class Around:
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
             near = np.clip(most[some] / 2, first, last)
             variance = weighed[some] * near * (most[some] - near) * UP
-            noises = [self._noise(place[some], end) for end in (first, last)]
+            noises = np.maximum(*(self._noise(place[some], end) for end in (first, last))) * UP
+            quietest = np.clip(0.5 + place[some] ** 2, first, last)
+            steady = self._noise(place[some], quietest) / noises / UP
             beyond = (last + 2.0**-20) * self._each * UP  # a distance is 0 or more
-            below = variance_width(variance, beyond, np.maximum(*noises) * UP, ways)
+            below = variance_width(variance, beyond, noises, ways, steady)
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
         _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), most, widths)

@@ -42,7 +42,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
 def greatest_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
     """The upper ends, rounded up: those who lack the property are a share as well."""
     found: Floats = 1 - least_share(units - np.asarray(answers, dtype=np.float64), units, scale, ways)
-    return np.minimum(found + 2.0**-52, 1.0)
+    return np.minimum(found + 2.0**-50, 1.0)
 
 
 def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: Paid) -> Floats:

@@ -109,9 +109,10 @@ class StudyPlan:
 
     @property
     def tolerance(self) -> float:
-        """Within which every answer of the plan stays, each block judged by its last question."""
+        """Within which every answer of the plan stays, questions with the same noise judged by the last."""
         k = self.questions
-        looks = np.unique(np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64))
+        looks = np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64)
+        looks = np.unique(np.append(looks, self.ends))
         return max(self.width(int(first) + 1, int(last)) for first, last in pairwise(looks))
 
 

@@ -76,16 +76,21 @@ def _table() -> tuple[Floats, Floats]:
     return places, np.log(hazard(places))
 
 
-def least_width(scale: Floats, spread: Floats, moment: Moment, ways: Sequence[Way]) -> Floats:
+def least_width(
+    scale: Floats, spread: Floats, moment: Moment, ways: Sequence[Way], steady: Floats | None = None
+) -> Floats:
     """The least t over a few locations of all ``ways``, rounded up, for each of many answers.
 
     ``spread`` is about the variance of what the rows add: it chooses where to look and nothing else.
     ``moment`` bounds log E exp(tilt D) from above if a part of the rows is fresh, for some of the answers.
+    ``steady``: how small the noise may be, as a part of ``scale``; 1 where that is what it is.
     """
+    least = np.ones_like(scale) if steady is None else steady
 
     def negative(some: Places, paid: Paid, factors: Floats) -> Floats:
         noise, moved = scale[some][:, None, None], spread[some][:, None, None]
-        return -_width(paid.tilt(noise, moved) * factors, noise, moment(some), paid)
+        wished = paid.tilt(noise, moved) * factors
+        return -_width(wished, noise, least[some][:, None, None], moment(some), paid)
 
     return -greatest(negative, len(scale), ways)
 
@@ -167,9 +172,17 @@ def tangent(tilts: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     return hazard(y) / noise, y, special().log_ndtr(-y)
 
 
-def _width(tilts: Floats, noise: Floats, moment: Callable[[Floats, Floats], Floats], paid: Paid) -> Floats:
+def _width(
+    tilts: Floats,
+    noise: Floats,
+    steady: Floats,
+    moment: Callable[[Floats, Floats], Floats],
+    paid: Paid,
+) -> Floats:
     tilt, y, tail = tangent(tilts, noise)
     spread = moment(tilt, paid.fresh)
     size = 1 + np.abs(tail) + tilt * noise * np.abs(y) + spread + paid.price - paid.log_level
-    width: Floats = noise * y + (tail + spread + paid.price - paid.log_level + MARGIN * size) / tilt
+    by_noise = noise * y + tail / tilt  # below 0, noise helps, and less of it helps less
+    by_noise = np.where(by_noise < 0, by_noise * steady, by_noise)
+    width: Floats = by_noise + (spread + paid.price - paid.log_level + MARGIN * size) / tilt
     return np.where(np.isfinite(width), width + MARGIN * np.abs(width), np.inf)

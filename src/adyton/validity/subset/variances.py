@@ -18,16 +18,19 @@ _LEAST = 2.0**-900
 _MANY = 256
 
 
-def variance_width(variance: Floats, beyond: Floats, scale: Floats, ways: Sequence[Way]) -> Floats:
+def variance_width(
+    variance: Floats, beyond: Floats, scale: Floats, ways: Sequence[Way], steady: Floats | float = 1.0
+) -> Floats:
     """t, rounded up: Pr[answer - expectation > t] <= exp(level), if variances sum to at most ``variance``.
 
-    Claim:    as ``paid_width``, for parts that exceed their means by at most ``beyond``.
+    Claim:    as ``paid_width``, for parts that exceed their means by at most ``beyond``, and for every noise
+              from ``steady`` times ``scale`` up to ``scale``.
     Assumes:  as ``paid_width``; the variances of all units' parts sum to at most ``variance``, which does not
               depend on this answer, or holds with a level of its own.
     Source:   derived here, from Bennett 1962.  Theorem: SUBSET-BENNETT.
     """
-    spread, most, noise = np.broadcast_arrays(
-        *(np.asarray(part, np.float64) for part in (variance, beyond, scale))
+    spread, most, noise, least = np.broadcast_arrays(
+        *(np.asarray(part, np.float64) for part in (variance, beyond, scale, steady))
     )
     if not (np.all(most > 0) and np.all(noise > 0) and np.all(spread >= 0) and np.all(np.isfinite(spread))):
         raise InvalidRequest("a claim needs a range and noise above 0, and a finite variance of at least 0")
@@ -37,16 +40,19 @@ def variance_width(variance: Floats, beyond: Floats, scale: Floats, ways: Sequen
         v = np.maximum(spread[some][:, None, None], _LEAST * b**2)  # 0 times what is infinite is nothing
         return lambda tilt, fresh: fresh * v / b**2 * _beyond_linear(tilt * b / fresh)
 
-    return least_width(noise, spread, moment, ways)
+    return least_width(noise, spread, moment, ways, least)
 
 
-def rough_variance_width(variance: Floats, beyond: float, scale: float, ways: Sequence[Way]) -> Floats:
+def rough_variance_width(
+    variance: Floats, beyond: float, scale: float, ways: Sequence[Way], steady: float = 1.0
+) -> Floats:
     """The same or a little more, for very many variances: each is raised to the next of a few."""
     if len(variance) <= _MANY:
-        return variance_width(variance, np.array(beyond), np.array(scale), ways)
+        return variance_width(variance, np.array(beyond), np.array(scale), ways, steady)
     low = max(float(variance.min()), float(variance.max()) * 1e-9, 2.0**-900)
     steps = np.geomspace(low, max(float(variance.max()), low), _MANY) * (1 + 1e-12)
-    return variance_width(steps, np.array(beyond), np.array(scale), ways)[np.searchsorted(steps, variance)]
+    widths = variance_width(steps, np.array(beyond), np.array(scale), ways, steady)
+    return widths[np.searchsorted(steps, variance)]
 
 
 def _beyond_linear(x: Floats) -> Floats:

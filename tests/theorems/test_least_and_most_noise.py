@@ -1,0 +1,128 @@
+"""A width for all ratios of an interval is a width for each of them, also where less noise needs more room.
+
+Noise that is small beside what the rows do smooths the chance to be beyond a width: with less of it a width at
+the same level is larger, so the most noise of an interval alone does not cover the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from adyton.curator import settling, subset_ends, variance_ends
+from adyton.curator.noised import Noised
+from adyton.curator.subset_ends import Certain, cumulated_ends, mean_ends
+from adyton.curator.variance_ends import most_variance
+from adyton.mechanisms import GaussianNoise
+from adyton.privacy import PrivacyUnit
+from adyton.query.asking import asking_of
+from adyton.schema import IntegerColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.validity.subset.expected import ANYTHING
+from adyton.validity.subset.study_plans import StudyPlan
+from adyton.validity.subset.tails import Way
+from adyton.validity.subset.variances import rough_variance_width, variance_width
+from adyton.validity.subset.ways import Before
+
+ONE_WAY = [Way(1.0, 0.0, math.log(1e-3))]
+SOME_WAYS = [Way(0.5, 1.5, math.log(1e-4)), Way(0.1, 13.5, math.log(1e-4))]
+TABLE = Table("t", (IntegerColumn("x", 0, 16),), 5_000)
+CERTAIN = Certain(Before(Fraction(1, 1000)), 5_000, 1e-3)
+
+
+@pytest.mark.parametrize("ways", [ONE_WAY, SOME_WAYS])
+@pytest.mark.parametrize("variance", [3.0, 2500.0])
+@pytest.mark.parametrize("most", [0.02, 0.3, 3.0])  # of the noise, beside what the rows do
+@pytest.mark.parametrize("steady", [0.0, 0.3, 0.9, 1.0])
+def test_theorem_SUBSET_MEANS_a_width_for_more_noise_holds_for_less(ways, variance, most, steady):
+    spread = np.array([variance])
+    scale = most * math.sqrt(variance)
+    together = float(variance_width(spread, 1.0, scale, ways, steady)[0])
+    for part in np.linspace(max(steady, 1e-3), 1.0, 8):
+        alone = float(variance_width(spread, 1.0, scale * part, ways)[0])
+        assert together >= alone * (1 - 2e-3)  # each of them tries a few locations only
+
+
+def test_theorem_SUBSET_MEANS_the_most_noise_alone_would_not_do():
+    spread = np.array([2500.0])
+    assert variance_width(spread, 1.0, 15.0, ONE_WAY) < 0.98 * variance_width(spread, 1.0, 1.0, ONE_WAY)
+
+
+def _noised(sql: str, *scales: int) -> Noised:
+    (reading,) = readings_of(asking_of(sql, TABLE).question, PrivacyUnit("replace"))
+    return Noised(reading, GaussianNoise(tuple(map(Fraction, scales))))
+
+
+def _said(monkeypatch, module) -> list[tuple[float, float]]:
+    """The least and the most noise of each width that is asked for."""
+    said = []
+
+    def width(variance, beyond, scale, ways, steady=1.0):
+        said.append((float(np.min(scale * steady)), float(np.max(scale))))
+        return variance_width(variance, beyond, scale, ways, steady)
+
+    def rough(variance, beyond, scale, ways, steady=1.0):
+        said.append((scale * steady, scale))
+        return rough_variance_width(variance, beyond, scale, ways, steady)
+
+    monkeypatch.setattr(module, "variance_width", width)
+    if module is subset_ends:
+        monkeypatch.setattr(module, "rough_variance_width", rough)
+    return said
+
+
+@pytest.mark.parametrize("cells", [1, 1000])
+def test_theorem_SUBSET_MEANS_means_say_how_small_their_noise_may_be(monkeypatch, cells):
+    part, said = _noised("SELECT AVG(x) AS m FROM t", 30, 40), _said(monkeypatch, subset_ends)
+    reach = subset_ends.largest_ratio(part.reading.sensitivity)
+    tops, counts = np.full(cells, 2_000), np.full(cells, 4_000)
+    mean_ends(part, tops, counts, CERTAIN, (30.0, 40.0))
+    assert said[0][0] <= 30 < math.hypot(30, 40 * reach) <= said[0][1]
+
+
+def test_theorem_SUBSET_MEANS_distributions_say_how_small_their_noise_may_be(monkeypatch):
+    part, said = _noised("SELECT CDF(x, 4, 8, 12) AS f FROM t", 30), _said(monkeypatch, subset_ends)
+    bins = np.array([1.0]), np.array([3.0])
+    cumulated_ends(part, np.array([1_000.0]), np.array([3_000.0]), bins, CERTAIN)
+    assert said[0][0] <= 30 * math.sqrt(3 / 4)  # (1 - F) L - F R at F = 1/4
+    assert said[0][1] >= 30 * math.sqrt(3)
+
+
+def test_theorem_VARIANCE_INTERVAL_says_how_small_its_noise_may_be(monkeypatch):
+    part, said = _noised("SELECT VARIANCE(x) AS v FROM t", 30, 300, 300), _said(monkeypatch, variance_ends)
+    (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
+    values = np.arange(5_000) % 2 * 2 - 1  # at both ends, so that the place is in the middle
+    sums = np.array([reach * values.sum()]), np.array([square * len(values)]), np.array([counted * 5_000])
+    most_variance(part, sums, CERTAIN)
+    around = variance_ends.Around(part, [column.astype(float) for column in sums])
+    noises = [float(around._noise(np.array([0.0]), np.array([psi]))[0]) for psi in np.linspace(0, 1, 101)]
+    assert all(least <= most for least, most in said)
+    first = around._guess(np.array([0.0]))[0]
+    inside = [noise for psi, noise in zip(np.linspace(0, 1, 101), noises, strict=True) if psi >= first]
+    assert said[0][0] <= min(inside)
+
+
+@pytest.mark.parametrize("short", [1e-3, 1e-8, 3e-10, 1e-12])
+def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_nothing(short):
+    """There two terms cancel, and what is left is as small as their rounding."""
+    for most in (1.0, 3.0, 977.0):
+        first = most * (1 - short)
+        exact = Fraction(most) * Fraction(first) - Fraction(first) ** 2
+        assert Fraction(settling._most_spread(first, most, most, 1)) >= exact
+
+
+def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
+    """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
+    monkeypatch.setattr(settling, "_settled", lambda *_: 0)
+    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[None])], radius=5)
+    stored = [SimpleNamespace(released=[None])]
+    assert settling.settled_radius(basket, stored, settling.Units(500, 500), Fraction(1, 100)) == 1
+
+
+def test_theorem_PLANNED_NOISE_questions_with_more_noise_than_the_next_are_judged_by_their_own():
+    plan = StudyPlan(100_000, 10_000, Fraction(1, 20), ANYTHING, (0.5, 0.01), (1, 10_000), rising=False)
+    assert plan.tolerance >= plan.width(1)
