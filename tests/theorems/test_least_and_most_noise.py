@@ -126,3 +126,16 @@ def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advanc
 def test_theorem_PLANNED_NOISE_questions_with_more_noise_than_the_next_are_judged_by_their_own():
     plan = StudyPlan(100_000, 10_000, Fraction(1, 20), ANYTHING, (0.5, 0.01), (1, 10_000), rising=False)
     assert plan.tolerance >= plan.width(1)
+
+
+def test_theorem_SUBSET_MEANS_many_groups_have_the_intervals_of_few():
+    """Only the first step, for the whole range, is rough: groups that say something are told exactly."""
+    part = _noised("SELECT AVG(x) AS m FROM t", 30, 3000)
+    counts = np.full(600, 16 * 2_000)
+    tops = np.linspace(-3_000, 3_000, 600).round().astype(np.int64)
+    many = mean_ends(part, tops, counts, CERTAIN, (30.0, 3000.0))
+    for place in (0, 250, 599):
+        one = slice(place, place + 1)
+        few = mean_ends(part, tops[one], counts[one], CERTAIN, (30.0, 3000.0))
+        for end, alone in zip(many, few, strict=True):
+            assert end[place] == pytest.approx(float(alone[0]), rel=5e-3, abs=5e-3)

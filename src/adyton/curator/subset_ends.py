@@ -112,7 +112,8 @@ def mean_ends(
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
         variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * UP
         rounding = HALF_STEP * (1 + far)
-        if len(places) == len(counts) > _MANY:  # the first step, for the whole range: the same noise for all
+        if len(places) > _MANY and float(near.max()) == 0 and float(far.min()) == reach:
+            # The first step: for the whole range all have the same noise, and it may be rough.
             noise = float(np.hypot(scales[0], reach * scales[1])) * UP
             least = scales[0] / noise / UP
             width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways, least) + rounding
