@@ -79,11 +79,13 @@ class Coin:
 
     def least(self, answers: Floats, ways: Sequence[Way]) -> Floats:
         share = least_share(_down(self._shares(answers)), self.units, self.scale / self._length, ways)
-        return _down(share * self.units * self._length + self.units * self.low)
+        least: Floats = _down(share * self.units * self._length + self.units * self.low)
+        return np.maximum(least, float(self.units * self.low))
 
     def greatest(self, answers: Floats, ways: Sequence[Way]) -> Floats:
         share = greatest_share(_up(self._shares(answers)), self.units, self.scale / self._length, ways)
-        return _up(share * self.units * self._length + self.units * self.low)
+        greatest: Floats = _up(share * self.units * self._length + self.units * self.low)
+        return np.minimum(greatest, float(self.units * self.high))
 
 
 def mean_ends(
@@ -136,7 +138,12 @@ def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
         return coin.greatest(answers, ways)
     steps = np.linspace(answers.min(), answers.max(), _MANY)  # each count is raised to the next of a few
     steps[-1] = answers.max()
-    return coin.greatest(steps, ways)[np.searchsorted(steps, answers)]
+    wide = (steps[-1] - steps[0]) / (_MANY - 1) or 1.0
+    place = np.minimum(((answers - steps[0]) / wide).astype(np.int64), _MANY - 1)
+    while (below := steps[place] < answers).any():  # twice at the most; the last step is below none
+        place = place + below
+    most: Floats = coin.greatest(steps, ways)[place]
+    return most
 
 
 def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certain: Certain) -> Ends:

@@ -52,7 +52,9 @@ def _solved(top: Floats, bottom: Floats, above: Floats, below: Floats) -> Ends:
     slack = _ERROR * np.abs(top)
     least, most = top - above - slack, top + below + slack
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.stack([least / bottom, most / bottom])
-    ends = np.where(bottom == 0, np.array([-np.inf, np.inf])[:, None], ends)
-    low, high = ends.min(0), ends.max(0)
+        one, other = least / bottom, most / bottom
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    none = bottom == 0
+    if none.any():
+        low[none], high[none] = -np.inf, np.inf
     return low - _ERROR * np.abs(low), high + _ERROR * np.abs(high)
