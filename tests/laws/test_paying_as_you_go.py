@@ -419,7 +419,7 @@ def test_persons_are_the_units(neighbours: str) -> None:
         Guarantee(Fraction(100), Fraction(1, 10**6)),
         validity=Validity(Fraction(95, 100)),
     )
-    with adyton.open(study, data=frame) as asker:
+    with seeded(study, frame, 3) as asker:
         if neighbours == "add-or-remove":
             absent = only(asker.ask("SELECT COUNT(*) AS n FROM t", scale=30)).population_interval
             assert "COUNT(DISTINCT pid)" in absent.reason
