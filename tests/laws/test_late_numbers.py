@@ -57,16 +57,17 @@ def curator() -> Curator:
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The stored texts that were turned into numbers."""
-    texts: list[str] = []
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of how many questions numbers were made, each time that some were."""
+    sizes: list[int] = []
+    make = estimate._values_of_many
 
-    def counted(text: str) -> Any:
-        texts.append(text)
-        return many_from_text(text)
+    def counted(plans: Any, stored: Any, standing: Any) -> Any:
+        sizes.append(len(plans))
+        return make(plans, stored, standing)
 
-    monkeypatch.setattr(estimate, "many_from_text", counted)
-    return texts
+    monkeypatch.setattr(estimate, "_values_of_many", counted)
+    return sizes
 
 
 def bits(rows: Rows) -> dict[str, Any]:
@@ -76,24 +77,53 @@ def bits(rows: Rows) -> dict[str, Any]:
     }
 
 
-def test_numbers_are_made_at_the_first_look_and_once(curator: Curator, read: list[str]) -> None:
-    """Also of a repeat, and of a batch.  Mutants: no ``cache`` in ``late_rows``; ``rows_of_many`` in its place."""
+def test_numbers_are_made_at_the_first_look_and_once(curator: Curator, made: list[int]) -> None:
+    """Also of a repeat, and of a batch.  Mutants: numbers made at once; not kept by ``LateNumbers._of``; the
+    newest not kept by the curator; another receipt's kept instead.
+    """
     answer = curator.ask(QUESTIONS[2], epsilon=1)
     assert len(answer.rows) == 10_000
     assert set(answer.rows.values) == {"m", "n"}
-    assert not read
     again = curator.ask(QUESTIONS[2], epsilon=1)
     assert again.repeated
     assert again.cost.units == 0
-    assert not read
+    assert not made
     assert bits(answer.rows) == bits(answer.rows)
-    assert len(read) == 1
     assert bits(answer.rows) == bits(again.rows)
-    assert len(read) == 2
+    assert made == [1]
     batch = curator.ask_many([QUESTIONS[0], QUESTIONS[1]], epsilon=1)
-    assert len(read) == 2
+    assert made == [1]
     assert [len(one.rows.to_json()) for one in batch] == [1, 4]
-    assert len(read) == 3
+    assert made == [1, 2]
+    older = curator.ask(QUESTIONS[2], epsilon=1)
+    assert bits(older.rows) == bits(answer.rows)
+    assert made == [1, 2, 1]
+
+
+def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
+    """Another curator of the same ledger asks how many units there are, or how far their values spread.
+
+    Mutants: ``LateNumbers.stand`` does not compare the units, or what was learned.
+    """
+    rows, limit = 20_000, Guarantee(Fraction(50), Fraction(1, 10**9))
+    table, sample = Table("people", COLUMNS), Validity(Fraction(95, 100))
+    study = Study(table, PrivacyUnit("add-or-remove"), limit, "gdp", validity=sample)
+    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    people = pd.DataFrame({"income": 100_000.0, "place": 1, "region": "north", "town": ["Ur"] * rows})
+    here, there = (adyton.open(study, data=people, ledger=ledger) for _ in range(2))
+
+    def asked() -> Any:
+        (value,) = here.ask("SELECT AVG(income) AS m FROM people", epsilon=1).rows[0].values.values()
+        return value
+
+    before = asked()
+    assert isinstance(before.population_interval, Absent)
+    there.ask("SELECT COUNT(*) AS n FROM people", epsilon=1)
+    counted = asked()
+    there.ask("SELECT STDDEV(income) AS s FROM people", epsilon=1)
+    spread = asked()
+    assert before.value == counted.value == spread.value
+    assert spread.population_interval.low > counted.population_interval.low
 
 
 @pytest.mark.parametrize("sql", QUESTIONS[:3])

@@ -20,7 +20,15 @@ from adyton.certify import (
 )
 from adyton.curator.advice import later_widths, spread_first
 from adyton.curator.asked_before import AskedBefore
-from adyton.curator.estimate import cells_in, found_in, late_rows, read_for_keys, shaped
+from adyton.curator.estimate import (
+    LateNumbers,
+    Reads,
+    cells_in,
+    found_in,
+    read_for_keys,
+    rows_of_many,
+    shaped,
+)
 from adyton.curator.expecting import expected_of
 from adyton.curator.known import left_out_rows
 from adyton.curator.learned import Learned
@@ -51,7 +59,7 @@ from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
 from adyton.show import Sheet, Shown
 from adyton.study import Study
-from adyton.wire import Stored, many_to_text
+from adyton.wire import Stored, many_from_text, many_to_text
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
@@ -71,6 +79,7 @@ class Curator(Shown):
         self._purse = Purse(study, ledger, self._population)
         self._stand_in = StandIn(study, ledger, self._population)
         self._learned = Learned(study, ledger, _position_of)
+        self._newest: LateNumbers | None = None
         self.paid_for: int | None = None  # the receipt of the newest question that was charged here
 
     def ask(
@@ -350,7 +359,8 @@ class Curator(Shown):
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
         order = self._asked.as_charged(basket.order(request, self._population.cap))
         if known := self._asked_before(order):
-            return self._certify(basket, *known, repeated=True)
+            receipt, text = known
+            return self._certify(basket, receipt, partial(many_from_text, text), repeated=True)
         try:
             charged = self._paid(basket, order)
             released = self._released(basket, charged)
@@ -371,7 +381,7 @@ class Curator(Shown):
         self.paid_for = charged.receipt.number
         return charged
 
-    def _released(self, basket: Basket, charged: Charged) -> str:
+    def _released(self, basket: Basket, charged: Charged) -> Reads:
         """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
 
         Claim:    however often it is read for one receipt, at most one noisy answer is released.
@@ -382,21 +392,25 @@ class Curator(Shown):
         number = charged.receipt.number
         stored = None if charged.fresh else self._ledger.recall(number)
         if stored is not None:
-            return stored
+            return partial(many_from_text, stored)
         released = self._releasing.release(basket.plans, number)  # the only line that sees private data
+        text = many_to_text(released)
         try:
-            return self._ledger.remember(
-                number, many_to_text(released), self._settled(basket, number, released)
-            )
+            stored = self._ledger.remember(number, text, self._settled(basket, number, released))
+            return (lambda: released) if stored == text else partial(many_from_text, stored)
         except LedgerCorrupt as fault:
             raise LedgerCorrupt(
                 f"{fault.message}; receipt {number} is paid for: ask the same again"
             ) from None
 
-    def _certify(self, basket: Basket, receipt: Receipt, stored: str, *, repeated: bool) -> list[Answer]:
-        known = read_for_keys(basket.plans, stored)
+    def _certify(self, basket: Basket, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
+        known = read_for_keys(basket.plans, read)
         standing = self._standing(basket, _position_of(receipt), known)
-        rows_of_each = late_rows(basket.plans, stored, known, standing)
+        stored = [own for own in known if own is not None]
+        if stored:
+            rows_of_each = rows_of_many(basket.plans, stored, standing)
+        else:
+            rows_of_each = self._numbers(basket, read, standing).rows()
         spent = self._ledger.spent() if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.times_again(order, receipt)
@@ -425,6 +439,13 @@ class Curator(Shown):
                 )
             )
         return answers
+
+    def _numbers(self, basket: Basket, read: Reads, standing: Standing) -> LateNumbers:
+        """Those of the newest answer are kept: who asks the same again does not wait for them again."""
+        newest = self._newest
+        if newest is None or not newest.stand(standing):
+            self._newest = newest = LateNumbers(basket.plans, read, standing)
+        return newest
 
     # What an answer may say about the population.
 

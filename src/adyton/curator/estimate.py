@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
+from threading import Lock
 
 import numpy as np
 
@@ -13,10 +14,13 @@ from adyton.curator.noised import Noised, step_of, step_of_one
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
+from adyton.noise.refine import Floats
 from adyton.query.cells import number_of_cells, shown_cells
 from adyton.query.shape import Shape, Told
 from adyton.sensitivity import Sensitivity
-from adyton.wire import Stored, many_from_text
+from adyton.wire import Stored
+
+Reads = Callable[[], Sequence[Stored]]  # what a receipt paid for, read when it is needed
 
 
 def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
@@ -30,36 +34,46 @@ def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Stan
     return [Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)]
 
 
-def read_for_keys(plans: Sequence[Plan], text: str) -> Sequence[Stored | None]:
+def read_for_keys(plans: Sequence[Plan], read: Reads) -> Sequence[Stored | None]:
     """What is stored, where only it says how many rows there are; nothing where all keys are declared."""
     if any(plan.finding is not None for plan in plans):
-        return many_from_text(text)
+        return read()
     return [None] * len(plans)
 
 
-def late_rows(
-    plans: Sequence[Plan], text: str, known: Sequence[Stored | None], standing: Standing
-) -> list[Rows]:
-    """The same from the text that is stored: numbers that are not ``known`` are made when looked at.
+class LateNumbers:
+    """The numbers of one receipt, made when somebody looks at the first of them, and then kept.
 
     There may be millions of them, and whoever asks may want the receipt, or what is left.
     """
-    stored = [own for own in known if own is not None]
-    if stored:
-        return rows_of_many(plans, stored, standing)
 
-    @cache
-    def made() -> list[dict[str, Values]]:
-        return _values_of_many(plans, many_from_text(text), standing)
+    def __init__(self, plans: Sequence[Plan], read: Reads, standing: Standing) -> None:
+        self._plans, self._standing = plans, standing
+        self._read: Reads | None = read
+        self._made: list[dict[str, Values]] = []
+        self._lock = Lock()
 
-    return [
-        Rows(plan.keys(), LateValues([part.name for part in plan.parts], partial(_nth, made, place)))
-        for place, plan in enumerate(plans)
-    ]
+    def rows(self) -> list[Rows]:
+        return [
+            Rows(plan.keys(), LateValues([part.name for part in plan.parts], partial(self._of, place)))
+            for place, plan in enumerate(self._plans)
+        ]
+
+    def stand(self, standing: Standing) -> bool:
+        """Whether they are the numbers of the receipt that stands there, and what they would be now."""
+        own = self._standing
+        return (standing.at, standing.units) == (own.at, own.units) and _alike(standing.learned, own.learned)
+
+    def _of(self, place: int) -> dict[str, Values]:
+        with self._lock:
+            if self._read is not None:
+                self._made = _values_of_many(self._plans, self._read(), self._standing)
+                self._read = None  # what was stored is needed no more, and may be large
+            return self._made[place]
 
 
-def _nth(made: Callable[[], list[dict[str, Values]]], place: int) -> dict[str, Values]:
-    return made()[place]
+def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -> bool:
+    return some.keys() == others.keys() and all(np.array_equal(some[key], others[key]) for key in some)
 
 
 def _values_of_many(
