@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adyton
-from adyton.certify import Absent, Rows
+from adyton.certify import Absent, Intervals, Rows, Values
 from adyton.curator import estimate
 from adyton.curator.curator import Curator, _position_of
 from adyton.ledger import Header, MemoryLedger
@@ -41,7 +41,11 @@ QUESTIONS = (
 
 @pytest.fixture
 def curator() -> Curator:
-    dice, rows = np.random.default_rng(1), 500
+    return opened(rows=500, epsilon=50)
+
+
+def opened(rows: int, epsilon: int) -> Curator:
+    dice = np.random.default_rng(1)
     people = pd.DataFrame(
         {
             "income": dice.gamma(2, 20_000, rows),
@@ -50,7 +54,7 @@ def curator() -> Curator:
             "town": dice.choice(["Ur", "Uruk"], rows),
         }
     )
-    limit, sample = Guarantee(Fraction(50), Fraction(1, 10**6)), Validity(Fraction(95, 100))
+    limit, sample = Guarantee(Fraction(epsilon), Fraction(1, 10**6)), Validity(Fraction(95, 100))
     study = Study(Table("people", COLUMNS, rows), PrivacyUnit("replace"), limit, "gdp", validity=sample)
     ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
     return adyton.open(study, data=people, ledger=ledger)
@@ -193,3 +197,40 @@ def test_theorem_RATIO_INTERVAL_no_bit_depends_on_the_other_cells(
     side = _Side(top[told], bottom[told], np.full(len(told), reach), band)
     assert low[told].tobytes() == plain_first(side).tobytes()
     assert high[told].tobytes() == (-plain_first(side.mirrored())).tobytes()
+
+
+# Told together, told alone ------------------------------------------------------------------------------------
+
+
+def ends_of(values: Values) -> Floats:
+    assert isinstance(values.population, Intervals)
+    return np.array([values.population.low, values.population.high])
+
+
+def test_what_is_told_together_is_what_is_told_alone() -> None:
+    """In a batch of very small and of large groups, other measures, and values whose spread was learned.
+
+    Mutants: parts in another order; ``alike`` without the coordinates, the mechanism or the learned spread;
+    counts raised to the next of steps that are equally far apart (``most_rows``).
+    """
+    curator = opened(rows=40_000, epsilon=100)
+    curator.ask("SELECT STDDEV(income) AS s FROM people WHERE place < 49", epsilon=2)
+    upto = [f"FROM people WHERE place < {place / 6:.2f}" for place in range(1, 300)]
+    measures = "AVG(income) AS m, AVG(income + 7) AS h, COUNT(*) AS n, AVG(income) AS rough"
+    batch = [f"SELECT {measures} {rows}" for rows in upto]
+    batch.append("SELECT AVG(income) AS m FROM people WHERE place < 49")
+    price: Any = {"within": {"m": 9_000, "h": 9_000, "n": 40, "rough": 30_000}, "matching": 1_000}
+    basket = curator._basket(batch, price)
+    receipt = curator.ask_many(batch, **price)[0].receipt
+    stored = many_from_text(curator._ledger.recall(receipt.number) or "")
+    standing = curator._standing(basket, _position_of(curator._ledger.receipt(receipt.number)))
+    assert len(standing.learned) == 1
+    together = estimate._values_of_many(basket.plans, stored, standing)
+    for plan, own, told in [*zip(basket.plans, stored, together, strict=True)][::-7]:  # the last one first
+        for part, columns in zip(plan.parts, own.released, strict=True):
+            values, (alone,) = told[part.name], estimate._told_together([(part, columns)], standing)
+            assert values.value.tobytes() == alone.value.tobytes()
+            assert values.noise.low.tobytes() == alone.noise.low.tobytes()
+            assert values.noise.high.tobytes() == alone.noise.high.tobytes()
+            ends, wanted = ends_of(values), ends_of(alone)
+            assert np.abs(ends - wanted).max() <= 0.01 * (wanted[1] - wanted[0]).max()

@@ -330,6 +330,14 @@ def test_theorem_SUBSET_BENNETT_less_variance_would_not_do():
     )
 
 
+def test_theorem_SUBSET_SHARES_many_cells_are_those_of_one():
+    """Very small and large ones, for which other tilts are best.  Mutant: one factor for all in ``greatest``."""
+    ways, counts = ways_after(Before(Fraction(5)), 500, 0.05 / 900), np.linspace(0, 500, 1_000)
+    many = least_share(counts, 500, 8.0, ways)[::40]
+    alone = np.array([least_share(counts[i : i + 1], 500, 8.0, ways)[0] for i in range(0, 1_000, 40)])
+    assert np.all(np.abs(many - alone) <= 0.01 * np.maximum(counts[::40] / 500 - alone, 1e-3))
+
+
 def test_theorem_SUBSET_BENNETT_many_cells_are_those_of_one():
     ways = [Way(0.5, 1.5, math.log(1e-4)), Way(0.1, 13.5, math.log(1e-4))]
     variances = np.random.default_rng(3).gamma(0.3, 400.0, size=5000)

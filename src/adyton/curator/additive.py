@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, OfOneReading, Read
-from adyton.curator.population import Standing
+from adyton.curator.population import Standing, spread_key
 from adyton.curator.subset_ends import uncentred
 from adyton.exact import float_up
 from adyton.lines import Line
@@ -20,6 +20,7 @@ from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
+from adyton.query.nodes import Mean
 
 _MANY = 32
 
@@ -40,6 +41,14 @@ class Additive(OfOneReading):
 
     def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.mechanism.release(exact[0], bits)
+
+    def alike(self, standing: Standing) -> Hashable:
+        """Which rows are read makes no difference, but for what is known of the spread in them."""
+        reading = self.reading
+        if isinstance(reading.measure, Mean) and spread_key(reading) in standing.learned:
+            return None
+        public = (reading.coordinates, reading.sensitivity, reading.public_rows)
+        return type(reading.measure), public, self.mechanism
 
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
         return [mean_ratio(self.only, released, LEVEL)] if len(released) == 2 else []

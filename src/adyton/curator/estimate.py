@@ -10,7 +10,9 @@ from threading import Lock
 import numpy as np
 
 from adyton.certify import KeysFound, Known, LateValues, Rows, Values
+from adyton.columns import Cells, whole
 from adyton.curator.noised import Noised, step_of, step_of_one
+from adyton.curator.part import Columns, Part
 from adyton.curator.plan import Plan
 from adyton.curator.population import Standing
 from adyton.mechanisms import intervals_of
@@ -79,19 +81,42 @@ def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -
 def _values_of_many(
     plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing
 ) -> list[dict[str, Values]]:
-    """The values of each answer.  All intervals that must be searched for are searched for together."""
+    """The values of each answer.  What is alike is told together, and so is all that must be searched for."""
     parts = [
         (part, released)
         for plan, own in zip(plans, stored, strict=True)
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
-    ratios = [part.ratios(released, standing) for part, released in parts]
-    solved = iter(intervals_of([ratio for own in ratios for ratio in own]))
-    values = iter(
-        part.values(released, standing, [next(solved) for _ in own])
-        for (part, released), own in zip(parts, ratios, strict=True)
-    )
+    values = iter(_told_together(parts, standing))
     return [_shown(plan, {part.name: next(values) for part in plan.parts}) for plan in plans]
+
+
+def _told_together(parts: Sequence[tuple[Part, Columns]], standing: Standing) -> list[Values]:
+    alike: dict[Hashable, list[int]] = {}
+    for place, (part, _) in enumerate(parts):
+        alike.setdefault(part.alike(standing) or place, []).append(place)
+    joined = [(parts[own[0]][0], _joined([parts[place][1] for place in own])) for own in alike.values()]
+    ratios = [part.ratios(columns, standing) for part, columns in joined]
+    solved = iter(intervals_of([ratio for own in ratios for ratio in own]))
+    told: dict[int, Values] = {}
+    for places, (part, columns), own in zip(alike.values(), joined, ratios, strict=True):
+        values = part.values(columns, standing, [next(solved) for _ in own])
+        told |= zip(places, _parted(values, [len(parts[place][1][0]) for place in places]), strict=True)
+    return [told[place] for place in range(len(parts))]
+
+
+def _joined(each: Sequence[Columns]) -> Columns:
+    """The cells of all, one after another."""
+    if len(each) == 1:
+        return each[0]
+    return [Cells(np.concatenate([whole(column) for column in own])) for own in zip(*each, strict=True)]
+
+
+def _parted(values: Values, sizes: Sequence[int]) -> list[Values]:
+    if len(sizes) == 1:
+        return [values]  # not its cells: a quantile is told by fewer values than it has cells
+    ends = np.cumsum(sizes).tolist()
+    return [values.at(slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
 
 
 def _shown(plan: Plan, values: dict[str, Values]) -> dict[str, Values]:

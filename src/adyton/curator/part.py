@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -51,6 +51,10 @@ class Part(Protocol):
         """From the integers of each reading; ``read`` reads more, which is already paid for."""
         ...
 
+    def alike(self, standing: Standing) -> Hashable:
+        """Parts of which this is the same give the same values for the same integers; None: like no other."""
+        ...
+
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
         """The ratios whose intervals the values need; those of many parts are found together."""
         ...
@@ -92,6 +96,9 @@ class OfOneReading:
 
     @property
     def keys(self) -> tuple[str, tuple[float | int, ...]] | None:
+        return None
+
+    def alike(self, standing: Standing) -> Hashable:
         return None
 
     def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:

@@ -136,10 +136,14 @@ def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     ways, answers = certain.ways(OF_THE_COUNT), counts + HALF_STEP
     if len(answers) <= _MANY:
         return coin.greatest(answers, ways)
-    steps = np.linspace(answers.min(), answers.max(), _MANY)  # each count is raised to the next of a few
-    steps[-1] = answers.max()
-    wide = (steps[-1] - steps[0]) / (_MANY - 1) or 1.0
-    place = np.minimum(((answers - steps[0]) / wide).astype(np.int64), _MANY - 1)
+    # Each count is raised to the next of a few, which are as far apart as a count of that size is uncertain.
+    least, most_of_all = answers.min(), answers.max()
+    start, end = coin.scale**0.5, (most_of_all - least + coin.scale) ** 0.5
+    steps = least - coin.scale + np.linspace(start, end, _MANY) ** 2
+    steps[-1] = most_of_all
+    wide = (end - start) / (_MANY - 1) or 1.0
+    place = ((np.sqrt(answers - least + coin.scale) - start) / wide).astype(np.int64)
+    place = np.clip(place, 0, _MANY - 1)
     while (below := steps[place] < answers).any():  # twice at the most; the last step is below none
         place = place + below
     most: Floats = coin.greatest(steps, ways)[place]

@@ -35,7 +35,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
         own, noise, moved = (part[some][:, None, None] for part in (asked, noises, spread))
         return _rejected(paid.tilt(noise, moved) * factors, own, units, noise, paid)
 
-    found: Floats = np.clip(greatest(ends, len(asked), ways), 0.0, 1.0)
+    found: Floats = np.clip(greatest(ends, likely, ways), 0.0, 1.0)
     return found
 
 

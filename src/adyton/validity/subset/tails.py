@@ -92,7 +92,7 @@ def least_width(
         wished = paid.tilt(noise, moved) * factors
         return -_width(wished, noise, least[some][:, None, None], moment(some), paid)
 
-    return -greatest(negative, len(scale), ways)
+    return -greatest(negative, spread / scale**2, ways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +125,33 @@ Tried = Callable[[Places, Paid, Floats], Floats]
 """For some answers, all ways and some factors of a guessed tilt: what each of them gives."""
 
 
-def greatest(value: Tried, many: int, ways: Sequence[Way]) -> Floats:
+def greatest(value: Tried, order: Floats, ways: Sequence[Way]) -> Floats:
     """The greatest value of all ways and of a few tilts, for each of many answers.
 
-    Of many answers a few are looked at closely: ways that win for none of them are left out for all, and the
-    tilts that are best for them, as factors of what was guessed, are tried for all.
+    Of many answers a few are looked at closely: ways that win for none of them are left out for all, and all
+    try the tilts, as factors of what was guessed, that are best for those next to them in ``order``.
     """
-    if many <= _FEW:
-        every: Floats = _closely(value, np.arange(many), ways)[0].max(-1)
+    if len(order) <= _FEW:
+        every: Floats = _closely(value, np.arange(len(order)), ways)[0].max(-1)
         return every
-    some = np.unique(np.linspace(0, many - 1, _SAMPLE).astype(np.int64))
+    some = _spread_out(order)
     values, factors = _closely(value, some, ways)
     winners = np.unique(values.argmax(-1))
-    tried, ways = np.median(factors, axis=0)[winners, None] * _THIRD, [ways[i] for i in winners]
-    found = np.empty(many)
-    for start in range(0, many, _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, many))
+    logs, ways = np.log2(factors[:, winners]), [ways[i] for i in winners]
+    found = np.empty(len(order))
+    for start in range(0, len(order), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(order)))
+        best = [np.interp(order[block], order[some], own) for own in logs.T]
+        tried = np.exp2(np.stack(best, axis=1))[..., None] * _THIRD
         found[block] = value(block, Paid.of(ways, block), tried).max((-1, -2))
     return found
+
+
+def _spread_out(order: Floats) -> Places:
+    """Some places, by their order: evenly among all, with the first and the last."""
+    even = np.linspace(0, len(order) - 1, 16 * _SAMPLE).astype(np.int64)
+    even = even[np.argsort(order[even])][:: len(even) // _SAMPLE]
+    return np.concatenate([[order.argmin()], even, [order.argmax()]])
 
 
 def _closely(value: Tried, some: Places, ways: Sequence[Way]) -> tuple[Floats, Floats]:
