@@ -8,8 +8,8 @@ by day in at most 10 times plus half a second, each within 200 MB; a repeat in a
 
 An answer makes its numbers when somebody looks at the first of them.  So both are measured: to ask, and to
 ask and look at every number, which the goals include.  A ratio of the two is taken of the processor's time: a
-first waits for the disk, and a repeat does not.  A curator keeps the numbers of its newest answer, so a repeat
-in the same process makes none.
+first waits for the disk, and a repeat does not.  A curator keeps the numbers of its newest answer, so a
+repeat in the same process makes none.
 
 The largest answers that ``curator/size.py`` does not refuse are measured as well: a million standard
 deviations of four noisy numbers each, and 26 medians in each of 17,000 groups.  Stated bounds for them, for
