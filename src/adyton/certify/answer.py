@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from adyton.certify.amounts import Amount, Promise, cost_notes, verbose_notes
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.known import NOTHING_KNOWN, UNINFORMATIVE, Known
-from adyton.certify.rows import Floats, Rows
-from adyton.certify.values import Certificate, Key, KeysFound, Proof, Value
+from adyton.certify.rows import Floats, Rows, Values
+from adyton.certify.values import Absent, Certificate, Interval, Key, KeysFound, Proof, Row, Value
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 
@@ -30,6 +30,9 @@ _PLANNED = "The width of a mean was planned for {:,} matching rows; with fewer i
 @dataclass(frozen=True, slots=True)
 class Answer(Shown):
     """What the curator releases.  It prints, shows itself in a notebook, and exports.
+
+    ``answer.value``, ``answer.noise_interval`` and ``answer.population_interval`` if it has a single value;
+    ``answer["n"]`` by name; ``len(answer)``, ``answer[0]`` and ``for row in answer`` for its rows.
 
     ``rows`` is a sequence of ``Row`` with keys and values; it is kept as columns, so that a million rows need
     not be made for an export.
@@ -56,11 +59,53 @@ class Answer(Shown):
     @property
     def value(self) -> float:
         """The value of an answer that has only one; not a number if it says nothing."""
+        name, only = self._only()
+        return only.value if self.is_informative(name, only) else math.nan
+
+    @property
+    def noise_interval(self) -> Interval:
+        """Of an answer that has only one value: where the exact value for these rows is."""
+        return self._only()[1].noise_interval
+
+    @property
+    def population_interval(self) -> Interval | Absent:
+        """Of an answer that has only one value: where the population's value is, or why nothing is said."""
+        return self._only()[1].population_interval
+
+    def _only(self) -> tuple[str, Value]:
         number = len(self.rows) * len(self.rows.values)
         if number != 1:
-            raise InvalidRequest(f"this answer has {number} values; see .rows, .to_pandas() or .to_json()")
-        ((name, only),) = self.rows[0].values.items()
-        return only.value if self.is_informative(name, only) else math.nan
+            raise InvalidRequest(
+                f"this answer has {number} values: see answer[name], its rows, .to_pandas() or .to_json()"
+            )
+        return next(iter(self.rows[0].values.items()))
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+        return len(self.rows)
+
+    def __bool__(self) -> bool:
+        """An answer is an answer, also one without rows."""
+        return True
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Row]: ...
+    @overload
+    def __getitem__(self, place: str) -> Value | Values: ...
+    def __getitem__(self, place: int | slice | str) -> Row | Sequence[Row] | Value | Values:
+        """A row by its place; by a name its value, or where there are groups those of all rows."""
+        if not isinstance(place, str):
+            return self.rows[place]
+        if place not in self.rows.values:
+            names = ", ".join(self.rows.values)
+            raise InvalidRequest(f"this answer has no value called {place!r}; it has {names}")
+        values = self.rows.values[place]
+        return values if self.rows.keys.columns or len(values) != 1 else values[0]
 
     def is_informative(self, name: str, value: Value) -> bool:
         """Whether the noise interval of a value of this answer excludes anything that was possible before."""
@@ -81,9 +126,16 @@ class Answer(Shown):
         return paper.getvalue()
 
     def to_pandas(self) -> Any:
+        """The records as a pandas.DataFrame; what says nothing is NaN."""
         return _optional("pandas").DataFrame(self._columns())
 
+    def to_polars(self) -> Any:
+        """The records as a polars.DataFrame; what says nothing is null."""
+        frame = _optional("polars").DataFrame(self._columns(), strict=False)
+        return frame.fill_nan(None)
+
     def to_arrow(self) -> Any:
+        """The records as a pyarrow.Table; what says nothing is null."""
         arrow = _optional("pyarrow")
         columns = self._columns()
         told = {n: c if isinstance(c, list) else arrow.array(c, from_pandas=True) for n, c in columns.items()}
