@@ -1,8 +1,10 @@
-"""What the study has learned about the spread of values: it narrows the intervals of their means.
+"""What the study has learned about the spread of values: it narrows the intervals of their means and sums.
 
 A variance or a standard deviation that was asked has a population interval with a level of its own, so its
-upper end may stand for the variance in the interval of a mean over the same rows.  Both hold at once with the
-confidence of the study, whichever was asked first.  Theorem: SUBSET-BENNETT.
+upper end may stand for the variance in the interval of a mean over the same rows.  The same integers give an
+upper end for the sum of the squares of the values, which bounds how far a sum over these rows fluctuates.
+All hold at once with the confidence of the study, whichever was asked first.  Theorems: SUBSET-BENNETT,
+SUBSET-SUMS.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
+from adyton.columns import whole
 from adyton.curator.noised import Noised
-from adyton.curator.population import Position, Standing, spread_key
+from adyton.curator.population import Position, Standing, learned_key, spread_key
 from adyton.curator.spread import Spread
 from adyton.curator.subset_population import SubsetPopulation
 from adyton.errors import InvalidRequest
@@ -22,7 +25,7 @@ from adyton.mechanisms import GaussianNoise
 from adyton.noise.refine import Floats
 from adyton.query.asking import asking_of
 from adyton.query.cells import number_of_cells
-from adyton.query.nodes import Cdf, Mean, Question, Variance
+from adyton.query.nodes import Cdf, Mean, Question, Sum, Variance
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of
 from adyton.study import Study
@@ -42,18 +45,17 @@ class Learned:
         self._looked_at = 0
         self._known: dict[Hashable, Receipt] = {}
 
-    def variances(self, readings: Iterable[Reading], standing: Standing) -> dict[Hashable, Floats]:
-        """Upper ends, for each cell, of the variances of values whose means are read, as far as known."""
-        means = [reading for reading in readings if isinstance(reading.measure, Mean)]
-        if not means or standing.missing is not None or not isinstance(standing.population, SubsetPopulation):
+    def spreads(self, readings: Iterable[Reading], standing: Standing) -> dict[Hashable, Floats]:
+        """Upper ends, for each cell, as far as known: of the variances of values whose means are read, in
+        their own units, and of the sums of the squares of values whose sums are, in squared steps.
+        """
+        # Parts of split units have sizes of their own, so that the sums of one say nothing about another.
+        kinds = Mean if self._study.parts > 1 else Mean | Sum
+        wanted = {learned_key(reading): reading for reading in readings if isinstance(reading.measure, kinds)}
+        if not wanted or standing.missing is not None:
             return {}
         self._look()
-        known = {spread_key(reading): self._known.get(spread_key(reading)) for reading in means}
-        ends = {
-            key: self._upper_end(receipt, key, standing)
-            for key, receipt in known.items()
-            if receipt is not None
-        }
+        ends = {key: self._upper_end(reading, standing) for key, reading in wanted.items()}
         return {key: end for key, end in ends.items() if end is not None}
 
     def _look(self) -> None:
@@ -75,9 +77,12 @@ class Learned:
         readings = readings_of(question, self._study.unit_of(question.table))
         return [reading for reading in readings if isinstance(reading.measure, Variance)]
 
-    def _upper_end(self, receipt: Receipt, wanted: Hashable, standing: Standing) -> Floats | None:
+    def _upper_end(self, wanted: Reading, standing: Standing) -> Floats | None:
+        receipt, population = self._known.get(spread_key(wanted)), standing.population
+        if receipt is None or receipt.unproved or not isinstance(population, SubsetPopulation):
+            return None
         question, stored = self._question(receipt), self._ledger.recall(receipt.number)
-        if question is None or stored is None or receipt.unproved:
+        if question is None or stored is None:
             return None
         readings = readings_of(question, self._study.unit_of(question.table))
         details = json.loads(receipt.order.detail)
@@ -86,9 +91,13 @@ class Learned:
         released = many_from_text(stored)[0].released
         for reading, detail, columns in zip(readings, details, released, strict=True):
             of_these = len(columns[0]) == reading.cells  # older versions answered cells that cannot match
-            if isinstance(reading.measure, Variance) and spread_key(reading) == wanted and of_these:
+            of_these = of_these and isinstance(reading.measure, Variance)
+            if of_these and spread_key(reading) == spread_key(wanted):
                 noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
-                return Spread(Noised(reading, noise), root=False).population(columns, own).high
+                part = Noised(reading, noise)
+                if isinstance(wanted.measure, Sum):
+                    return population.most_squares(part, [whole(column) for column in columns], own)
+                return Spread(part, root=False).population(columns, own).high
         return None
 
 
