@@ -228,8 +228,9 @@ def spread_of(asker: Curator, sql: str, frame: pd.DataFrame) -> float:
     boxes = reading.sensitivity.boxes
     columns = [np.full(len(frame), float(boxes[-1][1]))]
     if value is not None:
-        at = frame[value].to_numpy() / 100
-        columns = [boxes[0][0] + at * (boxes[0][1] - boxes[0][0]), *columns][: len(boxes)]
+        at = value(frame).to_numpy() if callable(value) else frame[value].to_numpy() / 100
+        square = [boxes[1][1] * (2 * (2 * at - 1) ** 2 - 1)] if len(boxes) == 3 else []
+        columns = [boxes[0][0] + at * (boxes[0][1] - boxes[0][0]), *square, *columns][: len(boxes)]
     regions = [frame.region == r for r in REGIONS] if "GROUP BY" in sql else [frame.region == frame.region]
     total = 0.0
     for column, scale in zip(columns, scales, strict=True):
@@ -247,6 +248,17 @@ MATCHING: dict[str, Any] = {
     EVERY_KIND[8]: (lambda t: t.age == t.age, "steady"),
     EVERY_KIND[9]: (lambda t: t.f1 & t.f2, None),
     EVERY_KIND[10]: (lambda t: t.rare, "age"),
+    EVERY_KIND[11]: (lambda t: t.f1 & t.f2 & t.f3 & t.f4, "age"),
+    "SELECT AVG(age * age * age) FROM t": (lambda t: t.age == t.age, lambda t: (t.age / 100) ** 3),
+    "SELECT AVG(age * age) FROM t WHERE f1": (lambda t: t.f1, lambda t: (t.age / 100) ** 2),
+    "SELECT region, AVG(age * age) FROM t GROUP BY region": (
+        lambda t: t.age == t.age,
+        lambda t: (t.age / 100) ** 2,
+    ),
+    "SELECT VARIANCE(steady * steady * steady) FROM t": (
+        lambda t: t.age == t.age,
+        lambda t: (t.steady / 100) ** 3,
+    ),
 }
 
 
@@ -254,7 +266,8 @@ MATCHING: dict[str, Any] = {
 def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(epsilon: int) -> None:
     """A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.
 
-    Mutants: settled by the released count alone, without room for its noise; without the weight of the sum.
+    Mutants: settled by the released count alone, without room for its noise; without the weight of the sum; the
+    square of a sum subtracted without room for its noise, or not divided by the number of cells.
     """
     for seed in range(5):
         with opened(seed=seed) as asker:
@@ -263,6 +276,18 @@ def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(
                 asker.ask(sql, epsilon=epsilon)
             for sql, paid in zip(MATCHING, settled(asker), strict=True):
                 assert spread_of(asker, sql, frame) * UNITS_PER_ONE <= paid, sql
+
+
+def test_theorem_SUBSET_VARIANCE_a_mean_does_not_pay_for_what_all_rows_have_in_common() -> None:
+    """That everybody counts, and how far values are from the middle of their bounds on average."""
+    steady, far = "SELECT AVG(steady) FROM t", "SELECT AVG(steady * steady * steady) FROM t"
+    with opened() as asker:
+        for sql in (steady, far):
+            asker.ask(sql, epsilon=10)
+        full = [receipt.order.radius for receipt in asker.receipts()]
+        middle, end = (paid / whole for paid, whole in zip(settled(asker), full, strict=True))
+    assert 0.7 < middle < 0.8  # as if values were at both bounds; the count costs nothing
+    assert end < 0.4  # 3 quarters of the way to a bound, and so 7 sixteenths of that
 
 
 def test_rare_answers_leave_later_ones_narrower_than_common_answers_do() -> None:

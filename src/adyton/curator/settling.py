@@ -18,7 +18,7 @@ from adyton.curator.noised import Noised
 from adyton.curator.part import Columns, Part
 from adyton.curator.plan import Basket
 from adyton.curator.search import Search
-from adyton.exact import float_up, units_up
+from adyton.exact import float_down, float_up, units_up
 from adyton.mechanisms import GaussianNoise
 from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import SETTLED_FROM
@@ -50,37 +50,56 @@ def settled_radius(basket: Basket, stored: Sequence[Stored], units: Units, failu
         for plan, own in zip(basket.plans, stored, strict=True)
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
-    z = largest_normal(failure / len(parts))
+    z = largest_normal(failure / sum(_columns(part) for part, _ in parts))
     # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
     return min(basket.radius, max(1, sum(_settled(part, released, units, z) for part, released in parts)))
 
 
+def _columns(part: Part) -> int:
+    """Each has a sum over all cells, whose noise has to be small."""
+    return sum(len(noised.reading.coordinates) for noised in part.noised)
+
+
 def _settled(part: Part, released: Columns, units: Units, z: float) -> int:
-    """What one part settles for: by the noisy count of what it adds up, which is its last column."""
+    """What one part settles for: by the noisy count of what it adds up, which is its last column, and by how
+    far from 0 the sums of the others are.
+    """
     full = sum(noised.radius() for noised in part.noised)
     (noised,) = part.noised
     low, high = noised.reading.sensitivity.boxes[-1]
     if isinstance(part, Search) or not isinstance(noised.mechanism, GaussianNoise) or low < 0:
         return full
-    counts = whole(released[-1]).astype(float)
-    beyond = z * float_up(noised.mechanism.scales[-1]) * len(counts) ** 0.5 + len(counts) / 2
-    beyond += _LOST * float(np.sum(np.abs(counts)))
-    total, most = float(np.sum(counts)), float(high * noised.reading.sensitivity.rows)
-    first, last = (total - beyond) / units.most, (total + beyond) / units.least
-    if len(released) == 1:
-        spread = _most_spread(max(first, 0.0), max(last, 0.0), most, len(counts))
-    else:
-        spread = most * max(last, 0.0)
-    return min(full, units_up(Fraction(spread) * _weight(noised) * (1 + Fraction(_LOST))))
+    cells, most = len(released[-1]), float(high * noised.reading.sensitivity.rows)
+    *others, (total, beyond) = (
+        _total(column, float_up(scale), z)
+        for column, scale in zip(released, noised.mechanism.scales, strict=True)
+    )
+    first, last = max(total - beyond, 0.0) / units.most, max(total + beyond, 0.0) / units.least
+    if others:  # rows, of which a unit has no more than this in all cells together
+        first, last = min(first, most), min(last, most)
+    last_scale = noised.mechanism.scales[-1]
+    spread = _most_spread(first, last, most, cells, float_up(_weight(noised) * last_scale**2))
+    for (total, beyond), scale in zip(others, noised.mechanism.scales, strict=False):
+        mean = max(abs(total) - beyond, 0.0) / units.most * float_down(last_scale / scale)
+        spread -= mean**2 / cells * (1 - _LOST)
+    return min(full, units_up(Fraction(max(spread, 0.0)) / last_scale**2 * (1 + Fraction(_LOST))))
 
 
-def _most_spread(first: float, last: float, most: float, cells: int) -> float:
+def _total(column: Sequence[int], scale: float, z: float) -> tuple[float, float]:
+    """The sum over all cells, and how far from it that without noise may be."""
+    known = whole(column).astype(float)
+    lost = len(known) / 2 + _LOST * float(np.sum(np.abs(known)))
+    return float(np.sum(known)), z * scale * len(known) ** 0.5 * (1 + _LOST) + lost
+
+
+def _most_spread(first: float, last: float, most: float, cells: int, weight: float = 1.0) -> float:
     """Of what units add to some cells, each 0 or more, together up to ``most``, on average first..last.
 
     The mean square is at most most * m, and the square of the mean, over all cells, at least m**2 / cells.
+    ``weight``: of the squares of all columns, beside those of this one.
     """
-    m = min(max(most * cells / 2, first), last)
-    return max(most * m * (1 + _LOST) - m**2 / cells, 0.0)
+    m = min(max(weight * most * cells / 2, first), last)
+    return max(weight * most * m * (1 + _LOST) - m**2 / cells, 0.0)
 
 
 def _weight(noised: Noised) -> Fraction:
