@@ -278,6 +278,38 @@ def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(
                 assert spread_of(asker, sql, frame) * UNITS_PER_ONE <= paid, sql
 
 
+AFTER = {
+    "SELECT AVG(steady) FROM t": (lambda t: t.age == t.age, "steady"),
+    "SELECT AVG(age * age) FROM t WHERE f1": (lambda t: t.f1, lambda t: (t.age / 100) ** 2),
+    "SELECT region, AVG(steady) FROM t GROUP BY region": (lambda t: t.age == t.age, "steady"),
+}
+"""Means of values whose variance was asked before."""
+
+
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_theorem_SUBSET_VARIANCE_means_settle_for_the_spread_that_was_asked(
+    epsilon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutants: squares of other rows, of another column, or without those of the count."""
+    ages = "SELECT AVG(age) FROM t"  # of which no variance was asked
+    for sql, what in {**AFTER, ages: (lambda t: t.age == t.age, "age")}.items():
+        monkeypatch.setitem(MATCHING, sql, what)
+    for seed in range(3):
+        with opened(seed=seed) as asker, opened(seed=seed) as other:
+            for sql in AFTER:
+                asker.ask(sql.replace("AVG", "VARIANCE"), epsilon=epsilon)
+                other.ask(sql.replace("AVG", "VARIANCE").replace("steady", "age"), epsilon=epsilon)
+            for sql in (*AFTER, ages):
+                asker.ask(sql, epsilon=epsilon)
+                other.ask(sql, epsilon=epsilon)
+            known, unknown = (settled(one)[len(AFTER) :] for one in (asker, other))
+            for sql, paid in zip((*AFTER, ages), known, strict=True):
+                assert spread_of(asker, sql, sample(seed)) * UNITS_PER_ONE <= paid, sql
+            if epsilon == 10:
+                assert known[0] < 0.2 * unknown[0]
+                assert known[2] < 0.75 * unknown[2]
+
+
 def test_theorem_SUBSET_VARIANCE_a_mean_does_not_pay_for_what_all_rows_have_in_common() -> None:
     """That everybody counts, and how far values are from the middle of their bounds on average."""
     steady, far = "SELECT AVG(steady) FROM t", "SELECT AVG(steady * steady * steady) FROM t"

@@ -155,9 +155,30 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
         settled = settling._settled(
-            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z
+            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z, {}
         )
         assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("cells", [1, 4])
+@pytest.mark.parametrize("off", [-3.0, 3.0])
+def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_the_rows(cells, off):
+    """Mutants: no room for the noise of the squares or of the count; half of what they are; other cells' noise."""
+    units, scales = 5_000, (90, 700, 900)
+    part = _noised("SELECT VARIANCE(x) AS v FROM t", *scales)
+    (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
+    y = np.array([-1.0, -0.5, -0.5, 0.25])  # a quarter of the units each, in every cell as often
+    wanted = reach**2 * float(np.mean(y**2))
+    exact = reach * np.sum(y), square * np.sum(2 * y**2 - 1), counted * len(y)
+    # The noise of the sum that is made of both is 3 of its standard deviations, and all of it counts.
+    parts = np.array([scales[1] / square, scales[2] / counted])
+    noises = off * math.sqrt(cells) * parts / math.hypot(*parts) * (square, counted) * parts
+    released = [
+        np.full(cells, round((units / len(y) * total + noise) / cells))
+        for total, noise in zip(exact, (0.0, *noises), strict=True)
+    ]
+    found = settling.most_centred_squares(part, released, settling.Units(units, units), 3.0)
+    assert wanted * (1 - 1e-9) <= found < 1.5 * wanted
 
 
 @pytest.mark.parametrize("inside", [0.02, 0.4, 0.98])
@@ -168,7 +189,7 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
         settled = settling._settled(
-            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z
+            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z, {}
         )
         assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 

@@ -22,7 +22,7 @@ from adyton.columns import Array
 from adyton.curator import subset_ends
 from adyton.curator.noised import Noised
 from adyton.curator.subset_ends import Certain, single_ends, span_of, sum_ends
-from adyton.curator.variance_ends import Around, most_squares
+from adyton.curator.variance_ends import EACH, Around, most_squares
 from adyton.mechanisms import GaussianNoise
 from adyton.privacy import PrivacyUnit
 from adyton.query.asking import asking_of
@@ -196,7 +196,7 @@ NOISES = [(10, 40, 40), (1200, 40, 40), (10, 4800, 40), (10, 40, 4800)]
 
 def failures(law: Law, scales: tuple[int, int, int], level: float) -> int:
     """The level of all claims of a variance is so large that the one of the squares alone has ``level``."""
-    certain = replace(Certain(Before(), law.units, 0.5), level=level * 18 * 8 / 7)
+    certain = replace(Certain(Before(), law.units, 0.5), level=level / EACH)
     ends = most_squares(law.part("VARIANCE", *scales), released(law, scales), certain)
     return int(np.sum(ends < law.expected(2)))
 

@@ -501,7 +501,9 @@ class Curator(Shown):
             units = Units(population.units_at_least(count), population.units_at_most(count))
         else:
             return None
-        return settled_radius(basket, released, units, population.noise_failure(number))
+        standing = Standing(population, self._position(0, 1), units.most)
+        squares = self._learned.squares_in_sample(basket.readings, standing, units)
+        return settled_radius(basket, released, units, population.noise_failure(number), squares)
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.columns import whole
 from adyton.curator.noised import Noised
+from adyton.curator.part import Columns
 from adyton.curator.population import Position, Standing, learned_key, spread_key
+from adyton.curator.settling import Units, most_centred_squares
 from adyton.curator.spread import Spread
 from adyton.curator.subset_population import SubsetPopulation
 from adyton.errors import InvalidRequest
@@ -29,12 +31,22 @@ from adyton.query.nodes import Cdf, Mean, Question, Sum, Variance
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of
 from adyton.study import Study
+from adyton.validity.subset.tails import largest_normal
 from adyton.wire import many_from_text
 
 _MOST = 1000  # receipts that are looked at, the newest first
 _WORDS = ("STDDEV(", "VARIANCE(")
 
 PlaceOf = Callable[[Receipt], Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A variance that was asked, what was released for it, and where it stands."""
+
+    part: Noised
+    released: Columns
+    standing: Standing
 
 
 class Learned:
@@ -58,6 +70,22 @@ class Learned:
         ends = {key: self._upper_end(reading, standing) for key, reading in wanted.items()}
         return {key: end for key, end in ends.items() if end is not None}
 
+    def squares_in_sample(
+        self, readings: Iterable[Reading], standing: Standing, units: Units
+    ) -> dict[Hashable, float]:
+        """Of values whose means are read: bounds on the squares of what these units add, from the middle."""
+        population = standing.population
+        means = {spread_key(reading): reading for reading in readings if isinstance(reading.measure, Mean)}
+        if not means or not isinstance(population, SubsetPopulation):
+            return {}
+        self._look()
+        found = {}
+        for key, reading in means.items():
+            if (asked := self._asked(reading, standing)) is not None:
+                z = largest_normal(population.squares_failure(asked.standing))
+                found[key] = most_centred_squares(asked.part, asked.released, units, z)
+        return found
+
     def _look(self) -> None:
         newest = self._ledger.count()
         for receipt in self._ledger.mentioning(_WORDS, max(self._looked_at, newest - _MOST)):
@@ -78,8 +106,18 @@ class Learned:
         return [reading for reading in readings if isinstance(reading.measure, Variance)]
 
     def _upper_end(self, wanted: Reading, standing: Standing) -> Floats | None:
-        receipt, population = self._known.get(spread_key(wanted)), standing.population
-        if receipt is None or receipt.unproved or not isinstance(population, SubsetPopulation):
+        asked, population = self._asked(wanted, standing), standing.population
+        if asked is None or not isinstance(population, SubsetPopulation):
+            return None
+        if isinstance(wanted.measure, Sum):
+            columns = [whole(column) for column in asked.released]
+            return population.most_squares(asked.part, columns, asked.standing)
+        return Spread(asked.part, root=False).population(asked.released, asked.standing).high
+
+    def _asked(self, wanted: Reading, standing: Standing) -> Asked | None:
+        """The newest variance of the same values of the same rows."""
+        receipt = self._known.get(spread_key(wanted))
+        if receipt is None or receipt.unproved:
             return None
         question, stored = self._question(receipt), self._ledger.recall(receipt.number)
         if question is None or stored is None:
@@ -87,17 +125,13 @@ class Learned:
         readings = readings_of(question, self._study.unit_of(question.table))
         details = json.loads(receipt.order.detail)
         at = replace(self._place(receipt), values=number_of_cells(question) * _noises(readings, details))
-        own = replace(standing, at=at)
         released = many_from_text(stored)[0].released
         for reading, detail, columns in zip(readings, details, released, strict=True):
             of_these = len(columns[0]) == reading.cells  # older versions answered cells that cannot match
             of_these = of_these and isinstance(reading.measure, Variance)
             if of_these and spread_key(reading) == spread_key(wanted):
                 noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
-                part = Noised(reading, noise)
-                if isinstance(wanted.measure, Sum):
-                    return population.most_squares(part, [whole(column) for column in columns], own)
-                return Spread(part, root=False).population(columns, own).high
+                return Asked(Noised(reading, noise), columns, replace(standing, at=at))
         return None
 
 

@@ -36,7 +36,7 @@ from adyton.curator.subset_ends import (
     sum_ends,
     uncentred,
 )
-from adyton.curator.variance_ends import most_squares, most_variance
+from adyton.curator.variance_ends import EACH, most_squares, most_variance
 from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
@@ -142,6 +142,12 @@ class SubsetPopulation:
     def most_squares(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats:
         """Upper ends of sums of squared values, in squared steps, from what was released for variances."""
         return most_squares(part, released, self._certain_of_variances(standing))
+
+    def squares_failure(self, standing: Standing) -> Fraction:
+        """How likely it may be that the noise of the squares of a variance is larger than means that settle
+        by them take it to be: a part of the level of that variance, where it stands.
+        """
+        return Fraction(self._certain_of_variances(standing).level * EACH)
 
     def _certain_of_variances(self, standing: Standing) -> Certain:
         certain = self._certain(standing)  # a variance has the levels of two values

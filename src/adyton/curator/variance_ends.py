@@ -25,7 +25,8 @@ from adyton.validity.subset.variances import variance_width
 
 PLACES = np.linspace(-1.0, 1.0, 17)
 """In halves of the range, from its middle: eighths, which floats hold exactly."""
-_EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 1)  # of the level, for a place, or for the sum of the squares
+EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
+"""Of the level: for each place, for the sum of the squares, and for the noise of the squares in settling."""
 _ROUNDS = 3
 _OUTWARD = 2.0**-40  # far more than the rounding of what is made of a few floats
 _CANCELLED = 2.0**-48  # of the terms of a sum that may cancel
@@ -42,7 +43,7 @@ def most_variance(part: Noised, released: Sequence[Array], certain: Certain) -> 
     """
     around = Around(part, [column.astype(float) for column in released])
     weighed = around.weighed(certain)
-    ways = certain.ways(_EACH)
+    ways = certain.ways(EACH)
     ends = around.ends(around.likely_best(weighed, ways), weighed, ways)
     return np.minimum(ends, 1.0)
 
@@ -60,7 +61,7 @@ def most_squares(part: Noised, released: Sequence[Array], certain: Certain) -> F
     assert value is not None
     low, high = value.lattice.low, value.lattice.high
     around = Around(part, [column.astype(float) for column in released])
-    sums = around.sums(-(low + high) / (high - low), certain.units, certain.ways(_EACH))
+    sums = around.sums(-(low + high) / (high - low), certain.units, certain.ways(EACH))
     return sums * (float(high - low) / 2) ** 2 * (1 + _OUTWARD)
 
 
