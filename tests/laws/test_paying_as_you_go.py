@@ -544,6 +544,18 @@ def test_theorem_SUBSET_SUMS_a_sum_is_narrower_once_the_spread_of_its_values_was
         assert not {"SUBSET-SUMS"} & set(beside.certificate.theorems)
 
 
+@pytest.mark.parametrize("measure", ["SUM", "AVG"])
+def test_of_a_batch_only_those_are_narrower_whose_spread_was_asked(measure: str) -> None:
+    """Two questions that differ in their filter alone are told together, unless something is known of one."""
+    batch = [f"SELECT {measure}(steady - 48) AS s FROM t WHERE {f}" for f in ("f0", "f1", "f2")]
+    with opened() as asker:
+        before = [length(ends(answer)) for answer in asker.ask_many(batch, epsilon=1)]
+        asker.ask("SELECT STDDEV(steady - 48) FROM t WHERE f1", epsilon=40)
+        after = [length(ends(answer)) for answer in asker.ask_many(batch, epsilon=1)]
+    assert (after[0], after[2]) == (before[0], before[2])
+    assert after[1] < 0.9 * before[1]
+
+
 def test_theorem_SUBSET_SUMS_by_groups_hold_for_all_groups_in_many_studies() -> None:
     """Of 40 studies, each right for all of its answers with probability 0.95, all are: noise is seeded."""
     for seed in range(40):

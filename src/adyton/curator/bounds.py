@@ -5,8 +5,8 @@ quantiles say where the values really are; questions then use CLAMP.  Rounding w
 post-processing, so the suggestion costs no more than its one question.  Theorem: POST-PROCESSING.
 
 The study learns no spread from it.  All that its comparisons prove of the population is which share at most
-lies beyond a place, and a variance has to count that share at the declared bound.  As the fractions are as far
-outside as noise allows, that share is not small, and the bound is hardly below what the declared bounds allow.
+lies beyond a place, and a variance has to count that share at the declared bound.  The fractions are as far
+outside as noise allows, so that share is not small, and the bound hardly below what is declared anyway.
 """
 
 from __future__ import annotations
