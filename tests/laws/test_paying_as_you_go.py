@@ -228,8 +228,9 @@ def spread_of(asker: Curator, sql: str, frame: pd.DataFrame) -> float:
     boxes = reading.sensitivity.boxes
     columns = [np.full(len(frame), float(boxes[-1][1]))]
     if value is not None:
-        at = frame[value].to_numpy() / 100
-        columns = [boxes[0][0] + at * (boxes[0][1] - boxes[0][0]), *columns][: len(boxes)]
+        at = value(frame).to_numpy() if callable(value) else frame[value].to_numpy() / 100
+        square = [boxes[1][1] * (2 * (2 * at - 1) ** 2 - 1)] if len(boxes) == 3 else []
+        columns = [boxes[0][0] + at * (boxes[0][1] - boxes[0][0]), *square, *columns][: len(boxes)]
     regions = [frame.region == r for r in REGIONS] if "GROUP BY" in sql else [frame.region == frame.region]
     total = 0.0
     for column, scale in zip(columns, scales, strict=True):
@@ -247,6 +248,17 @@ MATCHING: dict[str, Any] = {
     EVERY_KIND[8]: (lambda t: t.age == t.age, "steady"),
     EVERY_KIND[9]: (lambda t: t.f1 & t.f2, None),
     EVERY_KIND[10]: (lambda t: t.rare, "age"),
+    EVERY_KIND[11]: (lambda t: t.f1 & t.f2 & t.f3 & t.f4, "age"),
+    "SELECT AVG(age * age * age) FROM t": (lambda t: t.age == t.age, lambda t: (t.age / 100) ** 3),
+    "SELECT AVG(age * age) FROM t WHERE f1": (lambda t: t.f1, lambda t: (t.age / 100) ** 2),
+    "SELECT region, AVG(age * age) FROM t GROUP BY region": (
+        lambda t: t.age == t.age,
+        lambda t: (t.age / 100) ** 2,
+    ),
+    "SELECT VARIANCE(steady * steady * steady) FROM t": (
+        lambda t: t.age == t.age,
+        lambda t: (t.steady / 100) ** 3,
+    ),
 }
 
 
@@ -254,7 +266,8 @@ MATCHING: dict[str, Any] = {
 def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(epsilon: int) -> None:
     """A failure is less likely than 1e-3 for all answers of all studies of this kind; here noise is seeded.
 
-    Mutants: settled by the released count alone, without room for its noise; without the weight of the sum.
+    Mutants: settled by the released count alone, without room for its noise; without the weight of the sum; the
+    square of a sum subtracted without room for its noise, or not divided by the number of cells.
     """
     for seed in range(5):
         with opened(seed=seed) as asker:
@@ -263,6 +276,50 @@ def test_theorem_SUBSET_VARIANCE_what_is_settled_covers_how_spread_the_rows_are(
                 asker.ask(sql, epsilon=epsilon)
             for sql, paid in zip(MATCHING, settled(asker), strict=True):
                 assert spread_of(asker, sql, frame) * UNITS_PER_ONE <= paid, sql
+
+
+AFTER = {
+    "SELECT AVG(steady) FROM t": (lambda t: t.age == t.age, "steady"),
+    "SELECT AVG(age * age) FROM t WHERE f1": (lambda t: t.f1, lambda t: (t.age / 100) ** 2),
+    "SELECT region, AVG(steady) FROM t GROUP BY region": (lambda t: t.age == t.age, "steady"),
+}
+"""Means of values whose variance was asked before."""
+
+
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_theorem_SUBSET_VARIANCE_means_settle_for_the_spread_that_was_asked(
+    epsilon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutants: squares of other rows, of another column, or without those of the count."""
+    ages = "SELECT AVG(age) FROM t"  # of which no variance was asked
+    for sql, what in {**AFTER, ages: (lambda t: t.age == t.age, "age")}.items():
+        monkeypatch.setitem(MATCHING, sql, what)
+    for seed in range(3):
+        with opened(seed=seed) as asker, opened(seed=seed) as other:
+            for sql in AFTER:
+                asker.ask(sql.replace("AVG", "VARIANCE"), epsilon=epsilon)
+                other.ask(sql.replace("AVG", "VARIANCE").replace("steady", "age"), epsilon=epsilon)
+            for sql in (*AFTER, ages):
+                asker.ask(sql, epsilon=epsilon)
+                other.ask(sql, epsilon=epsilon)
+            known, unknown = (settled(one)[len(AFTER) :] for one in (asker, other))
+            for sql, paid in zip((*AFTER, ages), known, strict=True):
+                assert spread_of(asker, sql, sample(seed)) * UNITS_PER_ONE <= paid, sql
+            if epsilon == 10:
+                assert known[0] < 0.2 * unknown[0]
+                assert known[2] < 0.75 * unknown[2]
+
+
+def test_theorem_SUBSET_VARIANCE_a_mean_does_not_pay_for_what_all_rows_have_in_common() -> None:
+    """That everybody counts, and how far values are from the middle of their bounds on average."""
+    steady, far = "SELECT AVG(steady) FROM t", "SELECT AVG(steady * steady * steady) FROM t"
+    with opened() as asker:
+        for sql in (steady, far):
+            asker.ask(sql, epsilon=10)
+        full = [receipt.order.radius for receipt in asker.receipts()]
+        middle, end = (paid / whole for paid, whole in zip(settled(asker), full, strict=True))
+    assert 0.7 < middle < 0.8  # as if values were at both bounds; the count costs nothing
+    assert end < 0.4  # 3 quarters of the way to a bound, and so 7 sixteenths of that
 
 
 def test_rare_answers_leave_later_ones_narrower_than_common_answers_do() -> None:
@@ -466,6 +523,49 @@ def test_theorem_SUBSET_BENNETT_a_mean_is_narrower_once_its_spread_was_asked() -
         learned = ends(asker.ask(mean, scale="0.2"))
         assert wide.low <= learned.low <= 50 <= learned.high <= wide.high
         assert length(learned) < 0.9 * length(wide)
+
+
+def test_theorem_SUBSET_SUMS_a_sum_is_narrower_once_the_spread_of_its_values_was_asked() -> None:
+    """Old answers gain as well.  Mutants: the squares of other rows, or of another column."""
+    total, spread = "SELECT SUM(steady - 48) AS s FROM t WHERE f0", "SELECT STDDEV({}) FROM t WHERE {}"
+    with opened() as asker:
+        first = asker.ask(total, scale=400)
+        wide, names = ends(first), set(first.certificate.theorems)
+        for other in (("steady - 48", "f1"), ("steady", "f0"), ("age - 48", "f0")):
+            asker.ask(spread.format(*other), epsilon=2)
+        assert ends(asker.ask(total, scale=400)) == wide
+        asker.ask(spread.format("steady - 48", "f0"), epsilon=40)
+        again = asker.ask(total, scale=400)
+        learned = ends(again)
+        assert wide.low < learned.low <= 2 * ROWS / 2 <= learned.high < wide.high
+        assert length(learned) < 0.75 * length(wide)
+        assert set(again.certificate.theorems) - names == {"SUBSET-SUMS", "SUBSET-BENNETT"}
+        beside = asker.ask("SELECT SUM(steady - 48) AS s, COUNT(*) AS n FROM t WHERE f2", scale=400)
+        assert not {"SUBSET-SUMS"} & set(beside.certificate.theorems)
+
+
+@pytest.mark.parametrize("measure", ["SUM", "AVG"])
+def test_of_a_batch_only_those_are_narrower_whose_spread_was_asked(measure: str) -> None:
+    """Two questions that differ in their filter alone are told together, unless something is known of one."""
+    batch = [f"SELECT {measure}(steady - 48) AS s FROM t WHERE {f}" for f in ("f0", "f1", "f2")]
+    with opened() as asker:
+        before = [length(ends(answer)) for answer in asker.ask_many(batch, epsilon=1)]
+        asker.ask("SELECT STDDEV(steady - 48) FROM t WHERE f1", epsilon=40)
+        after = [length(ends(answer)) for answer in asker.ask_many(batch, epsilon=1)]
+    assert (after[0], after[2]) == (before[0], before[2])
+    assert after[1] < 0.9 * before[1]
+
+
+def test_theorem_SUBSET_SUMS_by_groups_hold_for_all_groups_in_many_studies() -> None:
+    """Of 40 studies, each right for all of its answers with probability 0.95, all are: noise is seeded."""
+    for seed in range(40):
+        with opened(seed=seed) as asker:
+            asker.ask("SELECT region, VARIANCE(age) FROM t WHERE f1 GROUP BY region", epsilon=10)
+            rows = asker.ask("SELECT region, SUM(age) AS s FROM t WHERE f1 GROUP BY region", epsilon=5).rows
+            for row in rows:
+                interval = row.values["s"].population_interval
+                assert isinstance(interval, Interval)
+                assert interval.low <= 50 * ROWS / 8 <= interval.high
 
 
 # Plans.

@@ -194,10 +194,30 @@ def test_a_mean_says_when_asking_its_spread_first_would_pay_and_it_does() -> Non
         assert "spread_first" not in later.to_json()
 
 
+def test_a_sum_says_when_asking_its_spread_first_would_pay_and_it_does() -> None:
+    """The noise and the luck of the spread, which decide how much is learned, are in what is said before."""
+    total = "SELECT SUM(steady - 50) AS s FROM t WHERE coin"
+    with opened() as asker:
+        for i in range(40, 60):
+            asker.ask(f"SELECT COUNT(*) FROM t WHERE steady < {i}", scale=100)
+        words: dict[str, Any] = {"epsilon": "0.3", "matching": ROWS // 2, "expect": 0}
+        seen = asker.preview(total, **words)
+        assert isinstance(now := seen.population["s"], Bound)
+        then = seen.spread_first["s"]
+        assert then.half_width < 0.75 * now.half_width  # type: ignore[operator]
+        assert "Asking STDDEV of the same value" in said(seen)
+        asker.ask("SELECT STDDEV(steady - 50) FROM t WHERE coin", epsilon="0.3")
+        later = asker.preview(total, **words)
+        assert 0.5 * then.half_width < later.population["s"].half_width <= then.half_width  # type: ignore[union-attr, operator]
+        assert not later.spread_first  # it is known now
+
+
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
         (COUNT, {"scale": 30}),
+        ("SELECT SUM(steady) AS s FROM t", {"epsilon": 15}),
+        ("SELECT SUM(steady) AS s FROM t", {"epsilon": "0.001"}),
         (MEAN, {"epsilon": 15, "matching": ROWS // 2}),  # so dear that asking another such would widen it
         (MEAN, {"epsilon": "0.001", "matching": ROWS // 2}),  # so noisy that the spread does not matter
         ("SELECT PROPORTION(rare) AS p FROM t WHERE coin", {"epsilon": 1, "matching": ROWS // 2}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from adyton.curator import settling, subset_ends, variance_ends
 from adyton.curator.noised import Noised
 from adyton.curator.subset_ends import Certain, cumulated_ends, mean_ends
 from adyton.curator.variance_ends import most_variance
+from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise
 from adyton.privacy import PrivacyUnit
 from adyton.query.asking import asking_of
@@ -118,9 +120,92 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
 def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
     monkeypatch.setattr(settling, "_settled", lambda *_: 0)
-    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[None])], radius=5)
+    part = SimpleNamespace(noised=[_noised("SELECT COUNT(*) FROM t", 5)])
+    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
     assert settling.settled_radius(basket, stored, settling.Units(500, 500), Fraction(1, 100)) == 1
+
+
+@pytest.mark.parametrize("cells", [1, 2, 5])
+@pytest.mark.parametrize(
+    "share", [0.5, 0.9, 1.0]
+)  # of the values that are at the upper bound, the rest at the lower
+@pytest.mark.parametrize("inside", [0.1, 1.0])  # of the units that count
+def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_is_small_enough(
+    cells, share, inside
+):
+    """Values at both bounds are as spread as can be, so that there is nothing to spare.
+
+    Mutants: no room for the noise of the sum, or of the count; the square of the mean not divided among the cells;
+    the largest noise taken for the one of the other column.
+    """
+    units, z, scales = 5_000, 3.0, (90, 400)
+    part = _noised("SELECT AVG(x) AS m FROM t", *scales)
+    (_, reach), (counted, _) = part.reading.sensitivity.boxes
+    each = inside / cells  # of the units, in one cell
+    means = (2 * share - 1) * reach * each, counted * each
+    squares = reach**2 * each, counted**2 * each
+    spread = sum(
+        cells * (square - mean**2) / scale**2
+        for square, mean, scale in zip(squares, means, scales, strict=True)
+    )
+    for off in product((-z, 0.0, z), repeat=2):
+        released = [
+            np.full(cells, round(units * mean + noise * scale / math.sqrt(cells)))
+            for mean, scale, noise in zip(means, scales, off, strict=True)
+        ]
+        settled = settling._settled(
+            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z, {}
+        )
+        assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("cells", [1, 4])
+@pytest.mark.parametrize("off", [-3.0, 3.0])
+def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_the_rows(cells, off):
+    """Mutants: no room for the noise of the squares or of the count; half of what they are; other cells' noise."""
+    units, scales = 5_000, (90, 700, 900)
+    part = _noised("SELECT VARIANCE(x) AS v FROM t", *scales)
+    (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
+    y = np.array([-1.0, -0.5, -0.5, 0.25])  # a quarter of the units each, in every cell as often
+    wanted = reach**2 * float(np.mean(y**2))
+    exact = reach * np.sum(y), square * np.sum(2 * y**2 - 1), counted * len(y)
+    # The noise of the sum that is made of both is 3 of its standard deviations, and all of it counts.
+    parts = np.array([scales[1] / square, scales[2] / counted])
+    noises = off * math.sqrt(cells) * parts / math.hypot(*parts) * (square, counted) * parts
+    released = [
+        np.full(cells, round((units / len(y) * total + noise) / cells))
+        for total, noise in zip(exact, (0.0, *noises), strict=True)
+    ]
+    found = settling.most_centred_squares(part, released, settling.Units(units, units), 3.0)
+    assert wanted * (1 - 1e-9) <= found < 1.5 * wanted
+
+
+@pytest.mark.parametrize("inside", [0.02, 0.4, 0.98])
+def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_is_small_enough(inside):
+    """Mutants: no room for the noise on either side."""
+    units, z, scale = 5_000, 3.0, 9
+    part = _noised("SELECT COUNT(*) AS n FROM t", scale)
+    for off in (-z, 0.0, z):
+        released = [np.array([round(units * inside + off * scale)])]
+        settled = settling._settled(
+            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z, {}
+        )
+        assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
+
+
+def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_the_level(monkeypatch):
+    """Two of a mean, three of a variance: settling rests on the noise of each."""
+    seen = []
+    monkeypatch.setattr(settling, "largest_normal", lambda failure: seen.append(failure) or 1.0)
+    monkeypatch.setattr(settling, "_settled", lambda *_: 0)
+    asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
+    parts = [SimpleNamespace(noised=[_noised(*one)]) for one in asked]
+    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
+    settling.settled_radius(
+        basket, [SimpleNamespace(released=[None, None])], settling.Units(500, 500), Fraction(1, 100)
+    )
+    assert seen == [Fraction(1, 500)]
 
 
 def test_theorem_PLANNED_NOISE_questions_with_more_noise_than_the_next_are_judged_by_their_own():

@@ -22,6 +22,7 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.asking import asking_of
 from adyton.query.nodes import Count, Question
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of
@@ -316,3 +317,15 @@ def test_theorem_SPLIT_STUDY_levels_add_up_to_the_failure(unit: PrivacyUnit) -> 
     assert certain.before == Before()
     assert 7 * 4 * Fraction(certain.level) + 3 * 7 * population._for_sizes <= Fraction(1, 20)
     assert 7 * 4 * certain.level > 0.96 / 20
+
+
+def test_theorem_SUBSET_SUMS_of_one_part_say_nothing_about_another() -> None:
+    """Parts differ in size.  Means are over rows, and may use what was learned in another part."""
+    frame, asked = people(3000), study(UNITS[0], 3000, 4)
+    with adyton.open(asked, data=frame) as curator:
+        curator.ask("SELECT STDDEV(age) FROM people", epsilon=Fraction(1, 2))
+        for measure, known in (("SUM", 0), ("AVG", 1)):
+            question = asking_of(f"SELECT {measure}(age) FROM people", asked.table).question
+            standing = Standing(curator._population, Position(2, Fraction(0), Fraction(0), 1), 3000)
+            readings = readings_of(question, asked.unit)
+            assert len(curator._learned.spreads(readings, standing)) == known

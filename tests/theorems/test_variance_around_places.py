@@ -26,7 +26,7 @@ from adyton.curator.population import Position, Standing
 from adyton.curator.spread import Spread
 from adyton.curator.subset_ends import Certain
 from adyton.curator.subset_population import SubsetPopulation
-from adyton.curator.variance_ends import PLACES, Around, most_variance
+from adyton.curator.variance_ends import EACH, PLACES, Around, most_squares, most_variance
 from adyton.mechanisms import GaussianNoise
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.asking import asking_of
@@ -160,7 +160,7 @@ def test_theorem_VARIANCE_INTERVAL_the_best_place_may_be_chosen_by_the_answer(na
 
 
 def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The count has an eighth; the rest is for all places together."""
+    """The count has an eighth; the rest is for all places, the sum of the squares and its noise together."""
     shares: list[float] = []
     ways = Certain.ways
 
@@ -169,9 +169,10 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
         return ways(self, share)
 
     monkeypatch.setattr(Certain, "ways", noted)
-    most_variance(NOISY.part, NOISY.released(5), Certain(Before(), NOISY.units, 0.05))
-    count, each = shares
-    assert count + len(PLACES) * each == pytest.approx(1.0, rel=1e-12)
+    for told in (most_variance, most_squares):
+        told(NOISY.part, NOISY.released(5), Certain(Before(), NOISY.units, 0.05))
+    count, each, squares = shares
+    assert count + len(PLACES) * each + squares + EACH == pytest.approx(1.0, rel=1e-12)
 
 
 def test_the_place_that_is_looked_at_is_about_the_best_of_all() -> None:

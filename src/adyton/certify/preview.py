@@ -39,8 +39,8 @@ class Preview(Shown):
 
     ``more``: how many charges of this cost fit now, this one included.  ``would_fit``: where it does not fit,
     the price that would, in the words of the asker, if there is one.  ``spread_first``: population intervals
-    of means that would be far narrower if their spread was asked first, at this price, and found small.
-    ``later``: what later answers pay, where that is more than for a question like others.
+    of means and sums that would be far narrower if their spread was asked first, at this price, and found
+    small.  ``later``: what later answers pay, where that is more than for a question like others.
     """
 
     question: str
@@ -161,7 +161,7 @@ def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
     return (
         (
             "Asking STDDEV of the same value, filter and groups first, at the same price, may pay: if it is "
-            f"at most an eighth of the range, population intervals are: {widths}.",
+            f"at most an eighth of the range, population intervals are about: {widths}.",
         )
         if widths
         else ()

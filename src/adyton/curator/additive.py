@@ -12,7 +12,7 @@ from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.curator.noised import LEVEL, Noised, step_of
 from adyton.curator.part import Columns, OfOneReading, Read
-from adyton.curator.population import Standing, spread_key
+from adyton.curator.population import Standing, learned_key
 from adyton.curator.subset_ends import uncentred
 from adyton.exact import float_up
 from adyton.lines import Line
@@ -20,7 +20,6 @@ from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Mean
 
 _MANY = 32
 
@@ -45,7 +44,7 @@ class Additive(OfOneReading):
     def alike(self, standing: Standing) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""
         reading = self.reading
-        if isinstance(reading.measure, Mean) and spread_key(reading) in standing.learned:
+        if learned_key(reading) in standing.learned:
             return None
         public = (reading.coordinates, reading.sensitivity, reading.public_rows)
         return type(reading.measure), public, self.mechanism

@@ -12,12 +12,13 @@ from adyton.certify import Bound, Later
 from adyton.curator.additive import Additive
 from adyton.curator.expecting import Expected
 from adyton.curator.noised import Noised
-from adyton.curator.part import Part
 from adyton.curator.plan import Plan
-from adyton.curator.population import Position, Standing, spread_key
+from adyton.curator.population import Position, Standing, learned_key
 from adyton.curator.subset_population import SubsetPopulation
 from adyton.mechanisms import GaussianNoise
-from adyton.query.nodes import Count, Mean, Question
+from adyton.noise.refine import Floats
+from adyton.query.cells import number_of_cells
+from adyton.query.nodes import Count, Mean, Question, Sum, Variance
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 
@@ -26,34 +27,71 @@ _PAYS = 3 / 4
 
 
 def spread_first(plan: Plan, standing: Standing, expected: Expected) -> dict[str, Bound]:
-    """By name, how wide means would be if their spread was asked first, where that would pay."""
+    """By name, how wide means and sums would be if their spread was asked first, where that would pay."""
+    population = standing.population
+    if not isinstance(population, SubsetPopulation) or standing.missing is not None:
+        return {}
     learned = {
-        part.name: _with_spread_learned(part, standing, plan.matching, expected(part.name))
+        part.name: _with_spread_learned(plan, part, population, standing, expected(part.name))
         for part in plan.parts
+        if isinstance(part, Additive) and learned_key(part.reading) not in (None, *standing.learned)
     }
     return {name: bound for name, bound in learned.items() if bound is not None}
 
 
 def _with_spread_learned(
-    part: Part, standing: Standing, matching: int | None, expect: Fraction | None
+    plan: Plan, part: Additive, population: SubsetPopulation, standing: Standing, expect: Fraction | None
 ) -> Bound | None:
-    """The population width of a mean after its spread was asked, as dearly as what is asked now, and found
-    small; None if that is no gain.
+    """The population width of a mean or a sum after its spread was asked, as dearly as what is asked now, and
+    found small; None if that is no gain.
     """
-    if not isinstance(part, Additive) or not isinstance(standing.population, SubsetPopulation):
-        return None
     measure = part.reading.measure
-    if not isinstance(measure, Mean) or spread_key(part.reading) in standing.learned:
-        return None
-    lattice = measure.value.lattice
-    small = float((lattice.high - lattice.low) * lattice.grain * _SPREAD) ** 2
-    learned = {**standing.learned, spread_key(part.reading): np.array([small])}
-    now = part.population_bound(standing, matching, expect)
+    if isinstance(measure, Sum):
+        if population.study.parts > 1:  # nothing is learned about sums there
+            return None
+        rows, lattice = plan.matching or standing.known_units, measure.value.lattice
+        expect = rows * (lattice.low + lattice.high) * lattice.grain / 2 if expect is None else expect
+        small = _small_squares(plan.question, part, population, standing, expect / rows, rows)
+    else:
+        assert isinstance(measure, Mean)
+        lattice = measure.value.lattice
+        small = np.array([float((lattice.high - lattice.low) * lattice.grain * _SPREAD) ** 2])
+    learned = {**standing.learned, learned_key(part.reading): small}
+    now = part.population_bound(standing, plan.matching, expect)
     at = replace(standing.at, question=standing.at.question + 1, before=standing.at.spent)
-    then = part.population_bound(replace(standing, learned=learned, at=at), matching, expect)
+    then = part.population_bound(replace(standing, learned=learned, at=at), plan.matching, expect)
     if not (isinstance(now, Bound) and isinstance(then, Bound) and now.half_width and then.half_width):
         return None
     return then if then.half_width < _PAYS * now.half_width else None
+
+
+def _small_squares(
+    question: Question,
+    part: Additive,
+    population: SubsetPopulation,
+    standing: Standing,
+    mean: Fraction,
+    rows: int,
+) -> Floats:
+    """What would be learned about the squares of so many values with this mean, if they are spread little and
+    the noise of their variance, at the price of the sum, is 0 by chance.
+    """
+    measure = part.reading.measure
+    assert isinstance(measure, Sum)
+    lattice, spread = measure.value.lattice, Variance(measure.value, where=measure.where)
+    asked = replace(question, measures=((part.name, spread),))
+    (reading,) = readings_of(asked, population.study.unit_of(question.table))
+    cost = part.mechanism.cost(part.reading.sensitivity).gdp
+    assert cost is not None
+    noise = GaussianNoise.for_cost(reading.sensitivity, cost)
+    low, high = lattice.low * lattice.grain, lattice.high * lattice.grain
+    away = min(max(2 * (mean - low) / (high - low) - 1, Fraction(-1)), Fraction(1))
+    square = min(away**2 + (2 * _SPREAD) ** 2, Fraction(1))
+    (_, most), (_, largest), (counted, _) = reading.sensitivity.boxes
+    sums = (rows * most * away, rows * largest * (2 * square - 1), rows * counted)
+    at = replace(standing.at, values=2 * number_of_cells(asked))
+    columns = [np.array([float(total)]) for total in sums]
+    return population.most_squares(Noised(reading, noise), columns, replace(standing, at=at))
 
 
 def later_widths(study: Study, standing: Standing, after: Position) -> Later | None:

@@ -3,6 +3,10 @@
 Declared bounds must be public knowledge, so they may have to be generous, and noise grows with them.  Two
 quantiles say where the values really are; questions then use CLAMP.  Rounding what was released is
 post-processing, so the suggestion costs no more than its one question.  Theorem: POST-PROCESSING.
+
+The study learns no spread from it.  All that its comparisons prove of the population is which share at most
+lies beyond a place, and a variance has to count that share at the declared bound.  The fractions are as far
+outside as noise allows, so that share is not small, and the bound hardly below what is declared anyway.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from adyton.curator.learned import Learned
 from adyton.curator.odometer import read_odometer
 from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
 from adyton.curator.plan_price import planned_basket
-from adyton.curator.population import Position, Standing
+from adyton.curator.population import Position, Standing, learned_key
 from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.curator.purse import Purse
 from adyton.curator.receipts import Receipts
@@ -456,7 +456,7 @@ class Curator(Shown):
         at = replace(at, values=values, elsewhere=self._elsewhere(basket), unproved=unproved)
         units = self._population.units_read(self._stand_in.units())
         standing = Standing(self._population, at, units)
-        return replace(standing, learned=self._learned.variances(basket.readings, standing))
+        return replace(standing, learned=self._learned.spreads(basket.readings, standing))
 
     def _elsewhere(self, basket: Basket) -> bool:
         """Whether another table than the one that is a sample is asked, or a join."""
@@ -501,13 +501,18 @@ class Curator(Shown):
             units = Units(population.units_at_least(count), population.units_at_most(count))
         else:
             return None
-        return settled_radius(basket, released, units, population.noise_failure(number))
+        standing = Standing(population, self._position(0, 1), units.most)
+        squares = self._learned.squares_in_sample(basket.readings, standing, units)
+        return settled_radius(basket, released, units, population.noise_failure(number), squares)
 
     def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
             return plan.certificate  # nothing is said about a population's extremes
         ratios = any(len(noised.reading.coordinates) > 1 for noised in plan.noised)
         theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
+        sums = [noised.reading for noised in plan.noised if len(noised.reading.coordinates) == 1]
+        if theorems and any(learned_key(reading) in standing.learned for reading in sums):
+            theorems += tuple(name for name in ("SUBSET-SUMS", "SUBSET-BENNETT") if name not in theorems)
         known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)
 

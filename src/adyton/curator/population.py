@@ -18,7 +18,8 @@ from adyton.curator.noised import Noised
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Mean, Variance
+from adyton.query.nodes import Mean, Sum, Variance
+from adyton.query.text import condition_text, number_text
 from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
 
@@ -182,7 +183,7 @@ class Standing:
     population: Population
     at: Position
     units: int | None
-    learned: Mapping[Hashable, Floats] = field(default_factory=dict)  # variances of what means are over
+    learned: Mapping[Hashable, Floats] = field(default_factory=dict)  # by ``learned_key``
 
     @property
     def missing(self) -> Absent | None:
@@ -197,7 +198,16 @@ class Standing:
 
 
 def spread_key(reading: Reading) -> Hashable:
-    """Which values of which rows: a mean and a variance are about the same if this is."""
+    """Which values of which rows: a mean, a sum and a variance are about the same if this is.
+
+    As canonical texts, however they were written.
+    """
     measure = reading.measure
-    assert isinstance(measure, Mean | Variance)
-    return measure.value, reading.where, reading.by, reading.kept
+    assert isinstance(measure, Mean | Sum | Variance)
+    value, where = number_text(measure.value), condition_text(reading.where)
+    return value, measure.value.lattice, where, reading.by, reading.kept
+
+
+def learned_key(reading: Reading) -> Hashable:
+    """A mean needs the variance of its values, a sum the sum of their squares; others need nothing."""
+    return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None

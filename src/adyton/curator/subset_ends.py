@@ -26,6 +26,7 @@ from adyton.validity.subset.ways import Before, ways_after
 _MANY = 256
 HALF_STEP = 0.5  # noise is rounded to whole steps
 UP = 1 + 2.0**-50
+_CANCELLED = 2.0**-48  # of a difference of two numbers that may be nearly alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,39 @@ def single_ends(part: Noised, released: Array, certain: Certain) -> Ends:
     )
     ways = certain.ways(1 / 2)
     return coin.least(answers - HALF_STEP, ways), coin.greatest(answers + HALF_STEP, ways)
+
+
+def sum_ends(part: Noised, released: Array, certain: Certain, squares: Floats) -> Ends:
+    """The same of a sum, if the study knows upper ends of the sums of the squares of its values.
+
+    Claim:    as ``single_ends``, at the same level, and never wider.
+    Assumes:  as ``single_ends``; ``squares`` are at least what is expected of the sums of all squared values,
+              with a level of their own.
+    Source:   derived here, from Bennett 1962.  Theorem: SUBSET-SUMS.
+    """
+    units, (least, most) = float(certain.units), span_of(part)
+    spread = squares * part.reading.sensitivity.rows * UP
+    scale, ways = np.array(float_up(part.mechanism.scales[0])), certain.ways(1 / 2)
+
+    def width(first: Floats, last: Floats, places: Places, beyond: Floats) -> Floats:
+        near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
+        variance = np.maximum(spread[places] - near**2 / units, 0.0) + _CANCELLED * spread[places]
+        beyond = beyond * UP + (most - least) * 2.0**-20  # what a unit adds, from the mean of all
+        return variance_width(variance, beyond, scale, ways) + HALF_STEP
+
+    def above(first: Floats, last: Floats, places: Places) -> Ends:
+        return width(first, last, places, most - first / units), np.full(len(places), np.inf)
+
+    def below(first: Floats, last: Floats, places: Places) -> Ends:
+        return np.full(len(places), np.inf), width(first, last, places, last / units - least)
+
+    (low, high), answers = single_ends(part, released, certain), released.astype(float)
+    ones, guess = np.ones(len(answers)), np.clip(answers, low, high)
+    # What lies beyond the guess lies beyond the end on this side of it.
+    return (
+        ratio_ends(answers, ones, low, guess, above)[0],
+        ratio_ends(answers, ones, guess, high, below)[1],
+    )
 
 
 @dataclass(frozen=True, slots=True)

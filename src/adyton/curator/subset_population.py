@@ -23,8 +23,8 @@ from adyton.curator.population import (
     Position,
     Standing,
     assumptions_about,
+    learned_key,
     missing_anywhere,
-    spread_key,
 )
 from adyton.curator.subset_ends import (
     Certain,
@@ -33,14 +33,15 @@ from adyton.curator.subset_ends import (
     search_reach,
     single_ends,
     span_of,
+    sum_ends,
     uncentred,
 )
-from adyton.curator.variance_ends import most_variance
+from adyton.curator.variance_ends import EACH, most_squares, most_variance
 from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Cdf, Mean, Quantile, Variance
+from adyton.query.nodes import Cdf, Quantile, Variance
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
@@ -121,21 +122,36 @@ class SubsetPopulation:
         return corrected_p_value(p_value, units, Before(at.before, at.pure))
 
     def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
-        return single_ends(part, released, self._certain(standing))
+        squares = standing.learned.get(learned_key(part.reading))
+        if squares is None:
+            return single_ends(part, released, self._certain(standing))
+        return sum_ends(part, released, self._certain(standing), squares)
 
     def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
         top, bottom = released
         first, second = (float_up(scale) for scale in part.mechanism.scales)
-        certain, spread = self._certain(standing), None
+        certain = self._certain(standing)
         if isinstance(part.reading.measure, Variance):
             certain = replace(certain, level=certain.level * (1 - OF_VARIANCES))
-        elif isinstance(part.reading.measure, Mean) and standing.learned:
-            spread = standing.learned.get(spread_key(part.reading))
+        spread = standing.learned.get(learned_key(part.reading))
         return mean_ends(part, top, bottom, certain, (first, second), spread)
 
     def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        return most_variance(part, released, self._certain_of_variances(standing))
+
+    def most_squares(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats:
+        """Upper ends of sums of squared values, in squared steps, from what was released for variances."""
+        return most_squares(part, released, self._certain_of_variances(standing))
+
+    def squares_failure(self, standing: Standing) -> Fraction:
+        """How likely it may be that the noise of the squares of a variance is larger than means that settle
+        by them take it to be: a part of the level of that variance, where it stands.
+        """
+        return Fraction(self._certain_of_variances(standing).level * EACH)
+
+    def _certain_of_variances(self, standing: Standing) -> Certain:
         certain = self._certain(standing)  # a variance has the levels of two values
-        return most_variance(part, released, replace(certain, level=2 * certain.level * OF_VARIANCES))
+        return replace(certain, level=2 * certain.level * OF_VARIANCES)
 
     def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
         return cumulated_ends(part, left, right, bins, self._certain(standing))
@@ -154,7 +170,7 @@ class SubsetPopulation:
             step = step_of(reading) / (reading.public_rows or 1)
             middle = Fraction(standing.known_units * sum(span_of(part)), 2)
             released = middle if expect is None else expect / step
-            return _half(single_ends(part, np.array([round(released)]), certain), step)
+            return _half(self.singles(part, np.array([round(released)]), _widest(standing)), step)
         if not matching:
             return None
         if isinstance(reading.measure, Cdf):
@@ -169,8 +185,7 @@ class SubsetPopulation:
         ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
         count = matching * reading.coordinates[1].times
         both = np.array([round(ratio * count)]), np.array([count])
-        widest = {key: variances.max(keepdims=True) for key, variances in standing.learned.items()}
-        return _half(self.means(part, both, replace(standing, learned=widest)), line.scale)
+        return _half(self.means(part, both, _widest(standing)), line.scale)
 
     def units_read(self, units: int | None) -> int | None:
         return units
@@ -204,6 +219,11 @@ class SubsetPopulation:
         level = float(claims_failure(self.study)) * self._levels.share(at.question) / at.values
         planned = self.plan.kept(at.question) if self.plan is not None else None
         return Certain(Before(at.before, at.pure), standing.known_units, level, planned)
+
+
+def _widest(standing: Standing) -> Standing:
+    """For one cell, whichever it is."""
+    return replace(standing, learned={key: end.max(keepdims=True) for key, end in standing.learned.items()})
 
 
 def _half(ends: Ends, step: Fraction) -> float:
