@@ -3,7 +3,8 @@
 An attacker knows the population: many kinds of rows, equally frequent, and in each kind half of the rows are y.
 He asks as often as the plan allows, at its prices, goes where the answers say that these rows are unlike the
 population, and asks there last.  Each study may fail with probability 1e-7, and what is asked follows a seed, so
-that a miss is an alarm.  Run with ``-s``, every test says its largest error as a part of the half-width.
+that a miss is an alarm.  Such intervals leave much room: that three quarters of the shift would be too little is seen
+by the exact attack of ``test_overfitting_by_subsets``, not here.  Run with ``-s``, every test says its largest error as a part of the half-width.
 """
 
 from __future__ import annotations
