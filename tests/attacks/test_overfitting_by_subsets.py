@@ -172,6 +172,28 @@ def weighing(asker: Curator, price: dict[str, Any]) -> Iterator[Claim]:
         weights *= np.exp(np.random.default_rng(len(heavy)).normal(0, 0.003, KINDS))
 
 
+def comparing(asker: Curator, price: dict[str, Any], *, together: bool) -> Iterator[Claim]:
+    """Of every two kinds, which has more rows: as one question or as two; then all winners against all losers."""
+    winners = []
+    for one, other in zip(range(0, KINDS, 2), range(1, KINDS, 2), strict=True):
+        if together:
+            gap = claimed(asker.ask(f"SELECT SUM({_against([one], [other])}) FROM t", **price), 0)
+            yield gap
+            winners.append(one if gap.value > 0 else other)
+            continue
+        asked = [f"SELECT COUNT(*) FROM t WHERE kind = {kind}" for kind in (one, other)]
+        both = [claimed(asker.ask(sql, **price), ROWS / KINDS) for sql in asked]
+        yield from both
+        winners.append(one if both[0].value > both[1].value else other)
+    losers = sorted(set(range(KINDS)) - set(winners))
+    yield claimed(asker.ask(f"SELECT SUM({_against(winners, losers)}) FROM t", **price), 0)
+
+
+def _against(winners: list[int], losers: list[int]) -> str:
+    first, second = (", ".join(map(str, kinds)) for kinds in (winners, losers))
+    return f"CASE WHEN kind IN ({first}) THEN 1 WHEN kind IN ({second}) THEN -1 ELSE 0 END"
+
+
 LITTLE: dict[str, Any] = {"scale": 0.01}  # of a share: six rows, so that mu0 grows to a third
 ATTACKS: dict[str, tuple[Attack, dict[str, Any], dict[str, Any]]] = {
     "vote": (voting, {}, LITTLE),
@@ -184,6 +206,8 @@ ATTACKS: dict[str, tuple[Attack, dict[str, Any], dict[str, Any]]] = {
     "subgroups": (subgroups, {}, {"epsilon": 20}),
     "repeat one question": (repeating, {}, LITTLE),
     "multiplicative weights": (weighing, {}, LITTLE),
+    "comparison, one question": (comparing, {"together": True}, {"scale": 6}),
+    "comparison, two questions": (comparing, {"together": False}, {"scale": 6}),
 }
 
 
@@ -205,7 +229,7 @@ def test_theorem_PAY_AS_YOU_GO_no_attack_leaves_an_interval(name: str) -> None:
     assert max(worst) <= 1
 
 
-@pytest.mark.parametrize("name", ["vote", "tracing"])
+@pytest.mark.parametrize("name", ["vote", "tracing", "comparison, one question"])
 def test_the_attacks_leave_intervals_that_know_the_rows_alone(name: str) -> None:
     """Otherwise they would not be attacks: the noise interval of the last answer misses, in one of four at least."""
     attack, how, price = ATTACKS[name]
@@ -292,9 +316,6 @@ def test_theorem_PAY_AS_YOU_GO_holds_for_batches_and_nothing_less_would(seed: in
     fixed = Certain(Before(), ROWS, float(FAILURE) * OpenLevels().share(2) / 2).ways(1 / 2)
     lowest = float(least_share(np.array([ROWS * claims[-2].value]), ROWS, 0.01 * ROWS, fixed)[0])
     assert lowest > truth
-
-
-# The sharpest attack, exactly.
 
 
 @dataclass(frozen=True)

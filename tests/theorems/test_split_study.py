@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import md5
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.asking import asking_of
-from adyton.query.nodes import Count, Question
+from adyton.query.nodes import Count, Question, Sum, ValueOf
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study, Validity
@@ -94,6 +96,29 @@ def test_theorem_SPLIT_STUDY_every_unit_is_in_one_part(unit: PrivacyUnit) -> Non
         engine.close()
         assert sum(sizes) == 3000
         assert max(sizes) <= most_in_part(3000, parts, Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "numbers", "objects"])
+def test_theorem_SPLIT_STUDY_a_row_is_in_its_part_whenever_the_source_is_read(
+    kind: str, tmp_path: Path
+) -> None:
+    """The reference hashes positions one by one.  Mutant: loaded by several threads, which mixed up lines and objects."""
+    size, parts, place = 250_000, 3, IntegerColumn("place", 0, 10**6)
+    frame = pd.DataFrame({"place": np.arange(size), "smoker": np.arange(size) % 2 == 0})
+    sources: dict[str, Any] = {"csv": tmp_path / "p.csv", "parquet": tmp_path / "p.parquet"}
+    sources |= {"numbers": frame, "objects": frame.astype(object)}
+    frame.to_csv(sources["csv"], index=False)
+    frame.to_parquet(sources["parquet"])
+    table, split = Table("people", (place, SMOKER), size), replace(UNITS[0], parts=parts)
+    told = (md5(str(at).encode()).hexdigest() for at in range(size))
+    hashes = np.array([int(md5(f"salt,part,{one}".encode()).hexdigest()[:12], 16) for one in told])
+    of_part = (hashes.astype(object) * parts // 16**12).astype(int)
+    engine = DuckDBEngine(table, split, sources[kind], "salt", threads=4)
+    engine.prepare()
+    (reading,) = readings_of(Question(table, (("n", Sum(ValueOf(place))),)), split)
+    read = [engine.exact([replace(reading, part=j)])[0][0][0] for j in range(1, parts + 1)]
+    engine.close()
+    assert read == [int(frame.place[of_part == j].sum()) for j in range(parts)]
 
 
 @pytest.mark.parametrize(("unit", "filter_name"), [*((unit, "gdp") for unit in UNITS), (UNITS[1], "zcdp")])

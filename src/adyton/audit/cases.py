@@ -35,14 +35,14 @@ _OTHERS = [
     "18,99.5,east,false,1999-12-31,Ur",
     "77,-50,north,true,1975-08-15,Kish",
 ] * 3
-_OLD = "u,100,100,east,true,1960-01-01,Eridu"  # at one end of everything, in a city of its own
-_YOUNG = "u,0,-50,north,false,1999-12-31,Nippur"  # at the other
+OLD = "u,100,100,east,true,1960-01-01,Eridu"  # at one end of everything, in a city of its own
+YOUNG = "u,0,-50,north,false,1999-12-31,Nippur"  # at the other
 _MIDDLE = "u,50,25,north,false,1999-12-31,Nippur"  # where a square is least
 _NOBODY = "u,,,,,,"  # contributes to nothing
 _WILD = "u,1e300,-inf,nowhere,maybe,2024-13-99,\U0001f3db"  # clipped or missing, never an error
 _RANGING = ("u,100,100,east,true,1960-01-01,Eridu", "u,100,100,south,true,1961-02-01,Uruk")  # two rows
 _STAYING = ("u,0,-50,north,false,1999-12-31,Ur", "u,0,-50,north,false,1999-12-31,Ur")
-_AGAIN = (_OLD, _OLD)
+_AGAIN = (OLD, OLD)
 _ELSEWHERE = ("u,100,100,north,true,1960-01-01,Kish", "u,100,100,north,true,1961-02-01,Larsa")
 _ELDER = "u,75,100,south,true,1960-01-01,Eridu"
 _EASTERN = "u,0,-50,east,false,1999-12-31,Nippur"
@@ -56,8 +56,8 @@ class Case:
     """What is asked (several texts are a batch), and the rows of the one unit that differs."""
 
     asked: tuple[str, ...]
-    here: tuple[str, ...] = (_OLD,)
-    there: tuple[str, ...] = (_YOUNG,)
+    here: tuple[str, ...] = (OLD,)
+    there: tuple[str, ...] = (YOUNG,)
     persons: bool = False
     finds_keys: bool = False
 
@@ -68,7 +68,7 @@ class Case:
         return [f"p{i},{row}" for i, row in enumerate(_OTHERS * times)]
 
 
-def _one(sql: str, there: str = _YOUNG) -> Case:
+def _one(sql: str, there: str = YOUNG) -> Case:
     return Case((sql,), there=(there,))
 
 
@@ -94,7 +94,7 @@ QUESTIONS: dict[str, Case] = {
     "quantile by region": _one(
         "SELECT region, QUANTILE(age, 0.9) FROM people GROUP BY region", there=_ELSEWHERE[0]
     ),
-    "least": Case(("SELECT MIN(age) FROM people",), (_YOUNG,), (_OLD,)),
+    "least": Case(("SELECT MIN(age) FROM people",), (YOUNG,), (OLD,)),
     "greatest": _one("SELECT MAX(age) FROM people"),
     "distribution": _one("SELECT CDF(age, 20, 50, 80) FROM people"),
     "count by bins": _one("SELECT FLOOR(age / 25) AS bin, COUNT(*) FROM people GROUP BY bin"),
@@ -139,7 +139,7 @@ QUESTIONS: dict[str, Case] = {
         ("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
     ),
     "keys found": Case(
-        ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (_OLD,), finds_keys=True
+        ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (OLD,), finds_keys=True
     ),
     "a key of one unit": Case(("SELECT city, COUNT(*) FROM people GROUP BY city",), finds_keys=True),
     "keys of persons": Case(

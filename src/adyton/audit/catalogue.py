@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adyton.accounting import FILTERS, gaussian
-from adyton.audit import read_again, selections, streamed, streams, workloads
+from adyton.audit import read_again, selections, split_studies, streamed, streams, workloads
 from adyton.audit.questions import QUESTIONS, ask_both
 from adyton.audit.trial import Trial, Wish
 from adyton.certify import Promise
@@ -117,7 +117,7 @@ CATALOGUE: tuple[Entry, ...] = (
         )
         for name in FILTERS
     ),
-    *(Entry(*listed) for listed in (*streamed.ENTRIES, *read_again.ENTRIES)),
+    *(Entry(*listed) for listed in (*streamed.ENTRIES, *read_again.ENTRIES, *split_studies.ENTRIES)),
 )
 
 

@@ -33,7 +33,7 @@ from adyton.query.asking import asking_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
-__all__ = ["QUESTIONS", "Asked", "ask_both", "mu_of"]
+__all__ = ["QUESTIONS", "Asked", "Known", "ask_both", "mu_of", "release_of"]
 
 Outputs = npt.NDArray[np.int64]
 _AT_ONCE = 4096  # cells that are searched together
@@ -76,7 +76,7 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) ->
     if runs[0].public["receipts"][0][2] != basket.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
     claim = Promise(study.epsilon_of(basket.amount), float(study.limit.delta))
-    release = _release(basket.plans, wish.bits)
+    release = release_of(basket.plans, wish.bits)
     return Asked(
         release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, basket.amount), compare(*runs)
     )
@@ -103,7 +103,7 @@ def mu_of(study: Study, amount: int) -> float | None:
     return math.sqrt(amount / UNITS_PER_ONE) * (1 + 1e-12)
 
 
-def _release(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:
+def release_of(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:
     def release(known: Known, n: int) -> Outputs:
         """n rows; a column for each integer that the question releases."""
         exact, released = iter(known.exact), []

@@ -33,7 +33,7 @@ from adyton.engines.duckdb_sql import DuckDBDialect, text_literal
 from adyton.engines.interrupts import interruptible
 from adyton.engines.joining import Loading, Member, Opened
 from adyton.engines.loading import check_size
-from adyton.engines.parting import parted_by_position
+from adyton.engines.parting import one_thread, parted_by_position
 from adyton.engines.scan import Units
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import sealed
@@ -152,7 +152,10 @@ class DuckDBEngine:
         for option, value in ({"temp_directory": _MEMORY_ONLY} | self._limits).items():
             connection.execute(f"SET {option} = {text_literal(str(value))}")
         loading = self._loading
+        by_position = loading.unit.parts > 1 and loading.by_rows
         with contextlib.ExitStack() as sources:
+            if by_position:
+                sources.enter_context(one_thread(connection))
             known = [self._open(sources, connection, place, careful) for place in range(len(loading.members))]
             self._units = replace(self._units, told=loading.told(known))
             if known[0].origin.valued != "units":
@@ -160,7 +163,7 @@ class DuckDBEngine:
         for one in known:
             if one.origin.valued not in (None, "units"):
                 connection.execute(f"DROP TABLE {one.origin.valued}")
-        if loading.unit.parts > 1 and loading.by_rows:
+        if by_position:
             execute(connection, parted_by_position(loading.salt), loading.source)
         counted = loading.counted("units")
         if counted is not None:

@@ -1,0 +1,84 @@
+"""Bugs planted into studies that split their units: too little charged, or a part that two questions read.
+
+The sound studies are in ``make audit``.  Bits are seeded, so nothing here depends on luck.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from adyton.audit.catalogue import entry_named, wish_of
+from adyton.audit.report import Tried, try_one
+from adyton.curator import plan, split_price
+from adyton.engines import parting, scan
+from populations import Seeded
+
+SAMPLES = 20_000
+TOGETHER = "all answers together tell the two tables apart by more than was charged"
+
+
+def tried(filter_name: str) -> dict[str, Tried]:
+    trials = entry_named(f"{filter_name}-split").trials(wish_of(bits=Seeded(1)))
+    return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials}
+
+
+def refuted(filter_name: str, most: int | None = None) -> set[str]:
+    """By replay alone, of all studies or of the first ones."""
+    trials = islice(entry_named(f"{filter_name}-split").trials(wish_of(bits=Seeded(1))), most)
+    return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+def test_sound_studies_are_not_refuted_and_nearly_all_that_was_paid_is_seen(filter_name: str) -> None:
+    for name, one in tried(filter_name).items():
+        assert not one.refuted, name
+        assert one.verdict.lower_bound > 0.3 * one.verdict.claim.epsilon, name
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+def test_one_part_charged_for_a_person_who_moves_is_found(
+    monkeypatch: pytest.MonkeyPatch, filter_name: str
+) -> None:
+    """Mutant: an exchanged person is paid for in one part, not in the two that differ."""
+    monkeypatch.setattr(plan, "whole_price", lambda amount, *_: amount)
+    assert refuted(filter_name) == {"a person, to another part"}
+
+
+def test_one_part_charged_is_found_by_samples_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "whole_price", lambda amount, *_: amount)
+    moved = tried("gdp")["a person, to another part"]
+    assert moved.trade_off is not None
+    assert moved.trade_off.refuted
+
+
+def test_an_exchange_within_a_part_that_is_not_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: only what leaves one part and enters another is paid for."""
+    sound = split_price.whole_price
+    monkeypatch.setattr(plan, "whole_price", lambda amount, *rest: sound(0, *rest) or amount)
+    assert refuted("gdp") == {"a person, in one part"}
+
+
+def test_half_a_charge_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: of what is missing to the greatest price, half is charged."""
+    monkeypatch.setattr(plan, "still_due", lambda price, spent: 1 if spent else price // 2)
+    assert refuted("gdp") == {
+        "a row",
+        "a person, to another part",
+        "a person, in one part",
+        "a person who leaves",
+    }
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp"])
+def test_a_part_that_both_questions_read_is_found(monkeypatch: pytest.MonkeyPatch, filter_name: str) -> None:
+    """Mutant: every question reads nearly all units, and is charged as if it had a part of its own."""
+
+    def nearly_all(named: Any, parts: int, spelling: Any) -> str:
+        parting.in_part(named, parts, spelling)
+        return f"{spelling.byte_order('part')} >= {spelling.text('0')}"
+
+    monkeypatch.setattr(scan, "in_part", nearly_all)
+    assert refuted(filter_name, 1) == {"a row"}
