@@ -12,7 +12,6 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.validity.compressibility import compressed_width
 from adyton.validity.concentration import chebyshev_tail, markov_tail
-from adyton.validity.intervals import Ends, cdf_band
 from adyton.validity.jlnrss import transfer_failure, transfer_width, zcdp_epsilon
 from adyton.validity.mutual_information import gap_square
 from adyton.validity.rrsstw import sum_width
@@ -40,12 +39,6 @@ def test_law_nothing_negative_and_no_nan(
     for place in places:
         with pytest.raises(InvalidRequest):
             theorem(*right[:place], wrong, *right[place + 1 :])
-
-
-def test_law_shares_that_contradict_each_other_say_nothing() -> None:
-    """0.9 of the rows are at most 1, and 0.1 at most 2: one of the two widths did not hold."""
-    band = cdf_band([1.0, 2.0], [0.9, 0.1], 0.05)
-    assert band == [(1.0, Ends(0.0, 1.0)), (2.0, Ends(0.0, 1.0))]
 
 
 @pytest.mark.parametrize(

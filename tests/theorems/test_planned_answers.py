@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from adyton.validity.unequal import NOISE_SHARE
 from scipy.stats import norm
 
 import adyton
@@ -26,8 +27,7 @@ from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, claims_failure, gaussian_plan
-from adyton.validity.planned import PlannedSchedule
-from adyton.validity.unequal import NOISE_SHARE
+from adyton.validity.hinge.planned import PlannedSchedule
 from populations import standing_of
 
 ROWS, QUESTIONS = 5000, 10

@@ -16,11 +16,11 @@ from adyton.exact import float_up, units_up
 from adyton.holdout.methods import Ends, Frame
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
-from adyton.validity.subset.answers import Floats, price_of
+from adyton.validity.subset.answers import price_of
 from adyton.validity.subset.planned_scores import Blocks, Side, Table
 from adyton.validity.subset.score_plans import table_of, wish_for
 from adyton.validity.subset.shares import least_share
-from adyton.validity.subset.tails import Way
+from adyton.validity.subset.tails import Floats, Way
 
 Parts = tuple[Floats, Floats, Floats]
 SLACK = Fraction(1, 4000)  # the best location is found up to half of this

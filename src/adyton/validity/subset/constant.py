@@ -14,9 +14,9 @@ import numpy as np
 
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import least, reaching
-from adyton.validity.subset.answers import MARGIN, Floats
 from adyton.validity.subset.expected import ANYTHING, Expected
 from adyton.validity.subset.misses import Costs, track
+from adyton.validity.subset.tails import MARGIN, Floats
 
 MOST = 10**15
 KEPT_FOR_COSTS = 0.05

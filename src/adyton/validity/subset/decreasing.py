@@ -15,7 +15,6 @@ import numpy as np
 from adyton.special import special
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import reaching
-from adyton.validity.subset.answers import Floats, hazard
 from adyton.validity.subset.constant import (
     KEPT_FOR_COSTS,
     MOST,
@@ -29,6 +28,7 @@ from adyton.validity.subset.constant import (
 )
 from adyton.validity.subset.expected import ANYTHING, Expected
 from adyton.validity.subset.misses import LARGEST_TILT, Costs, best_choice, divergence, first_tilt, log_misses
+from adyton.validity.subset.tails import Floats, hazard
 
 _BLOCKS = 1500
 _COARSE = 150

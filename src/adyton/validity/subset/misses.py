@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.special import special
-from adyton.validity.subset.answers import MARGIN, Floats, hazard
 from adyton.validity.subset.expected import Expected, Moments
+from adyton.validity.subset.tails import MARGIN, Floats, hazard
 
 LARGEST_TILT = 300.0
 _LEAST_TILT = 1e-9

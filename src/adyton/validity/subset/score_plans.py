@@ -20,9 +20,9 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import least
-from adyton.validity.subset.answers import Floats
 from adyton.validity.subset.levels import OpenLevels
 from adyton.validity.subset.planned_scores import EVEN, Blocks, Reach, Side, Table, Wish
+from adyton.validity.subset.tails import Floats
 from adyton.validity.subset.tilts import at_level, at_room
 
 _BLOCKS = 128

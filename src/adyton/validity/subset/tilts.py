@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.special import special
-from adyton.validity.subset.answers import Floats, hazard
+from adyton.validity.subset.tails import Floats, hazard
 
 _STEPS = 32
 _LEAST_KEPT, _MOST_KEPT = 0.9, 1 - 2.0**-20
