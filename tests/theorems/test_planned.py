@@ -29,6 +29,7 @@ from adyton.study import Study, Validity
 from adyton.study.validity import claims_failure, gaussian_plan
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
 from adyton.validity.hinge.planned import PlannedSchedule
+from adyton.validity.hinge.stability import stability_width
 from populations import standing_of
 
 logs = st.floats(-40, 0)
@@ -49,7 +50,7 @@ def test_theorem_CENTRED_HINGE_PLAN_laplace_noise() -> None:
     plan = PlannedSchedule.plan(10**5, 100, "0.05")
     scale = plan.excess * 100 / Fraction(5, 100)
     noise = laplace_multiplier("0.05", 100) * float(scale)
-    t2 = plan.level.width - float(100 * plan.excess / Fraction(5, 100))
+    t2 = stability_width(math.sqrt(plan.cap), "0.05")
     assert plan.tolerance == pytest.approx(noise + t2, rel=1e-9)
     assert float(plan.cap) == pytest.approx(100 * math.pi / 2 / (2e5 * float(scale)) ** 2, rel=1e-6)
 
