@@ -15,7 +15,6 @@ from adyton.validity.concentration import chebyshev_tail, markov_tail
 from adyton.validity.jlnrss import transfer_failure, transfer_width, zcdp_epsilon
 from adyton.validity.mutual_information import gap_square
 from adyton.validity.rrsstw import sum_width
-from adyton.validity.six_epsilon import strong_composition
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (markov_tail, (1, 10), (0, 1)),
@@ -25,7 +24,6 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (transfer_width, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
     (transfer_failure, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
     (zcdp_epsilon, (0.1, 0.001), (0, 1)),
-    (strong_composition, (0.1, 10, 0.001), (0, 1, 2)),
     (gap_square, (1.0, 100), (0,)),
 ]
 

@@ -19,7 +19,7 @@ from scipy.stats import binom, norm
 from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
-from adyton.validity.subset.plans import ConstantNoise, questions_within
+from adyton.validity.subset.plans import questions_within
 from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.variances import variance_width
@@ -223,8 +223,8 @@ def test_theorem_PAY_AS_YOU_GO_noise_chosen_by_the_answers(rows, level):
 
 def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
     rows, plan = 10**5, questions_within(10**5, Fraction("0.05"), FAILURE)
-    assert isinstance(plan, ConstantNoise)
-    scale, level = rows * plan.scale, math.log(0.05 / plan.questions / 2)
+    assert plan is not None
+    scale, level = rows * plan.scale_of(1), math.log(0.05 / plan.questions / 2)
     spent = (plan.questions - 1) / (2 * Fraction(scale)) ** 2
     paid = min(width_of(rows, scale, 1 - c, price_of(rows, spent, c), level + math.log(w)) for c, w in KEPT)
     planned = shift(rows, spent) + fixed_width(rows, scale, level)
