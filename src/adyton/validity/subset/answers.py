@@ -11,8 +11,10 @@ from adyton.exact import float_up
 from adyton.validity.subset.tails import Floats, Places, Way, least_width
 
 
-def price_of(units: int, spent: Fraction, kept: float) -> float:
+def price_of(units: int | Fraction, spent: Fraction, kept: float) -> float:
     """((1 - c) / c) A, A = n mu0**2 / 2, rounded up: what earlier answers add to an exponent.
+
+    Of units that count as parts of one, the squares of those parts are added up instead.
 
     Theorem: SUBSET-TRANSFER.
     """
@@ -20,7 +22,7 @@ def price_of(units: int, spent: Fraction, kept: float) -> float:
     return float_up((1 - part) / part * units * spent / 2)
 
 
-def hoeffding_width(units: int, span: Floats, scale: Floats, ways: Sequence[Way]) -> Floats:
+def hoeffding_width(units: float, span: Floats, scale: Floats, ways: Sequence[Way]) -> Floats:
     """t, rounded up, of each answer: the least that one of the ways certifies at its level.
 
     Claim:    the sum of ``units`` independent parts plus normal noise exceeds its expectation by more than t
