@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from adyton.validity.unequal import NOISE_SHARE
+from adyton.validity.hinge.peeling import NOISE_SHARE
 from scipy.stats import norm
 
 import adyton
