@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from adyton.validity.hinge.peeling import NOISE_SHARE
 from scipy.stats import norm
 
 import adyton
@@ -27,6 +26,7 @@ from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, claims_failure, gaussian_plan
+from adyton.validity.hinge.peeling import NOISE_SHARE
 from adyton.validity.hinge.planned import PlannedSchedule
 from populations import standing_of
 
