@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-from adyton.validity import WidthSchedule, joint_width, plan
+from adyton.validity import plan
+from adyton.validity.hinge.joint import joint_width
+from adyton.validity.hinge.peeling import WidthSchedule
 
 CELLS = [(10**4, "0.1"), (10**5, "0.05"), (10**5, "0.1"), (10**6, "0.05"), (10**6, "0.1")]
 
@@ -46,8 +48,8 @@ def times() -> list[dict[str, object]]:
     spent = [schedule.cap * Fraction(j, 1000) for j in range(1, 1001)]
 
     def look_up() -> None:
-        for j, s in enumerate(spent, start=1):
-            schedule.width(s, j, 0.01)
+        for s in spent:
+            schedule.stability(s)
 
     planning = seconds(lambda: plan(rows=10**8, tolerance="0.0321"))
     one_width = min(seconds(lambda k=k: joint_width(10**6, k, "0.05")) for k in range(1001, 1008))

@@ -12,11 +12,9 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.validity.compressibility import compressed_width
 from adyton.validity.concentration import chebyshev_tail, markov_tail
-from adyton.validity.intervals import Ends, cdf_band
 from adyton.validity.jlnrss import transfer_failure, transfer_width, zcdp_epsilon
 from adyton.validity.mutual_information import gap_square
 from adyton.validity.rrsstw import sum_width
-from adyton.validity.six_epsilon import strong_composition
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (markov_tail, (1, 10), (0, 1)),
@@ -26,7 +24,6 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (transfer_width, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
     (transfer_failure, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
     (zcdp_epsilon, (0.1, 0.001), (0, 1)),
-    (strong_composition, (0.1, 10, 0.001), (0, 1, 2)),
     (gap_square, (1.0, 100), (0,)),
 ]
 
@@ -40,12 +37,6 @@ def test_law_nothing_negative_and_no_nan(
     for place in places:
         with pytest.raises(InvalidRequest):
             theorem(*right[:place], wrong, *right[place + 1 :])
-
-
-def test_law_shares_that_contradict_each_other_say_nothing() -> None:
-    """0.9 of the rows are at most 1, and 0.1 at most 2: one of the two widths did not hold."""
-    band = cdf_band([1.0, 2.0], [0.9, 0.1], 0.05)
-    assert band == [(1.0, Ends(0.0, 1.0)), (2.0, Ends(0.0, 1.0))]
 
 
 @pytest.mark.parametrize(

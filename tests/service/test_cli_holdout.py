@@ -78,6 +78,20 @@ def test_texts_and_guesses(folder: Path) -> None:
     assert as_json("score", "g.toml", "y.csv", "--guess", "0.5")["said"] == "answered"
 
 
+def test_top_k_is_scored_from_rows_of_predictions(folder: Path) -> None:
+    """Of two predictions the second is always right: none of the first would be."""
+    create = ["create", "k.toml", "--labels", "y.npy", "--metric", "top_k", "--tolerance", "0.1"]
+    assert "top" in adyton(*create).stderr
+    as_json(*create, "--top", "2")
+    rows = np.stack([(np.arange(N) + 1) % 3, np.arange(N) % 3], axis=1)
+    np.save("rows.npy", rows)
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows.tolist()))
+    first, again = as_json("score", "k.toml", "rows.npy"), as_json("score", "k.toml", "rows.jsonl")
+    assert first["value"] == pytest.approx(1, abs=0.1)
+    assert again["repeated"]
+    assert "rows of 2 predictions" in adyton("score", "k.toml", "y.npy").stderr
+
+
 def test_items_without_labels_until_they_are_used_up(folder: Path) -> None:
     as_json("create", "s.toml", "--metric", "scores", "--items", "100", "--scores", "1")
     np.save("half.npy", np.full(100, 0.5))
@@ -100,6 +114,7 @@ def test_items_without_labels_until_they_are_used_up(folder: Path) -> None:
         ["create", "x.toml", "--labels", "bad.parquet", "--scores", "1"],
         ["create", "x.toml", "--labels", "y.npy", "--column", "a", "--scores", "1"],
         ["create", "x.toml", "--labels", "y.npy", "--scores", "many"],
+        ["create", "x.toml", "--labels", "y.npy", "--scores", "1", "--top", "2"],
         ["create", "x.toml", "--labels", "y.npy", "--metric", "auc", "--scores", "1"],
         ["create", "x.csv", "--labels", "y.npy", "--scores", "1"],
         ["score", "none.toml", "y.npy"],

@@ -16,9 +16,9 @@ from scipy.special import ndtr
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
-from adyton.validity import WidthSchedule, stability_width
-from adyton.validity.hinge import gaussian_hinge
-from adyton.validity.hinge_search import open_at
+from adyton.validity.hinge.opening import open_at
+from adyton.validity.hinge.peeling import WidthSchedule
+from adyton.validity.hinge.stability import gaussian_hinge, stability_width
 from adyton.validity.outward import digits
 
 

@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 from adyton.noise import two_sided_geometric
-from adyton.validity import gaussian_multiplier
-from adyton.validity.noise_part import laplace_multiplier, question_share
+from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
+from adyton.validity.subset.levels import question_share
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.floats(-12, -0.05), st.integers(1, 10**9), st.booleans())
+@given(st.floats(-12, -0.05), st.integers(1, 10**9))
 def test_theorem_NOISE_GIVEN_TRANSCRIPT_is_never_below_fifty_digits(
-    log_failure: float, questions: int, one_sided: bool
+    log_failure: float, questions: int
 ) -> None:
     failure = 10**log_failure
-    z = gaussian_multiplier(failure, questions, one_sided=one_sided)
-    sides = 1 if one_sided else 2
+    z = gaussian_multiplier(failure, questions)
     with mpmath.workdps(50):
-        tail = mpmath.mpf(str(failure)) / (sides * questions)
+        tail = mpmath.mpf(str(failure)) / (2 * questions)
         u = max(mpmath.mpf(0), mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail))
         exact = u + (mpmath.npdf(u) - u * mpmath.erfc(u / mpmath.sqrt(2)) / 2) / tail
         assert exact <= z <= exact * (1 + mpmath.mpf(10) ** -9)

@@ -10,11 +10,10 @@ import pytest
 from scipy.special import ndtri
 
 from adyton.errors import InvalidRequest
-from adyton.validity import stability_width
-from adyton.validity.hinge import gaussian_hinge
-from adyton.validity.hinge_search import open_at
+from adyton.validity.hinge.opening import open_at
+from adyton.validity.hinge.pairs import RandomizedResponses, _beyond, _window, hinge_of, stability_width_of
+from adyton.validity.hinge.stability import gaussian_hinge, stability_width
 from adyton.validity.outward import digits
-from adyton.validity.pairs import RandomizedResponses, _beyond, _window, hinge_of, stability_width_of
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_theorem_HINGE_OF_A_PAIR_is_never_below_fifty_digits(releases: int, epsi
 @pytest.mark.parametrize("scale", [0.5, 1.0, 5.0, 50.0])
 def test_theorem_HINGE_OF_A_PAIR_one_fair_bit_with_laplace_noise(scale: float) -> None:
     """X_T = tanh(|L| / 2) / 2, L the log-ratio: (|a| - |a - 1|) / scale, between -1/scale and 1/scale."""
-    pair = RandomizedResponses.laplace(1, 1, scale)
+    pair = RandomizedResponses(1, 1 / (2 * scale))
     a = np.linspace(-60 * scale, 1 + 60 * scale, 200_001)
     density = (np.exp(-np.abs(a) / scale) + np.exp(-np.abs(a - 1) / scale)) / (4 * scale)
     distance = np.abs(np.tanh((np.abs(a) - np.abs(a - 1)) / (2 * scale))) / 2
@@ -71,7 +70,7 @@ def test_theorem_HINGE_OF_A_PAIR_is_below_the_gaussian_that_dominates_it() -> No
     """Pure epsilon is mu-GDP with mu = 2 quantile(1 / (1 + exp(-epsilon)))."""
     for releases, epsilon in ((1, 0.1), (20, 0.05), (300, 0.01)):
         mu = 2 * float(ndtri(1 / (1 + math.exp(-epsilon)))) * math.sqrt(releases)
-        pair = RandomizedResponses.whole_guarantee(releases, str(epsilon))
+        pair = RandomizedResponses(releases, epsilon)
         assert stability_width_of(pair, "0.05") <= stability_width(mu, "0.05")
     with pytest.raises(InvalidRequest):
         RandomizedResponses(10**9, 1e-6)
@@ -163,11 +162,11 @@ def test_theorem_HINGE_OF_A_PAIR_two_adaptive_laplace_answers(scale: float) -> N
 
     both, distance = bit_given(density(0), density(1))
     assert both.sum() == pytest.approx(1, abs=1e-3)
-    pair = RandomizedResponses.laplace(2, 1, scale)
+    pair = RandomizedResponses(2, 1 / (2 * scale))
     for c, s in ((0.3, 0.1), (0.6, 0.3), (1.0, 0.05)):
         mean = float((both * np.maximum(distance - s, 0)).sum())
         assert mean <= float(hinge_of(digits(30), pair, c, s))
-    one = RandomizedResponses.laplace(1, 1, scale)  # as if the second answer had said nothing
+    one = RandomizedResponses(1, 1 / (2 * scale))  # as if the second answer had said nothing
     least = min(float(hinge_of(digits(30), one, c, 0.2)) for c in np.linspace(0.2, 1.5, 40))
     enough = min(float(hinge_of(digits(30), pair, c, 0.2)) for c in np.linspace(0.2, 1.5, 40))
     assert float((both * np.maximum(distance - 0.2, 0)).sum()) <= enough

@@ -12,9 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.validity import WidthSchedule, gaussian_multiplier, peeling, question_share, stability_width
+from adyton.validity.hinge import peeling
+from adyton.validity.hinge.noise_part import gaussian_multiplier
+from adyton.validity.hinge.peeling import WidthSchedule
+from adyton.validity.hinge.stability import stability_width
+from adyton.validity.subset.levels import question_share
 
 FIRST, AFTER_LOW, AFTER_HIGH = 2.0, 0.9, 4.0  # noise of the first answer, and of the second after it
+
+
+def width_of(schedule: WidthSchedule, spent: Fraction, question: int, sigma: float) -> float:
+    """Of question j of an open study, if its noise is normal."""
+    noise = gaussian_multiplier(schedule.noise_failure * question_share(question)) * sigma
+    return noise + schedule.stability(spent)
 
 
 def failures_of(schedule: WidthSchedule, factor: float = 1.0) -> float:
@@ -29,9 +39,9 @@ def failures_of(schedule: WidthSchedule, factor: float = 1.0) -> float:
         two = np.exp(-((second - mean) ** 2) / (2 * noise**2)) / noise
         density += one * two / (2 * math.pi * 4)
     spent = [Fraction(1, 16) / Fraction(s) ** 2 for s in (FIRST, AFTER_LOW, AFTER_HIGH)]
-    width_1 = schedule.width(spent[0], 1, FIRST)
-    low = schedule.width(spent[0] + spent[1], 2, AFTER_LOW)
-    high = schedule.width(spent[0] + spent[2], 2, AFTER_HIGH)
+    width_1 = width_of(schedule, spent[0], 1, FIRST)
+    low = width_of(schedule, spent[0] + spent[1], 2, AFTER_LOW)
+    high = width_of(schedule, spent[0] + spent[2], 2, AFTER_HIGH)
     width_2 = np.where(first < 0.5, low, high)
     wrong = (np.abs(first - 0.5) > factor * width_1) | (np.abs(second - 0.5) > factor * width_2)
     assert density.sum() * step**2 == pytest.approx(1, abs=1e-3)
@@ -60,16 +70,6 @@ def test_theorem_PEELING_every_level_has_its_own_share(
     assert stability_width(math.sqrt(spent), share) <= schedule.stability(spent) * (1 + 1e-9)
 
 
-def test_theorem_PEELING_multipliers() -> None:
-    open_ended = WidthSchedule.plan("0.05", "0.1")
-    assert open_ended.multiplier(7) == gaussian_multiplier(Fraction(15, 1000) * question_share(7))
-    fixed = WidthSchedule.plan("0.05", "0.1", questions=100)
-    assert fixed.multiplier(7) == gaussian_multiplier(Fraction(15, 1000), 100)
-    assert fixed.multiplier(7, one_sided=True) < fixed.multiplier(7)
-    total = Fraction(15, 1000) * sum(question_share(j) for j in range(1, 500))
-    assert total < Fraction(15, 1000)
-
-
 def test_law_widths_grow_with_what_was_spent_and_stop_at_the_cap() -> None:
     schedule = WidthSchedule.plan("0.05", "0.118", 10)
     spent = [schedule.cap * Fraction(i, 4096) for i in range(4097)]
@@ -81,7 +81,6 @@ def test_law_widths_grow_with_what_was_spent_and_stop_at_the_cap() -> None:
     assert not schedule.covers(schedule.cap + Fraction(1, 10**18))
     with pytest.raises(InvalidRequest, match="certified for"):
         schedule.stability(schedule.cap + Fraction(1, 10**18))
-    assert schedule.width(schedule.cap, 1, 0.01, length=2) > schedule.width(schedule.cap, 1, 0.01)
 
 
 def test_a_look_up_computes_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +92,7 @@ def test_a_look_up_computes_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(peeling, "stability_width", never)
     spent = [schedule.cap * Fraction(j, 1000) for j in range(1, 1001)]
-    widths = [schedule.width(s, 7, 0.01) for s in spent]
+    widths = [schedule.stability(s) for s in spent]
     assert widths == sorted(widths)
 
 
@@ -101,7 +100,5 @@ def test_refuses_a_schedule_that_says_nothing() -> None:
     for arguments in (("0", "0.1", 10), ("0.05", "0", 10), ("0.05", "0.1", 0), ("0.05", "0.1", 61)):
         with pytest.raises(InvalidRequest):
             WidthSchedule.plan(*arguments)
-    with pytest.raises(InvalidRequest):
-        WidthSchedule.plan("0.05", "0.1", questions=3).multiplier(4)
     with pytest.raises(InvalidRequest):
         WidthSchedule.plan("0.05", "0.1", noise_share=1)

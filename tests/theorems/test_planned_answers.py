@@ -26,8 +26,8 @@ from adyton.query.sql import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, claims_failure, gaussian_plan
-from adyton.validity.planned import PlannedSchedule
-from adyton.validity.unequal import NOISE_SHARE
+from adyton.validity.hinge.peeling import NOISE_SHARE
+from adyton.validity.hinge.planned import PlannedSchedule
 from populations import standing_of
 
 ROWS, QUESTIONS = 5000, 10

@@ -18,15 +18,21 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, ndtr
 
-from adyton.validity.subset.answers import Sample, hoeffding_width, planned_width, price_of, shift
+from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.last_look import (
     corrected_p_value,
     p_value_threshold,
     p_value_threshold_paid,
 )
 from adyton.validity.subset.shares import least_share
+from adyton.validity.subset.tails import Way
 from adyton.validity.subset.ways import Before, ways_after
 from how_often import often
+
+
+def shift(rows, spent):
+    """By how much the overfit of a chosen question is moved, as a sum."""
+    return rows * math.sqrt(spent) / 2
 
 
 def spent_by(*scales):
@@ -162,7 +168,7 @@ def test_theorem_SUBSET_OVERFIT_after_two_answers(small, noises):
     for tilt in (0.02, 0.3, 1.5):
         factors = [np.exp(tilt * small.gap(chosen)) for chosen in small.sets]
         most = best_leaf(small, noises, lambda w, _, f=factors: max(float(w @ one) for one in f))
-        moved = shift(Sample(small.rows, 1.0, noises[-1]), spent_by(*noises))
+        moved = shift(small.rows, spent_by(*noises))
         assert math.log(most) <= tilt * moved + tilt**2 * small.rows / 8 + 1e-12
 
 
@@ -170,7 +176,7 @@ def test_theorem_SUBSET_OVERFIT_after_two_answers_would_not_hold_for_two_thirds_
     small, noises, tilt = Small(20, (0.5, 0.25, 0.25)), (14.0, 14.0), 0.002
     factors = [np.exp(tilt * small.gap(chosen)) for chosen in small.sets]
     most = best_leaf(small, noises, lambda w, _: max(float(w @ one) for one in factors))
-    moved = shift(Sample(small.rows, 1.0, noises[-1]), spent_by(*noises))
+    moved = shift(small.rows, spent_by(*noises))
     assert math.log(most) > tilt * moved * 2 / 3 + tilt**2 * small.rows / 8
 
 
@@ -179,7 +185,8 @@ def test_theorem_SUBSET_OVERFIT_after_two_answers_would_not_hold_for_two_thirds_
 @pytest.mark.parametrize("level", [0.2, 0.01])
 def test_theorem_SUBSET_ANSWERS_question_three_follows_two_answers(small, noises, level):
     last = 0.8
-    width = float(planned_width(Sample(small.rows, 1.0, last), spent_by(*noises), math.log(level)))
+    fixed = hoeffding_width(small.rows, np.array([1.0]), np.array([last]), [Way(1.0, 0.0, math.log(level))])
+    width = shift(small.rows, spent_by(*noises)) + float(fixed[0])
     misses = [ndtr((small.gap(chosen) - width) / last) for chosen in small.sets]
     assert best_leaf(small, noises, lambda w, _: max(float(w @ one) for one in misses)) <= level
 

@@ -14,15 +14,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from adyton.validity.subset.answers import Sample, hoeffding_width, paid_width, planned_width
-from adyton.validity.subset.every_function import every_function_width, information_bound
+from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.last_look import (
     corrected_p_value,
     p_value_threshold,
     p_value_threshold_paid,
 )
 from adyton.validity.subset.shares import greatest_share, least_share
-from adyton.validity.subset.tails import largest_normal
+from adyton.validity.subset.tails import Way, largest_normal
 from adyton.validity.subset.variances import variance_width
 from adyton.validity.subset.ways import KEPT, KEPT_TWICE, Before, ways_after
 
@@ -128,16 +127,16 @@ def test_theorem_PAY_AS_YOU_GO_widths_are_never_below_fifty_digits(rows, before,
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_theorem_SUBSET_ANSWERS_planned_and_paid_widths_are_never_below_fifty_digits(rows, level):
-    scale, spent = 0.4 * math.sqrt(rows) + 0.1, Fraction(3, 1000)
-    sample, log_level = Sample(rows, 1.0, scale), math.log(level)
-    fixed = exact_width(whole(scale), hoeffding(rows), [(MP.mpf(1), MP.mpf(0), whole(log_level))])
-    moved = rows * MP.sqrt(whole(spent)) / 2
-    assert_just_above(whole(float(planned_width(sample, spent, log_level))), moved + fixed)
+def test_theorem_SUBSET_ANSWERS_fixed_and_paid_widths_are_never_below_fifty_digits(rows, level):
+    scale, spent, log_level = 0.4 * math.sqrt(rows) + 0.1, Fraction(3, 1000), math.log(level)
     c = whole(0.8)
-    way = (1 - c, (1 - c) / c * rows * whole(spent) / 2, whole(log_level))
-    exact = exact_width(whole(scale), hoeffding(rows), [way])
-    assert_just_above(whole(float(paid_width(sample, spent, 0.8, log_level))), exact)
+    paid = (1 - c, (1 - c) / c * rows * whole(spent) / 2, whole(log_level))
+    for way, exact in (
+        (Way(1.0, 0.0, log_level), (MP.mpf(1), MP.mpf(0), whole(log_level))),
+        (Way(1 - 0.8, price_of(rows, spent, 0.8), log_level), paid),
+    ):
+        found = hoeffding_width(rows, np.array([1.0]), np.array([scale]), [way])
+        assert_just_above(whole(float(found[0])), exact_width(whole(scale), hoeffding(rows), [exact]))
 
 
 @pytest.mark.parametrize("before", BEFORE, ids=["nothing", "little", "much", "and a stream"])
@@ -203,17 +202,6 @@ def test_theorem_SUBSET_P_VALUES_corrected_ones_are_never_below_fifty_digits(row
     )
     found = whole(corrected_p_value(p, rows, Before(spent)))
     assert min(exact, MP.mpf(1)) <= found <= exact * (1 + MP.mpf("1e-6"))
-
-
-@pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize("failure", [Fraction(1, 3), Fraction(1, 10**9)])
-def test_theorem_SUBSET_ALL_FUNCTIONS_bounds_are_never_below_fifty_digits(rows, failure):
-    spent = Fraction(7, 10**5)
-    root = MP.sqrt(rows * whole(spent) / 2) + MP.sqrt(-MP.log(whole(failure)))
-    close = 1 + MP.mpf("1e-9")
-    assert root**2 <= whole(information_bound(rows, spent, failure)) <= root**2 * close
-    width = root / MP.sqrt(2 * rows)
-    assert width <= whole(every_function_width(rows, spent, failure)) <= width * close
 
 
 @pytest.mark.parametrize("failure", [Fraction(1, 3), Fraction(1, 1000), Fraction(1, 10**30)])

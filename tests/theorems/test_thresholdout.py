@@ -23,7 +23,7 @@ from adyton.holdout.thresholdout import (
     width_of,
 )
 from adyton.noise import two_sided_geometric
-from adyton.validity.pairs import RandomizedResponses, stability_width_of
+from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
 
 REACH = 90
 TRAINING = "t"

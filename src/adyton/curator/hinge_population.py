@@ -27,10 +27,11 @@ from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
 from adyton.study import Study, Validity, keys_failure, planned
+from adyton.validity.hinge.noise_part import laplace_multiplier
+from adyton.validity.hinge.peeling import WidthSchedule
+from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.mutual_information import information_of, threshold_after
-from adyton.validity.noise_part import laplace_multiplier, question_share
-from adyton.validity.peeling import WidthSchedule
-from adyton.validity.planned import PlannedSchedule
+from adyton.validity.subset.levels import question_share
 from adyton.validity.subset.ratios import ratio_ends
 from adyton.validity.subset.tails import Places
 
@@ -137,6 +138,7 @@ class HingePopulation:
         return values - reach - slack, values + reach + slack
 
     def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+        """The stability part enters once.  Theorem: RATIO-OF-MEANS."""
         top, bottom = (column.astype(float) for column in released)
         first, second = map(float_up, self._hidden(part, standing))
         fixed, reach = first + float_up(self._drift(part, standing)), largest_ratio(part.reading.sensitivity)
@@ -210,7 +212,7 @@ class HingePopulation:
         schedule, noises = self.schedule, len(part.mechanism.scales) * standing.at.values
         if isinstance(schedule, PlannedSchedule):
             relative = scale / (self._rows * max(self._span(part), 1))
-            return Fraction(schedule.threshold("laplace", relative, noises)) * scale
+            return Fraction(schedule.threshold(relative, noises)) * scale
         return Fraction(laplace_multiplier(self._failure(standing.at.question), noises)) * scale
 
     def _hidden(self, part: Noised, standing: Standing) -> list[Fraction]:

@@ -27,7 +27,7 @@ from adyton.query.nodes import EVERY_ROW, Cdf, Count, CountPersons, Extreme, Qua
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
 from adyton.study import keys_failure
-from adyton.validity.noise_part import question_share
+from adyton.validity.subset.levels import question_share
 
 NUMBER_OF_KEYS = "number of keys"  # the reading that tells questions whose keys were found from all others
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys

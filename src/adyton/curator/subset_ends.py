@@ -24,7 +24,8 @@ from adyton.validity.subset.variances import rough_variance_width, variance_widt
 from adyton.validity.subset.ways import Before, ways_after
 
 _MANY = 256
-HALF_STEP = 0.5  # noise is rounded to whole steps
+HALF_STEP = 0.5
+"""Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
 UP = 1 + 2.0**-50
 _CANCELLED = 2.0**-48  # of a difference of two numbers that may be nearly alike
 
@@ -239,7 +240,7 @@ def uncentred(part: Noised) -> Line:
 
 
 def span_of(part: Noised) -> tuple[int, int]:
-    """Between which numbers one unit's part of the first integer lies."""
+    """Between which numbers one unit's part of the first integer lies.  Theorem: PERSONS-AS-ROWS."""
     low, high = part.reading.sensitivity.boxes[0]
     rows = part.reading.sensitivity.rows
     return min(low, 0) * rows, max(high, 0) * rows

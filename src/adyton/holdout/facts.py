@@ -21,7 +21,8 @@ from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, me
 from adyton.holdout.weights import WEIGHT_STEPS
 
 _KEYS = (
-    "items", "metric", "labels", "low", "high", "error_high", "top", "units", "weights", "stray", "groups",
+    "items", "metric", "labels", "low", "high", "error_high", "top", "units", "weights", "squares", "stray",
+    "groups",
     "confidence", "tolerance", "method",
 )  # fmt: skip
 
@@ -31,7 +32,7 @@ class Facts:
     """What everybody may know about a holdout.
 
     ``units`` is how many independent values of full weight a score is the mean of, if not one for each item:
-    pairs, or items whose ``weights`` have this digest.
+    pairs, or items whose ``weights`` have this digest; ``squares`` is the sum of the squares of their steps.
     """
 
     items: int
@@ -46,6 +47,7 @@ class Facts:
     weights: str = ""
     stray: Fraction = Fraction(0)
     groups: str = ""
+    squares: int | None = None
 
     @property
     def frame(self) -> Frame:
@@ -53,7 +55,8 @@ class Facts:
         units = self.items if self.units is None else self.units
         steps = metric.steps * (WEIGHT_STEPS if self.weights or self.balanced else 1)
         rounding = metric.rounding + self.stray
-        return Frame(units, steps, rounding, 1 - self.confidence, metric.greater_is_better)
+        squares = None if self.squares is None else Fraction(self.squares, WEIGHT_STEPS**2)
+        return Frame(units, steps, rounding, 1 - self.confidence, metric.greater_is_better, squares)
 
     @property
     def unit(self) -> Fraction:
@@ -87,6 +90,8 @@ class Facts:
             table |= {"units": self.units}
         if self.weights:
             table |= {"weights": self.weights}
+        if self.squares is not None:
+            table |= {"squares": self.squares}
         if self.weights or self.balanced:
             table |= {"stray": str(self.stray)}
         if self.groups:
@@ -122,9 +127,9 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(Kind):
         raise KeyError
     units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
-    top = table.get("top", 1)
+    top, squares = table.get("top", 1), table.get("squares")
     if (
-        (units is not None and type(units) is not int)
+        any(number is not None and type(number) is not int for number in (units, squares))
         or type(top) is not int
         or type(weights) is not str
         or type(groups) is not str
@@ -148,6 +153,7 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
         weights=weights,
         stray=rational(table.get("stray", 0), "stray"),
         groups=groups,
+        squares=squares,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
-from adyton.holdout.gaussian import SLACK, Gaussian, margin
+from adyton.holdout.gaussian import SLACK, Gaussian, margin, squares_of
 from adyton.holdout.methods import Frame
 from adyton.validity.search import smallest
 from adyton.validity.subset.planned_scores import Blocks, Wish
@@ -37,8 +38,23 @@ class GaussianWish:
 
 
 def plan_gaussian(frame: Frame, wish: GaussianWish) -> Gaussian:
-    """As many scores as the tolerance allows, or the best noise for so many scores."""
+    """As many scores as the tolerance allows, or the best noise for so many scores.
+
+    With weights what is expected may be worth less than their squares, of which it knows nothing.
+    """
     _check(wish)
+    if frame.squares is None or wish.expected is None:
+        return _planned(frame, wish)
+    offers = []
+    for one in (wish, replace(wish, expected=None)):
+        with suppress(InvalidRequest):
+            offers.append(_planned(frame, one))
+    if not offers:
+        return _planned(frame, wish)  # which says why
+    return max(offers, key=lambda plan: (plan.scores, -plan.half_width()))
+
+
+def _planned(frame: Frame, wish: GaussianWish) -> Gaussian:
     if wish.scores is not None:
         return _for_scores(frame, wish, wish.scores)
     if wish.tolerance is None:
@@ -46,8 +62,9 @@ def plan_gaussian(frame: Frame, wish: GaussianWish) -> Gaussian:
     inner = (wish.tolerance - margin(frame)) * (1 - SLACK)
     if inner > 0:
         wanted = best_wish(
-            frame.items, frame.failure, float_down(inner * (1 - _HAIR)), _float(wish.expected), wish.anytime
-        )
+            frame.items, frame.failure, float_down(inner * (1 - _HAIR)), _float(wish.expected), wish.anytime,
+            squares_of(frame),
+        )  # fmt: skip
         offers = [constant_scores(wanted), decreasing_scores(wanted) if wish.noise == "decreasing" else None]
         found = [blocks for blocks in offers if blocks is not None]
         if found:  # of few scores noise that falls is no better
@@ -78,7 +95,9 @@ def _made(frame: Frame, wanted: Wish, blocks: Blocks, wish: GaussianWish) -> Gau
 
 
 def _for_scores(frame: Frame, wish: GaussianWish, scores: int) -> Gaussian:
-    wanted, blocks = constant_wish(frame.items, frame.failure, scores, _float(wish.expected))
+    wanted, blocks = constant_wish(
+        frame.items, frame.failure, scores, _float(wish.expected), squares_of(frame)
+    )
     made = _made(frame, wanted, blocks, wish)
     width = made.half_width()
     if width >= 1 or (wish.tolerance is not None and width > wish.tolerance):

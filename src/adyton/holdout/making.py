@@ -91,6 +91,7 @@ def make_files(path: Path, wanted: Wanted) -> None:
         items, metric, kind, bounds, level, within, wanted.method, {},
         units, "" if metric.name == "balanced_accuracy" else labels_digest(steps),
         Fraction(0) if weights is None else weights.stray, labels_digest(codes),
+        None if weights is None or metric.name == "balanced_accuracy" else weights.squares,
     )  # fmt: skip
     wishes = Wishes(
         within, wanted.scores, wanted.anytime, wanted.overfits,

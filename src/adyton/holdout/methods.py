@@ -27,6 +27,7 @@ class Frame:
     rounding: Fraction
     failure: Fraction
     greater_is_better: bool = True
+    squares: Fraction | None = None  # of weights, the heaviest being 1, added up; None: items weigh the same
 
     @property
     def whole(self) -> int:

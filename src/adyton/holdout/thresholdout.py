@@ -23,9 +23,9 @@ from adyton.holdout.methods import Frame, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.mechanisms.above_threshold import draw_one
 from adyton.noise import Bits
-from adyton.validity.hinge import LARGEST_MU, stability_width
+from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
+from adyton.validity.hinge.stability import LARGEST_MU, stability_width
 from adyton.validity.outward import SAFE, whole
-from adyton.validity.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
 from adyton.validity.search import largest, largest_near, least
 
 _MOST_QUESTIONS = 10**12

@@ -27,6 +27,11 @@ class Weights:
     steps: Array = field(repr=False)
     stray: Fraction
 
+    @property
+    def squares(self) -> int:
+        """The sum of the squares of the steps: what is spent, and how far a sum strays, goes by it."""
+        return int(np.dot(self.steps, self.steps))
+
 
 def weights_from(given: object, items: int) -> Weights:
     """The weights as counted: scaled so that their sum is a whole number, then rounded, the sum kept.

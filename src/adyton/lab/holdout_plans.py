@@ -15,7 +15,7 @@ from adyton.holdout.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.ladder import ladder_width
 from adyton.holdout.methods import Frame
 from adyton.holdout.thresholdout import Thresholdout, plan_thresholdout, width_of
-from adyton.validity.joint import MOST
+from adyton.validity.hinge.joint import MOST
 from adyton.validity.planner import HALF, Plan, Wanted
 from adyton.validity.search import largest, largest_near, least, smallest
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import Neighbours
 from adyton.study.keys_failure import keys_failure
-from adyton.validity.planned import PlannedSchedule
+from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.subset.expected import Expected
 from adyton.validity.subset.study_plans import StudyPlan, planned_study
 
@@ -178,7 +178,6 @@ def planned(
         rows,
         validity.questions,
         failure,
-        noise="laplace",
         counting=0 if neighbours == "replace" else failure * _COUNTING,
         delta=delta,
     )

@@ -14,7 +14,11 @@ if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
 
 File = Annotated[Path, typer.Argument(help="The file of the holdout, e.g. holdout.toml.", show_default=False)]
 Predictions = Annotated[
-    Path, typer.Argument(help="One value an item: .npy, .csv, .parquet or .jsonl.", show_default=False)
+    Path,
+    typer.Argument(
+        help="One value an item: .npy, .csv, .parquet or .jsonl. For top_k a row of them: .npy or .jsonl.",
+        show_default=False,
+    ),
 ]
 Column = Annotated[str | None, typer.Option(help="Which column, if there are several.", metavar="NAME")]
 WeightsColumn = Annotated[
@@ -30,7 +34,7 @@ Items = Annotated[str | None, typer.Option(help="How many items, if there are no
 Metric = Annotated[
     str,
     typer.Option(
-        help="accuracy, balanced_accuracy, scores, brier, log_loss, auc, absolute_error, "
+        help="accuracy, balanced_accuracy, top_k, scores, brier, log_loss, auc, absolute_error, "
         "squared_error or rmse.",
         metavar="NAME",
     ),
@@ -53,6 +57,9 @@ Expected = Annotated[
     str | None, typer.Option(help="About what scores will be: more of them if it is right.", metavar="X")
 ]
 Noise = Annotated[str, typer.Option(help="constant, or decreasing: more scores.", metavar="NAME")]
+Top = Annotated[
+    str | None, typer.Option(help="For top_k: of how many predictions one must be right.", metavar="K")
+]
 ErrorHigh = Annotated[
     str | None, typer.Option(help="The largest error of one item that counts, for errors.", metavar="X")
 ]
@@ -97,6 +104,7 @@ def create(
     column: Column = None,
     items: Items = None,
     metric: Metric = "accuracy",
+    top: Top = None,
     tolerance: Tolerance = None,
     confidence: Confidence = "0.95",
     method: Method = "gaussian",
@@ -130,6 +138,7 @@ def create(
             labels=None if labels is None else read_values(labels, column),
             items=_whole(items, "--items"),
             metric=metric,
+            top=_whole(top, "--top"),
             tolerance=tolerance,
             confidence=confidence,
             method=method,

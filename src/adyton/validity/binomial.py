@@ -11,7 +11,6 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.special import special
-from adyton.validity.intervals import Ends
 from adyton.validity.outward import float_down, float_up, probability, whole
 from adyton.validity.subset.expected import Expected
 from adyton.validity.subset.misses import deviations
@@ -23,7 +22,7 @@ _MOST_TRIALS = 20_000  # beyond, the inequality is off by less than a third of a
 _STRETCHES, _PIECES, _FINENESS = 500, 8, 1e-4
 
 
-def exact_interval(successes: int, trials: int, failure: Number) -> Ends:
+def exact_interval(successes: int, trials: int, failure: Number) -> tuple[float, float]:
     """The interval of Clopper and Pearson for the probability of success, rounded outwards.
 
     Claim:    contains the true probability with probability at least 1 - failure, whatever it is.
@@ -34,7 +33,7 @@ def exact_interval(successes: int, trials: int, failure: Number) -> Ends:
     if x > n:
         raise InvalidRequest(f"{x} successes are more than {n} trials")
     low, high = _ends(np.array([x]), n, probability(failure, "the failure probability"))
-    return Ends(float(low[0]), float(high[0]))
+    return float(low[0]), float(high[0])
 
 
 def exact_width(trials: int, failure: Number, share: Number | None = None) -> float:

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from adyton.exact import Number, positive
 from adyton.validity.concentration import exp_up
-from adyton.validity.max_information import event_bound, independent_rows_nats
 from adyton.validity.outward import SAFE, digits, down, float_down, float_up, probability, whole
 
 LEAST_SECOND_TAKE = 5.958
@@ -86,16 +85,6 @@ def second_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[floa
         rows * positive(sensitivity, "the sensitivity")
     )
     return float_down(epsilon), min(1.0, tail * SAFE)
-
-
-def sharper_tail(rows: int, epsilon: Number, fixed: Number) -> float:
-    """The least exp(I) q + beta over beta = q**(i/20), I with the better constants: any event, any epsilon.
-
-    Theorem: EVENT-INFLATION.
-    """
-    q = probability(fixed, "the probability")
-    shares = [Fraction(float_up(q) ** (i / 20)) for i in range(1, 20)]
-    return min(event_bound(q, independent_rows_nats(rows, epsilon, beta), beta) for beta in shares)
 
 
 def _ratio(rows: int, sensitivity: Number, tolerance: Number) -> Fraction:

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.validity.compressibility import rounding_width
+from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.jlnrss import jlnrss_width
-from adyton.validity.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.rrsstw import rrsstw_width
 from adyton.validity.search import largest_within, smallest_within
 from adyton.validity.six_epsilon import laplace_width

@@ -35,18 +35,6 @@ def six_epsilon_tail(rows: int, epsilon: Number, delta: Number) -> float:
     return min(1.0, max(float_up(4 * d / e), exp_up(e * e * n / 8)))
 
 
-def strong_composition(epsilon: float, questions: int, delta: float) -> float:
-    """The epsilon of k adaptive epsilon-DP answers: sqrt(2k ln(1/delta)) epsilon + k epsilon tanh(epsilon /
-    2).
-
-    Source:   002-32; Dwork, Rothblum, Vadhan 2010, with the drift of Bun, Steinke 2016.
-    """
-    if not (epsilon >= 0 and questions >= 1 and 0 < delta < 1):
-        raise InvalidRequest("epsilon must be at least 0, questions at least 1, and delta between 0 and 1")
-    spread = epsilon * math.sqrt(-2 * questions * math.log(delta))
-    return (spread + questions * epsilon * math.tanh(epsilon / 2)) * SAFE
-
-
 @dataclass(frozen=True, slots=True)
 class LaplaceWidth:
     """A half-width, and the scale of the Laplace noise for it."""

@@ -7,41 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import least, reaching
-from adyton.validity.subset.answers import MARGIN, Floats
 from adyton.validity.subset.expected import ANYTHING, Expected
-from adyton.validity.subset.misses import Costs, track
+from adyton.validity.subset.misses import costs_of, track
+from adyton.validity.subset.noise_plan import NoisePlan
+from adyton.validity.subset.tails import MARGIN, Floats
 
 MOST = 10**15
-KEPT_FOR_COSTS = 0.05
-"""Of the failure, where questions are expected to cost less than their radius: that has its own level."""
 _COARSE, _FINE = 200, 6000  # blocks, to search with and to certify with
 _STEPS, _FEW_STEPS = 22, 10  # golden sections: a ten-thousandth of the noise, or of what is left of it
 STEEP = 30.0  # misses fall about like this power of the tolerance
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantNoise:
-    """Adaptive questions that stay within ``tolerance``, all with noise of standard deviation ``scale``."""
-
-    questions: int
-    tolerance: float
-    scale: float
-
-    def scale_of(self, question: int) -> float:
-        del question  # the same for all
-        return self.scale
-
-
 def constant_questions(
     rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
-) -> ConstantNoise:
+) -> NoisePlan:
     """The most questions that noise of one scale certifies, about.
 
     Claim:    with probability 1 - failure every answer to a question as ``expected`` is within ``tolerance``
@@ -57,28 +42,28 @@ def constant_questions(
 
     largest = summed(within, expected) / expected.noise
     scale = least(lost, largest / 60, largest, _STEPS)
-    return ConstantNoise(_certified(rows, within, scale, allowed, expected), within, scale)
+    return NoisePlan.constant(within, _certified(rows, within, scale, allowed, expected), scale)
 
 
 def constant_width(
     rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
-) -> ConstantNoise | None:
+) -> NoisePlan | None:
     """The least tolerance, about, of so many questions; None if it is 1 or more.  Claim as above."""
     guess = first_tolerance(rows, questions, expected)
     found = _solved(questions, failure, expected, (guess, 1.0, STEEP), lambda x: (rows, x))
-    return None if found is None else ConstantNoise(questions, *found)
+    return None if found is None else NoisePlan.constant(found[0], questions, found[1])
 
 
 def constant_rows(
     questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
-) -> tuple[int, ConstantNoise] | None:
+) -> tuple[int, NoisePlan] | None:
     """The fewest rows, about, with which so many questions stay within it; None if 10**15 are too few."""
     within = float_down(tolerance)
     guess = first_rows(questions, within, expected)
     found = _solved(
         questions, failure, expected, (guess, MOST + 1.0, STEEP / 2), lambda x: (math.ceil(x), within)
     )
-    return None if found is None else (math.ceil(found[0]), ConstantNoise(questions, within, found[1]))
+    return None if found is None else (math.ceil(found[0]), NoisePlan.constant(within, questions, found[1]))
 
 
 def _solved(
@@ -156,13 +141,10 @@ class _Blocks:
         blocks: int,
         most: int = 1,
     ) -> None:
-        noise, log_level, self.allowed = scale * expected.noise, 0.0, failure / SAFE
-        if expected.variance is not None:
-            log_level = math.log(KEPT_FOR_COSTS * failure / most)
-            self.allowed *= 1 - KEPT_FOR_COSTS
+        costs, apart = costs_of(rows, expected, failure, most)
+        noise, self.allowed = scale * expected.noise, (failure - apart) / SAFE
         spent, log_miss = track(rows, summed(within, expected), noise, expected, blocks)
-        costs = Costs(rows, expected, log_level).at(spent)
-        paid = np.cumsum(np.diff(spent, prepend=0.0) / costs) * (2 * rows * noise**2) * (1 - MARGIN)
+        paid = np.cumsum(np.diff(spent, prepend=0.0) / costs.at(spent)) * (2 * rows * noise**2) * (1 - MARGIN)
         self._taken: Floats = np.minimum(paid + 1, 2.0**52)
         self._misses: Floats = np.exp(np.minimum(log_miss, 0.0)) * SAFE
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
 from adyton.special import special
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import reaching
-from adyton.validity.subset.answers import Floats, hazard
 from adyton.validity.subset.constant import (
-    KEPT_FOR_COSTS,
     MOST,
-    ConstantNoise,
     constant_questions,
     constant_rows,
     constant_width,
@@ -28,7 +21,16 @@ from adyton.validity.subset.constant import (
     summed,
 )
 from adyton.validity.subset.expected import ANYTHING, Expected
-from adyton.validity.subset.misses import LARGEST_TILT, Costs, best_choice, divergence, first_tilt, log_misses
+from adyton.validity.subset.misses import (
+    Costs,
+    best_choice,
+    costs_of,
+    divergence,
+    log_misses,
+    tilts_between,
+)
+from adyton.validity.subset.noise_plan import NoisePlan
+from adyton.validity.subset.tails import Floats, hazard
 
 _BLOCKS = 1500
 _COARSE = 150
@@ -39,30 +41,9 @@ _ROOM = 1e-3  # of what was spent, between a guess and what it leads to
 _SLACK = 0.999  # of the failure: whole questions miss a little more often than amounts do
 
 
-@dataclass(frozen=True)
-class DecreasingNoise:
-    """Less and less noise: ``counts[i]`` questions with ``scales[i]``, block after block."""
-
-    tolerance: float
-    counts: tuple[int, ...]
-    scales: tuple[float, ...]
-
-    @cached_property
-    def _ends(self) -> tuple[int, ...]:
-        return tuple(accumulate(self.counts))
-
-    @property
-    def questions(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def scale_of(self, question: int) -> float:
-        """Of the question with this number, from 1 on; beyond the plan that of its last one."""
-        return self.scales[min(bisect_left(self._ends, question), len(self.scales) - 1)]
-
-
 def decreasing_questions(
     rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
-) -> DecreasingNoise:
+) -> NoisePlan:
     """About the most questions.  Claim, assumptions and source as ``constant_questions``.
 
     A rough plan is made from continuous amounts; what it certifies is judged by ``missed``, and the number of
@@ -81,27 +62,25 @@ def decreasing_questions(
                 return _or_constant(plan, rows, tolerance, failure, expected)
         fewer = (whole + held) / 2 if held < whole else 0.999 * whole  # fewer questions have a higher level
         whole = min(math.floor(fewer), whole - 1)
-    return _or_constant(DecreasingNoise(within, (), ()), rows, tolerance, failure, expected)
+    return _or_constant(NoisePlan(within, (), ()), rows, tolerance, failure, expected)
 
 
 def _or_constant(
-    plan: DecreasingNoise, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected
-) -> DecreasingNoise:
+    plan: NoisePlan, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected
+) -> NoisePlan:
     """Of few questions whole numbers may make the plan of constant noise the better one."""
     if plan.questions > _FEW:
         return plan
     same = constant_questions(rows, tolerance, failure, expected)
-    if same.questions <= plan.questions:
-        return plan
-    return DecreasingNoise(plan.tolerance, (same.questions,), (same.scale,))
+    return same if same.questions > plan.questions else plan
 
 
 def decreasing_width(
     rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
-) -> DecreasingNoise | None:
+) -> NoisePlan | None:
     """The least tolerance, about, of so many questions; None if it is 1 or more."""
     if questions == 1:
-        return _of_one(constant_width(rows, 1, failure, expected))
+        return constant_width(rows, 1, failure, expected)
     guess = first_tolerance(rows, questions, expected)
     found = _solved(questions, failure, expected, (guess, 1.0, 4.0), lambda x: (rows, x))
     return None if found is None else found[1]
@@ -109,20 +88,13 @@ def decreasing_width(
 
 def decreasing_rows(
     questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
-) -> tuple[int, DecreasingNoise] | None:
+) -> tuple[int, NoisePlan] | None:
     """The fewest rows, about, with which so many questions stay within it; None if 10**15 are too few."""
     if questions == 1:
-        made = constant_rows(1, tolerance, failure, expected)
-        plan = _of_one(made[1]) if made else None
-        return (made[0], plan) if made and plan else None
+        return constant_rows(1, tolerance, failure, expected)
     within = float_down(tolerance)
     guess = first_rows(questions, within, expected)
     return _solved(questions, failure, expected, (guess, MOST + 1.0, 2.0), lambda x: (math.ceil(x), within))
-
-
-def _of_one(plan: ConstantNoise | None) -> DecreasingNoise | None:
-    """Nothing decreases in a plan of one question."""
-    return None if plan is None else DecreasingNoise(plan.tolerance, (1,), (plan.scale,))
 
 
 def _solved(
@@ -131,7 +103,7 @@ def _solved(
     expected: Expected,
     search: tuple[float, float, float],
     at: Callable[[float], tuple[int, float]],
-) -> tuple[int, DecreasingNoise] | None:
+) -> tuple[int, NoisePlan] | None:
     """The least x whose rows and tolerance hold: ``search`` is a guess, a limit and a power."""
     x, limit, power = search
     for blocks, exact in ((_COARSE, 1e-3), (_BLOCKS, 1e-6)):
@@ -153,16 +125,14 @@ def _solved(
     return None
 
 
-def missed(rows: int, plan: DecreasingNoise, failure: Fraction, expected: Expected = ANYTHING) -> float:
+def missed(rows: int, plan: NoisePlan, failure: Fraction, expected: Expected = ANYTHING) -> float:
     """The chance, rounded up, that some answer of the plan is beyond its tolerance, on either side.
 
     Each block is judged at its last question, which all questions before it have moved.
     """
     counts, noise = np.array(plan.counts, dtype=np.float64), np.array(plan.scales) * expected.noise
-    within, apart = summed(plan.tolerance, expected), 0.0
-    if expected.variance is not None:
-        apart = KEPT_FOR_COSTS * float_down(failure)
-    costs = Costs(rows, expected, math.log(apart / plan.questions) if apart else 0.0)
+    within = summed(plan.tolerance, expected)
+    costs, apart = costs_of(rows, expected, float_down(failure), plan.questions)
     before = _spent_before(rows, counts, noise, costs)
     choice, _ = best_choice(rows, within, noise, before, expected)
     misses = np.exp(np.minimum(log_misses(rows, within, noise, before, choice, expected), 0.0))
@@ -197,11 +167,9 @@ class _Rough:
         self, rows: int, within: float, failure: Fraction, questions: float, expected: Expected
     ) -> None:
         self._rows, self._within, self._expected = rows, summed(within, expected), expected
-        self._tolerance, allowed, log_level = within, float(failure) * _SLACK, 0.0
-        if expected.variance is not None:
-            log_level = math.log(KEPT_FOR_COSTS * allowed / questions)
-            allowed *= 1 - KEPT_FOR_COSTS
-        self._costs = Costs(rows, expected, log_level)
+        self._tolerance, allowed = within, float(failure) * _SLACK
+        self._costs, apart = costs_of(rows, expected, allowed, questions)
+        allowed -= apart
         self._set_level(math.log(allowed / questions / 2))
         if expected.rarity is not None:
             self._set_level(math.log(allowed / questions) - self._both_sides())
@@ -216,16 +184,14 @@ class _Rough:
         """About how many questions this noise certifies."""
         return float(self._amounts(blocks)[0].sum())
 
-    def plan(self, questions: int) -> DecreasingNoise:
+    def plan(self, questions: int) -> NoisePlan:
         """Whole questions in blocks: what is left of one goes into the next block."""
         amounts, scales = self._amounts(_BLOCKS)
         ends = np.minimum(np.floor(np.cumsum(amounts)), questions)
         ends[-1] = questions
         counts = np.diff(ends, prepend=0.0)
         used = counts > 0
-        return DecreasingNoise(
-            self._tolerance, tuple(map(int, counts[used])), tuple(map(float, scales[used]))
-        )
+        return NoisePlan(self._tolerance, tuple(map(int, counts[used])), tuple(map(float, scales[used])))
 
     def _amounts(self, blocks: int) -> tuple[Floats, Floats]:
         """How many questions take what was spent through each block, and the scale of its noise."""
@@ -240,10 +206,7 @@ class _Rough:
         return amounts, noise / self._expected.noise
 
     def _tilts(self, blocks: int) -> Floats:
-        first = first_tilt(lambda tilt: self._at(tilt)[0], 1e-9, LARGEST_TILT)
-        slope = self._expected.moments
-        last = first_tilt(lambda tilt: slope(tilt).slope - self._within, 1e-9, LARGEST_TILT)
-        return np.linspace(first, last, blocks + 1)[:-1] if first < last else np.zeros(0)
+        return tilts_between(lambda tilt: self._at(tilt)[0], self._within, self._expected, blocks)[:-1]
 
     def _at(self, tilt: Floats) -> tuple[Floats, Floats, Floats]:
         """What was spent where this tilt is the best, below 0 if nowhere; the noise; and what is fresh."""

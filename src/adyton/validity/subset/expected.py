@@ -17,7 +17,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, rational
 from adyton.validity.outward import probability
-from adyton.validity.subset.answers import Floats
+from adyton.validity.subset.tails import Floats
 
 _SMALL = 1e-3  # tilts below: the share with the largest moments is taken from its series
 _LARGEST = 600.0  # exponent: beyond it no bound is less than 1
@@ -75,10 +75,6 @@ class Expected:
 
     def __bool__(self) -> bool:
         return bool(self.share or self.spread or self.group)
-
-    @property
-    def of_this_claim_only(self) -> Expected:
-        return Expected(self.share, self.spread, self.group)
 
     @property
     def of_all_questions(self) -> Expected:

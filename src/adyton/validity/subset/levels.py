@@ -15,7 +15,16 @@ import numpy as np
 from adyton.validity.outward import SAFE, float_down, whole
 
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
+_SQUARES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 _BLOCKS = 4096
+
+
+def question_share(number: int) -> Fraction:
+    """6 / (pi j)**2, rounded down: the shares of any number of questions sum to at most 1.
+
+    What question ``number`` may use if nobody knows how many will follow, where an exact rational is needed.
+    """
+    return _SQUARES / whole(number, "the number of a question") ** 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ So from a tilt follows everything else, and what was spent grows with the tilt.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -18,14 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.special import special
-from adyton.validity.subset.answers import MARGIN, Floats, hazard
 from adyton.validity.subset.expected import Expected, Moments
+from adyton.validity.subset.tails import MARGIN, Floats, hazard
 
 LARGEST_TILT = 300.0
 _LEAST_TILT = 1e-9
 _TABLE = 3000
 _MESH, _ROUNDS = 48, 5
 _HALVINGS = 45
+KEPT_FOR_COSTS = 0.05
+"""Of the failure, where questions are expected to cost less than their radius: that has its own level."""
 
 
 class Deviations:
@@ -124,11 +127,9 @@ def track(
     def kept(tilt: Floats) -> Floats:
         return _spent_at(rows, tolerance, noise, tilt, expected)[0]
 
-    first = first_tilt(kept, _LEAST_TILT, LARGEST_TILT)
-    last = first_tilt(lambda tilt: expected.moments(tilt).slope - tolerance, _LEAST_TILT, LARGEST_TILT)
-    if not first < last:
+    tilts = tilts_between(kept, tolerance, expected, blocks)
+    if not tilts.size:
         return np.zeros(0), np.zeros(0)
-    tilts = np.linspace(first, last, blocks + 1)
     spent, choice = _spent_at(rows, tolerance, noise, tilts, expected)
     spent[0] = 0.0
     spent = np.maximum.accumulate(np.maximum(spent, 0.0))
@@ -136,8 +137,19 @@ def track(
     return spent, log_misses(rows, tolerance, noise, spent, choice, expected)
 
 
-def first_tilt(sign: Callable[[Floats], Floats], low: float, high: float) -> float:
-    """About where ``sign`` becomes positive, or ``high``."""
+def tilts_between(
+    spent: Callable[[Floats], Floats], tolerance: float, expected: Expected, blocks: int
+) -> Floats:
+    """The ends of ``blocks`` blocks, from the tilt at which something may have been spent to that at which
+    nothing of the tolerance is left; none, if that comes first."""
+    first = _first_tilt(spent)
+    last = _first_tilt(lambda tilt: expected.moments(tilt).slope - tolerance)
+    return np.linspace(first, last, blocks + 1) if first < last else np.zeros(0)
+
+
+def _first_tilt(sign: Callable[[Floats], Floats]) -> float:
+    """About where ``sign`` becomes positive, or the largest tilt."""
+    low, high = _LEAST_TILT, LARGEST_TILT
     for _ in range(_ROUNDS):
         mesh = np.geomspace(low, high, _MESH)
         positive = sign(mesh) > 0
@@ -148,6 +160,14 @@ def first_tilt(sign: Callable[[Floats], Floats], low: float, high: float) -> flo
             return float(low)
         low, high = float(mesh[place - 1]), float(mesh[place])
     return high
+
+
+def costs_of(rows: int, expected: Expected, failure: float, questions: float) -> tuple[Costs, float]:
+    """What one of so many questions costs, and the part of the failure that bounding it takes."""
+    if expected.variance is None:
+        return Costs(rows, expected, 0.0), 0.0
+    apart = KEPT_FOR_COSTS * failure
+    return Costs(rows, expected, math.log(apart / questions)), apart
 
 
 class Costs:

@@ -11,9 +11,8 @@ import numpy as np
 from adyton.errors import InvalidRequest
 
 EVEN = 0.01
-"""Of the failure, dealt out evenly: by the plan alone early scores would have almost no level, and no
-use for the
-little that was spent before them."""
+"""Of the failure, dealt out evenly: by the plan alone early scores would have almost no level, and no use
+for the little that was spent before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ class Blocks:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """How far one end of an interval may be from a score, in units of the sum, and the mean of one row's
-    value there;
-    None: whatever it is.
+    value there; None: whatever it is.
     """
 
     room: float
@@ -73,10 +71,9 @@ class Reach:
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What a plan is made for: so many independent rows, a failure, and both ends of the interval of an
-    expected
-    score.  ``high`` is measured from above; an end that nothing is asked of has no room.  ``anytime``:
-    levels that do
-    not know how many scores there will be.
+    expected score.  ``high`` is measured from above; an end that nothing is asked of has no room.
+    ``anytime``: levels that do not know how many scores there will be.  ``squares``: those of the rows'
+    weights, added up, if the heaviest is 1 and all together are ``units``; None if each is 1.
     """
 
     units: int
@@ -84,6 +81,7 @@ class Wish:
     low: Reach
     high: Reach
     anytime: bool = False
+    squares: float | None = None
 
     @property
     def ends(self) -> tuple[Reach, Reach]:

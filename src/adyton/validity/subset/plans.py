@@ -12,23 +12,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from adyton.validity.subset.constant import (
-    MOST,
-    ConstantNoise,
-    constant_questions,
-    constant_rows,
-    constant_width,
-)
-from adyton.validity.subset.decreasing import (
-    DecreasingNoise,
-    decreasing_questions,
-    decreasing_rows,
-    decreasing_width,
-)
+from adyton.validity.subset.constant import MOST, constant_questions, constant_rows, constant_width
+from adyton.validity.subset.decreasing import decreasing_questions, decreasing_rows, decreasing_width
 from adyton.validity.subset.expected import ANYTHING, Expected
+from adyton.validity.subset.noise_plan import NoisePlan
 
 Noise = Literal["constant", "decreasing"]
-NoisePlan = ConstantNoise | DecreasingNoise
 
 
 def questions_within(
@@ -66,8 +55,6 @@ def rows_needed(
 
 __all__ = [
     "MOST",
-    "ConstantNoise",
-    "DecreasingNoise",
     "Expected",
     "Noise",
     "NoisePlan",

@@ -1,12 +1,11 @@
 """Plans for scores: how many, each of a model chosen in the light of those before, and by which noise.
 
 A plan fixes for every score, before the first of them: the noise, the part of rows that is kept in the
-proof, and
-the levels of both ends of its interval.  A plan may be made for an *expected* score.  That chooses
-noise, parts and
-levels, and promises nothing: what is otherwise gets a wider interval.
+proof, and the levels of both ends of its interval.  A plan may be made for an *expected* score.  That chooses
+noise, parts and levels, and promises nothing: what is otherwise gets a wider interval.
 
-Units are those of a sum over all rows, each with a value in [0, 1].
+Units are those of a sum over all rows, n in all, each with a value in [0, 1] times its weight, of which the
+heaviest is 1; q, the squares of the weights added up, is n where all weigh the same.
 """
 
 from __future__ import annotations
@@ -20,18 +19,15 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.validity.outward import SAFE, float_down
 from adyton.validity.search import least
-from adyton.validity.subset.answers import Floats
 from adyton.validity.subset.levels import OpenLevels
 from adyton.validity.subset.planned_scores import EVEN, Blocks, Reach, Side, Table, Wish
+from adyton.validity.subset.tails import Floats
 from adyton.validity.subset.tilts import at_level, at_room
 
 _BLOCKS = 128
 _COARSE, _FEW = 48, 16
 _STEPS, _FEW_STEPS = 20, 7
-_SKEW, _NEAR = (
-    4.0,
-    0.02,
-)  # of the two parts of an interval: no more than this, and not at the end of the range
+_SKEW, _NEAR = 4.0, 0.02  # of the parts of an interval: no more than this, and not at the end of the range
 _ROUNDS = 3
 _HALVINGS = 20
 _MOST = 10**12
@@ -41,24 +37,32 @@ _SMALLEST, _LARGEST = 1 / 25, 1.0  # noise that is searched, as a part of the ro
 
 @lru_cache(maxsize=256)
 def best_wish(
-    units: int, failure: Fraction, tolerance: float, expected: float | None, anytime: bool = False
+    units: int,
+    failure: Fraction,
+    tolerance: float,
+    expected: float | None,
+    anytime: bool = False,
+    squares: float | None = None,
 ) -> Wish:
-    """The one with about the most scores whose intervals are, of an expected score, twice the tolerance
-    long."""
-    found = wishes(units, failure, tolerance, expected, anytime)
+    """With about the most scores whose intervals are, of an expected score, twice the tolerance long."""
+    found = wishes(units, failure, tolerance, expected, anytime, squares)
     return found[0] if len(found) == 1 else max(found, key=_roughly)
 
 
 def wishes(
-    units: int, failure: Fraction, tolerance: float, expected: float | None, anytime: bool = False
+    units: int,
+    failure: Fraction,
+    tolerance: float,
+    expected: float | None,
+    anytime: bool = False,
+    squares: float | None = None,
 ) -> list[Wish]:
-    """Those to choose from.  Of an end beyond the range nothing is asked, and the other may be farther
-    away."""
+    """Those to choose from.  Of an end beyond the range nothing is asked: the other may be farther away."""
     if expected is None:
         anywhere = Reach(tolerance * units)
-        return [Wish(units, failure, anywhere, anywhere, anytime)]
+        return [Wish(units, failure, anywhere, anywhere, anytime, squares)]
     made = [
-        wish_for(units, failure, parts, expected, anytime)
+        wish_for(units, failure, parts, expected, anytime, squares)
         for parts in ((2 * tolerance - (1 - expected), 1 - expected), (expected, 2 * tolerance - expected))
         if min(parts) > 0
     ]
@@ -69,7 +73,7 @@ def wishes(
 
         def split(ratio: float) -> Wish:
             parts = 2 * tolerance * ratio / (1 + ratio), 2 * tolerance / (1 + ratio)
-            return wish_for(units, failure, parts, expected, anytime)
+            return wish_for(units, failure, parts, expected, anytime, squares)
 
         found.append(split(least(lambda x: -_roughly(split(x)), lowest, highest, _FEW_STEPS)))
     return found
@@ -85,13 +89,18 @@ def _rough_scale(wish: Wish) -> float:
 
 
 def wish_for(
-    units: int, failure: Fraction, parts: tuple[float, float], expected: float | None, anytime: bool
+    units: int,
+    failure: Fraction,
+    parts: tuple[float, float],
+    expected: float | None,
+    anytime: bool,
+    squares: float | None = None,
 ) -> Wish:
     """For intervals that reach so far below and above an expected score, as parts of the range."""
     if expected is None:
-        return Wish(units, failure, Reach(parts[0] * units), Reach(parts[1] * units), anytime)
+        return Wish(units, failure, Reach(parts[0] * units), Reach(parts[1] * units), anytime, squares)
     low, high = _reach(units, expected, parts[0]), _reach(units, 1 - expected, parts[1])
-    return Wish(units, failure, low, high, anytime)
+    return Wish(units, failure, low, high, anytime, squares)
 
 
 def _reach(units: int, observed: float, part: float) -> Reach:
@@ -114,24 +123,21 @@ def table_of(wish: Wish, blocks: Blocks) -> Table:
         if wish.anytime:
             levels.append(np.array([OpenLevels().share(int(end)) for end in ends]) * allowed * part)
         else:
-            levels.append(
-                np.exp(_log_miss(wish.units, reach, scales, spent)) + EVEN * allowed / 2 / blocks.scores
-            )
+            levels.append(np.exp(_log_miss(wish, reach, scales, spent)) + EVEN * allowed / 2 / blocks.scores)
     if float(np.sum(counts * (levels[0] + levels[1]))) * SAFE > float_down(wish.failure):
         raise InvalidRequest(f"{blocks.scores:,} scores do not fit into the failure of this plan")
     logs = [np.log(np.minimum(level, 0.5)) for level in levels]
     low, high = (
         tuple(
-            Side(float(c), float(x))
-            for c, x in zip(_kept(wish.units, reach, scales, spent, log), log, strict=True)
+            Side(float(c), float(x)) for c, x in zip(_kept(wish, reach, scales, spent, log), log, strict=True)
         )
         for reach, log in zip(wish.ends, logs, strict=True)
     )
     return Table(tuple(map(int, ends)), low, high)
 
 
-def _kept(units: int, reach: Reach, scales: Floats, spent: Floats, log_level: Floats) -> Floats:
-    return at_level(units, scales, reach.share, spent, log_level).kept
+def _kept(wish: Wish, reach: Reach, scales: Floats, spent: Floats, log_level: Floats) -> Floats:
+    return at_level(wish.units, scales, reach.share, spent, log_level, wish.squares).kept
 
 
 @lru_cache(maxsize=256)
@@ -147,22 +153,24 @@ def constant_scores(wish: Wish) -> Blocks | None:
 
 
 @lru_cache(maxsize=256)
-def constant_wish(units: int, failure: Fraction, scores: int, expected: float | None) -> tuple[Wish, Blocks]:
+def constant_wish(
+    units: int, failure: Fraction, scores: int, expected: float | None, squares: float | None = None
+) -> tuple[Wish, Blocks]:
     """About the shortest intervals of an expected score for so many scores, and noise for them."""
     tolerance, power = 2 / math.sqrt(units), 3.0
-    wish = best_wish(units, failure, tolerance, expected)
+    wish = best_wish(units, failure, tolerance, expected, False, squares)
     for _ in range(_ROUNDS):
         found = max(_roughly(wish), 1e-3)
         tolerance = min(tolerance * (scores / found) ** (1 / power), _WIDEST)
-        wish, before = best_wish(units, failure, tolerance, expected), found
+        wish, before = best_wish(units, failure, tolerance, expected, False, squares), found
         power = _power(_roughly(wish) / before, scores / before, power)
     parts = wish.parts(expected)
     low, high = 0.5, 1.0
-    while (made := _with_noise(units, failure, parts, high, expected, scores)) is None:
+    while (made := _with_noise(wish, parts, high, expected, scores)) is None:
         low, high = high, 2 * high
     while high / low > _CLOSE:
         middle = math.sqrt(low * high)
-        found_one = _with_noise(units, failure, parts, middle, expected, scores)
+        found_one = _with_noise(wish, parts, middle, expected, scores)
         low, high, made = (middle, high, made) if found_one is None else (low, middle, found_one)
     return made
 
@@ -175,21 +183,16 @@ def _power(gained: float, wanted: float, before: float) -> float:
 
 
 def _with_noise(
-    units: int,
-    failure: Fraction,
-    parts: tuple[float, float],
-    factor: float,
-    expected: float | None,
-    scores: int,
+    first: Wish, parts: tuple[float, float], factor: float, expected: float | None, scores: int
 ) -> tuple[Wish, Blocks] | None:
     """Ends that are farther away by a factor, unless they are those of the range."""
     ranges = (expected, 1 - expected) if expected is not None else (math.inf, math.inf)
     longer = [
         part if part >= end else min(part * factor, end) for part, end in zip(parts, ranges, strict=True)
     ]
-    wish = wish_for(units, failure, (longer[0], longer[1]), expected, False)
+    wish = wish_for(first.units, first.failure, (longer[0], longer[1]), expected, False, first.squares)
     if not (wish.low.room or wish.high.room):
-        raise InvalidRequest(f"{scores:,} scores from {units:,} items say nothing")
+        raise InvalidRequest(f"{scores:,} scores from {first.units:,} items say nothing")
     blocks = Blocks((scores,), (_rough_scale(wish),))
     return (wish, blocks) if fits(wish, blocks) else None
 
@@ -246,19 +249,19 @@ def _in_blocks(amounts: Floats, scales: Floats, scores: int) -> Blocks | None:
     return Blocks(tuple(map(int, counts[used])), tuple(map(float, scales[used])))
 
 
-def _log_miss(units: int, reach: Reach, scales: Floats | float, spent: Floats) -> Floats:
+def _log_miss(wish: Wish, reach: Reach, scales: Floats | float, spent: Floats) -> Floats:
     """log of the chance that an end is on the wrong side; an end that nothing is asked of never is."""
     if not reach.room:
         return np.full_like(spent, -np.inf)
-    return at_room(units, scales, reach.share, spent, reach.room).log_miss
+    return at_room(wish.units, scales, reach.share, spent, reach.room, wish.squares).log_miss
 
 
 def _log_missed(wish: Wish, scales: Floats | float, spent: Floats) -> Floats:
     """The same of both ends together."""
-    low = _log_miss(wish.units, wish.low, scales, spent)
+    low = _log_miss(wish, wish.low, scales, spent)
     if wish.low == wish.high:
         return low + math.log(2)
-    found: Floats = np.logaddexp(low, _log_miss(wish.units, wish.high, scales, spent))
+    found: Floats = np.logaddexp(low, _log_miss(wish, wish.high, scales, spent))
     return found
 
 
@@ -268,15 +271,14 @@ def fits(wish: Wish, blocks: Blocks) -> bool:
     allowed = float_down(wish.failure) / SAFE
     if wish.anytime:
         last = math.log(OpenLevels().share(int(ends[-1])) * allowed)
-        logs = [float(_log_miss(wish.units, reach, scales, spent)[-1]) for reach in wish.ends]
+        logs = [float(_log_miss(wish, reach, scales, spent)[-1]) for reach in wish.ends]
         return all(log <= last + math.log(part) for log, part in zip(logs, wish.levels(), strict=True))
     misses = np.exp(_log_missed(wish, scales, spent))
     return float(np.sum(np.diff(ends, prepend=0.0) * misses)) * SAFE <= allowed * (1 - EVEN) / SAFE
 
 
 def _pieces(blocks: Blocks) -> tuple[Floats, Floats, Floats]:
-    """Where pieces end, their noise, and mu0**2 before the last score of each; constant noise is cut
-    finely."""
+    """Where pieces end, their noise, and mu0**2 before the last score of each; one block is cut finely."""
     if len(blocks.counts) == 1:
         ends = _ends(blocks.counts[0])
         return ends, np.full_like(ends, blocks.scales[0]), (ends - 1) / (2 * blocks.scales[0]) ** 2
@@ -307,13 +309,14 @@ def _counted(wish: Wish, scale: float, pieces: int = _COARSE) -> float:
 
 
 def _farthest(wish: Wish) -> float:
-    """mu0 / 2 that alone moves a score by all of its room: kl(share + room / n, share) = mu0**2 / 2."""
-    return min(_moved(reach, wish.units) for reach in wish.ends if reach.room)
+    """mu0 / 2 that alone moves a score by all of its room: n kl(share + room / n, share) = q mu0**2 / 2."""
+    return min(_moved(reach, wish) for reach in wish.ends if reach.room)
 
 
-def _moved(reach: Reach, units: int) -> float:
-    part = reach.room / units
+def _moved(reach: Reach, wish: Wish) -> float:
+    part, squares = reach.room / wish.units, wish.squares or wish.units
     if reach.share is None:
-        return part
+        return reach.room / squares
     start, end = reach.share, reach.share + part
-    return math.sqrt((end * math.log(end / start) + (1 - end) * math.log((1 - end) / (1 - start))) / 2)
+    apart = end * math.log(end / start) + (1 - end) * math.log((1 - end) / (1 - start))
+    return math.sqrt(apart / 2 * (wish.units / squares))

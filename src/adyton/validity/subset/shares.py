@@ -23,7 +23,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
 
     Claim:    the expected share is below its end with probability at most the sum of the levels, if
               ``answers`` are noisy counts of the units that have the property.
-    Assumes:  as ``paid_width``.
+    Assumes:  as ``hoeffding_width``.
     Source:   derived here.  Theorem: SUBSET-SHARES.
     """
     asked = np.asarray(answers, dtype=np.float64)

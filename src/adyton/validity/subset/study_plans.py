@@ -143,7 +143,7 @@ def planned_study(
     Claim:    with probability 1 - failure each of the questions, chosen in the light of the answers before
               it, is within ``plan.tolerance`` of the population, if it has values in 0..1, spends no more
               than planned, and, where something is expected of it, is as expected.
-    Assumes:  as ``paid_width``.
+    Assumes:  as ``hoeffding_width``.
     Source:   derived here.  Theorem: PLANNED-NOISE.
     """
     within = float_down(tolerance)

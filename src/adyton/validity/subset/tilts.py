@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.special import special
-from adyton.validity.subset.answers import Floats, hazard
+from adyton.validity.subset.tails import Floats, hazard
 
 _STEPS = 32
 _LEAST_KEPT, _MOST_KEPT = 0.9, 1 - 2.0**-20
@@ -38,24 +38,42 @@ class Tilted(NamedTuple):
 
 
 def at_room(
-    units: int, scale: Floats | float, share: float | None, spent: Floats, room: Floats | float
+    units: int,
+    scale: Floats | float,
+    share: float | None,
+    spent: Floats,
+    room: Floats | float,
+    squares: float | None = None,
 ) -> Tilted:
     """Where answers may be ``room`` above their expectation; ``spent`` is mu0**2 before each of them.
 
-    ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.
+    ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.  ``squares``: as in ``Wish``.
     """
-    return _searched(units, scale, share, spent, lambda found: found.room < room)
+    return _searched(_Rows(units, squares or units), scale, share, spent, lambda found: found.room < room)
 
 
 def at_level(
-    units: int, scale: Floats | float, share: float | None, spent: Floats, log_level: Floats
+    units: int,
+    scale: Floats | float,
+    share: float | None,
+    spent: Floats,
+    log_level: Floats,
+    squares: float | None = None,
 ) -> Tilted:
     """Where they miss with probability exp(log_level)."""
-    return _searched(units, scale, share, spent, lambda found: found.log_miss > log_level)
+    rows = _Rows(units, squares or units)
+    return _searched(rows, scale, share, spent, lambda found: found.log_miss > log_level)
+
+
+class _Rows(NamedTuple):
+    """How many rows there are by their weights, and by the squares of these."""
+
+    units: int
+    squares: float
 
 
 def _searched(
-    units: int,
+    rows: _Rows,
     scale: Floats | float,
     share: float | None,
     spent: Floats,
@@ -64,21 +82,21 @@ def _searched(
     low, high = np.full_like(spent, -18.0), np.full_like(spent, _LARGEST + _LONGEST)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        below = too_low(_tilted(units, scale, share, spent, middle))
+        below = too_low(_tilted(rows, scale, share, spent, middle))
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return _tilted(units, scale, share, spent, high)
+    return _tilted(rows, scale, share, spent, high)
 
 
-def _tilted(units: int, scale: Floats | float, share: float | None, spent: Floats, place: Floats) -> Tilted:
+def _tilted(rows: _Rows, scale: Floats | float, share: float | None, spent: Floats, place: Floats) -> Tilted:
     """``place`` is the logarithm of the tilt up to the largest one.
 
-    Beyond it less is kept: where so much was spent that the most that rows can be is all that is known
-    of them,
-    the best part would be all of the rows, and the tilt infinite.
+    Beyond it less is kept: where so much was spent that the most that rows can be is all that is known of
+    them, the best part would be all of the rows, and the tilt infinite.
     """
     tilt = np.exp(np.minimum(place, _LARGEST))
     moment, slope = _moments(share, tilt)
-    amount = units * spent / 2
+    units = rows.squares if share is None else rows.units  # Hoeffding's lemma, or a coin's moments
+    amount = rows.squares * spent / 2
     kept = np.minimum(np.sqrt(amount / np.maximum(units * (tilt * slope - moment), 1e-300)), _MOST_KEPT)
     kept = np.minimum(
         kept, np.maximum(1 - (1 - kept) * np.exp(np.maximum(place - _LARGEST, 0.0)), _LEAST_KEPT)

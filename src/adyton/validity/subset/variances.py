@@ -23,10 +23,10 @@ def variance_width(
 ) -> Floats:
     """t, rounded up: Pr[answer - expectation > t] <= exp(level), if variances sum to at most ``variance``.
 
-    Claim:    as ``paid_width``, for parts that exceed their means by at most ``beyond``, and for every noise
-              from ``steady`` times ``scale`` up to ``scale``.
-    Assumes:  as ``paid_width``; the variances of all units' parts sum to at most ``variance``, which does not
-              depend on this answer, or holds with a level of its own.
+    Claim:    as ``hoeffding_width``, for parts that exceed their means by at most ``beyond``, and for every
+              noise from ``steady`` times ``scale`` up to ``scale``.
+    Assumes:  as ``hoeffding_width``; the variances of all units' parts sum to at most ``variance``, which
+              does not depend on this answer, or holds with a level of its own.
     Source:   derived here, from Bennett 1962.  Theorem: SUBSET-BENNETT.
     """
     spread, most, noise, least = np.broadcast_arrays(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
+from adyton.exact import Number
 from adyton.special import special
-from adyton.validity.outward import digits, float_up, probability, up, whole
+from adyton.validity.outward import digits, probability, up, whole
 from adyton.validity.search import least
 
 _FAR_TAIL = 46.5  # beyond sqrt(46.5 k) from its mean a binomial has a mass of at most 2 exp(-93) < 1e-40
@@ -45,17 +45,6 @@ class RandomizedResponses:
             raise InvalidRequest(
                 "epsilon must be above 0, and epsilon times the root of the releases at most 2"
             )
-
-    @classmethod
-    def laplace(cls, questions: int, rows: int, scale: Number) -> RandomizedResponses:
-        """Means of values in [0, 1] with Laplace noise of this scale: a phantom of 1/2 is 1/(2 n) away."""
-        shift = 1 / (2 * whole(rows, "the number of rows") * positive(scale, "the scale"))
-        return cls(questions, float_up(shift))
-
-    @classmethod
-    def whole_guarantee(cls, releases: int, epsilon: Number) -> RandomizedResponses:
-        """Where only a replace-one epsilon is known: the phantom is some row, and the diameter is paid."""
-        return cls(releases, float_up(positive(epsilon, "epsilon")))
 
 
 def stability_width_of(pair: RandomizedResponses, failure: Number) -> float:

@@ -4,7 +4,7 @@ The joint form of the centred hinge theorem uses Markov's inequality once, on th
 noise and stability share the failure without dividing it.  Nothing in it needs equal noise: it is enough that
 the mean excess of every question's noise over its threshold is at most its part of what was planned, measured
 by how far the rows could move the question.  Less noise then needs a lower threshold, more noise a higher
-one, and the planned noise exactly that of ``joint_width``.
+one, always in units of Laplace noise: only pure studies are planned like this.
 """
 
 from __future__ import annotations
@@ -12,24 +12,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.privacy import PureCost
-from adyton.validity.hinge import LARGEST_MU, stability_width
-from adyton.validity.joint import best_scale
-from adyton.validity.noise_part import (
-    gaussian_excess,
-    gaussian_threshold,
-    laplace_multiplier,
-    laplace_threshold,
-)
+from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
+from adyton.validity.hinge.peeling import Level
+from adyton.validity.hinge.stability import LARGEST_MU, stability_width
 from adyton.validity.outward import float_up, probability, square_root_up, whole
-from adyton.validity.peeling import Level
 from adyton.validity.search import least
-
-Noise = Literal["gaussian", "laplace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +28,7 @@ class PlannedSchedule:
     """The widths of a study of at most ``questions`` questions.
 
     Claim:    with probability 1 - failure, |a_j - q_j(P)| <= threshold_j scale_j + stability for all
-              questions at once, q_j with values in [0, 1] and any noise; and all |noise of a count of the
+              questions at once, q_j with values in [0, 1] and Laplace noise; and all |noise of a count of the
               units| are within their part of ``counting``, if that is not 0.
     Assumes:  as ``stability_width``; noise j is independent of the rows and of everything before it, and of
               a size that earlier answers may choose.
@@ -57,7 +48,6 @@ class PlannedSchedule:
         questions: int,
         failure: Number,
         *,
-        noise: Noise = "gaussian",
         counting: Number = 0,
         delta: Number = 0,
     ) -> PlannedSchedule:
@@ -65,13 +55,12 @@ class PlannedSchedule:
         n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
         for_counts = rational(counting, "the failure of counts")
         share = probability(failure, "the failure probability") - for_counts
-        scale, each, spent = (_gaussian if noise == "gaussian" else _laplace)(n, k, share)
+        scale, each, spent = _best_noise(n, k, share)
         stability = stability_width(square_root_up(spent), share, delta)
         if math.isinf(stability):
             return cls(Level(spent, stability), each, k, stability, for_counts)
         width = Fraction(stability) + k * each / share
-        threshold = (gaussian_threshold if noise == "gaussian" else laplace_threshold)(each / scale)
-        tolerance = float_up(width + Fraction(threshold) * scale)
+        tolerance = float_up(width + Fraction(laplace_threshold(each / scale)) * scale)
         return cls(Level(spent, float_up(width)), each, k, tolerance, for_counts)
 
     @property
@@ -94,25 +83,20 @@ class PlannedSchedule:
             )
         return self.level.width
 
-    def threshold(self, noise: Noise, relative: Fraction, noises: int = 1) -> float:
+    def threshold(self, relative: Fraction, noises: int = 1) -> float:
         """How many scales to add for one of the ``noises`` of a question.
 
         ``relative`` is the scale, times the weight of the noise in what is claimed, over how far all rows
         together could move that.
         """
-        most = self.excess / noises / relative
-        return gaussian_threshold(most) if noise == "gaussian" else laplace_threshold(most)
+        return laplace_threshold(self.excess / noises / relative)
 
 
-def _gaussian(rows: int, questions: int, failure: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """The noise with about the least width, what its excess may be for one question, and mu0**2."""
-    scale = Fraction(best_scale(rows, questions, failure))
-    spent = questions / (2 * rows * scale) ** 2
-    return scale, gaussian_excess(failure / questions) * scale, spent
+def _best_noise(rows: int, questions: int, failure: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """The scale with about the least width, what its excess may be for one question, and mu0**2.
 
-
-def _laplace(rows: int, questions: int, failure: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Laplace noise of scale b is mu-GDP against the phantom with mu about sqrt(pi/2) / (2 rows b)."""
+    Laplace noise of scale b is mu-GDP against the phantom with mu about sqrt(pi/2) / (2 rows b).
+    """
     factor = laplace_multiplier(failure, questions) * math.sqrt(math.pi * questions / 2) / (2 * rows)
     middle = min(math.sqrt(factor), LARGEST_MU / 2)
     mu0 = least(

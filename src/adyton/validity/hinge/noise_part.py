@@ -18,15 +18,14 @@ from adyton.validity.outward import SAFE, float_down, float_up, probability, who
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
-_SHARE = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
 LEAST_FAILURE = Fraction(1, 10**290)
 
 
-def gaussian_multiplier(failure: Number, questions: int = 1, *, one_sided: bool = False) -> float:
+def gaussian_multiplier(failure: Number, questions: int = 1) -> float:
     """z, rounded up: with probability 1 - ``failure`` no |E[Z_j | T]| of ``questions`` is above z sigma_j.
 
     Claim:    the union over the questions of |E[Z_j | T]| > z sigma_j has probability at most ``failure``,
-              z = min over u >= 0 of u + 2 k G(u) / failure, G(u) = E (N - u)_+; one side: G for 2 G.
+              z = min over u >= 0 of u + 2 k G(u) / failure, G(u) = E (N - u)_+.
     Assumes:  noise j is normal, of a standard deviation that earlier answers may choose, and independent of
               the rows and of everything before it.
     Source:   derived here.  Theorem: NOISE-GIVEN-TRANSCRIPT.
@@ -34,7 +33,7 @@ def gaussian_multiplier(failure: Number, questions: int = 1, *, one_sided: bool 
     share = probability(failure, "the failure probability") / whole(questions, "the number of questions")
     if share < LEAST_FAILURE:
         raise InvalidRequest("a failure probability below 1e-290 for one question cannot be certified")
-    return _multiplier(share if one_sided else share / 2)
+    return _multiplier(share / 2)
 
 
 @lru_cache(maxsize=65536)
@@ -60,34 +59,11 @@ def _above(u: float) -> float:
     return math.exp(-u * u / 2) / _ROOT_TWO_PI * (1 - u * mills) * (1 + 1e-10)
 
 
-def gaussian_excess(failure: Fraction) -> Fraction:
-    """E (|N| - u)_+ at the threshold u that is best for this failure, rounded up."""
-    return 2 * Fraction(_above(_best_threshold(float_down(failure / 2))))
-
-
-def gaussian_threshold(excess: Fraction) -> float:
-    """u, rounded up: the mean of (|N| - u)_+ is at most ``excess``, N standard normal.
-
-    The bound is checked at the very u that is returned, and it falls with u.  Theorem: CENTRED-HINGE-PLAN.
-    """
-    if excess < LEAST_FAILURE:
-        raise InvalidRequest("noise so large that its excess must be below 1e-290 cannot be certified")
-    return _threshold(float_down(excess / 2))
-
-
-@lru_cache(maxsize=65536)
-def _threshold(most: float) -> float:
-    low, high = 0.0, 37.0
-    if _above(low) <= most:
-        return low
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _above(middle) <= most else (middle, high)
-    return high
-
-
 def laplace_threshold(excess: Fraction) -> float:
-    """The same for Laplace noise of scale 1: E (|Z| - u)_+ = exp(-u).  Theorem: CENTRED-HINGE-PLAN."""
+    """u, rounded up: E (|Z| - u)_+ = exp(-u) is at most ``excess``, Z Laplace noise of scale 1.
+
+    Theorem: CENTRED-HINGE-PLAN.
+    """
     if excess < LEAST_FAILURE:
         raise InvalidRequest("noise so large that its excess must be below 1e-290 cannot be certified")
     return max(0.0, math.log(float_up(1 / excess)) * SAFE) if excess < 1 else 0.0
@@ -105,11 +81,3 @@ def laplace_multiplier(failure: Number, questions: int = 1) -> float:
 def noise_width(sigma: float, questions: int, failure: Number) -> float:
     """t1 = sigma times the multiplier, rounded up."""
     return float_up(Fraction(sigma) * Fraction(gaussian_multiplier(failure, questions)))
-
-
-def question_share(number: int) -> Fraction:
-    """What question ``number`` may use of a failure probability if nobody knows how many will follow.
-
-    6 / (pi j)**2, rounded down: the shares of any number of questions sum to at most 1.
-    """
-    return _SHARE / whole(number, "the number of a question") ** 2

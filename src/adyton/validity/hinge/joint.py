@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive
-from adyton.validity.hinge import LARGEST_MU, stability_width
-from adyton.validity.noise_part import gaussian_multiplier, noise_width
+from adyton.validity.hinge.noise_part import gaussian_multiplier, noise_width
+from adyton.validity.hinge.stability import LARGEST_MU, stability_width
 from adyton.validity.outward import float_down, float_up, probability, square_root_up, whole
 from adyton.validity.search import largest, least, smallest
 
@@ -46,7 +46,7 @@ def joint_width(rows: int, questions: int, failure: Number, scale: float | None 
     """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = probability(failure, "the failure probability")
-    sigma = best_scale(n, k, share) if scale is None else scale
+    sigma = _best_scale(n, k, share) if scale is None else scale
     if not (math.isfinite(sigma) and sigma > 0):
         raise InvalidRequest(f"the scale of the noise must be finite and above 0, not {sigma}")
     mu0 = square_root_up(Fraction(k) / (2 * n * Fraction(sigma)) ** 2)
@@ -56,7 +56,7 @@ def joint_width(rows: int, questions: int, failure: Number, scale: float | None 
 
 
 @lru_cache(maxsize=4096)
-def best_scale(rows: int, questions: int, failure: Fraction) -> float:
+def _best_scale(rows: int, questions: int, failure: Fraction) -> float:
     """The standard deviation with about the least half-width; any other would be valid too."""
     k_root = math.sqrt(questions)
     factor = gaussian_multiplier(failure, questions) * k_root / (2 * rows)

@@ -10,18 +10,17 @@ knows.
 from __future__ import annotations
 
 import bisect
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
-from adyton.validity.hinge import stability_width
-from adyton.validity.noise_part import gaussian_multiplier, question_share
-from adyton.validity.outward import float_up, probability, square_root_up, whole
-from adyton.validity.unequal import NOISE_SHARE
+from adyton.validity.hinge.stability import stability_width
+from adyton.validity.outward import probability, square_root_up, whole
 
 _MOST_LEVELS = 60
+NOISE_SHARE = Fraction(3, 10)
+"""Of the failure, for the noise: about the best for hundreds to millions of questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,9 @@ class Level:
 class WidthSchedule:
     """The widths of a study whose number of questions, noise levels and end are open.
 
-    Claim:    with probability 1 - failure, |a_j - q_j(P)| <= sigma_j multiplier(j) + stability(spent after j)
-              for all questions j at once; spent is the sum of (radius_i / (rows sigma_i))**2 up to j.
+    Claim:    with probability 1 - failure, |a_j - q_j(P)| <= noise_j + stability(spent after j) for all
+              questions j at once, noise_j being what NOISE-GIVEN-TRANSCRIPT gives for the part of question
+              j in ``noise_failure``; spent is the sum of (radius_i / (rows sigma_i))**2 up to j.
     Assumes:  as ``stability_width``; cap, levels and shares were fixed before the rows were first used.
     Source:   derived here.  Theorem: PEELING.
     """
@@ -89,22 +89,6 @@ class WidthSchedule:
                 f"{float(spent):g} is beyond the {float(self.cap):g} that this study was certified for"
             )
         return self.levels[bisect.bisect_left(self.levels, spent, key=_spent)].width
-
-    def multiplier(self, question: int, *, one_sided: bool = False) -> float:
-        """z_j: the noise part of question ``question`` (1, 2, ...) is z_j times its standard deviation."""
-        number = whole(question, "the number of a question")
-        if self.questions is not None and number > self.questions:
-            raise InvalidRequest(f"this study was certified for {self.questions} questions")
-        share = Fraction(1, self.questions) if self.questions else question_share(number)
-        return gaussian_multiplier(self.noise_failure * share, one_sided=one_sided)
-
-    def width(self, spent: Fraction, question: int, sigma: float, *, length: Number = 1) -> float:
-        """Half-width of question ``question``; its values lie in an interval of this ``length``."""
-        t2 = self.stability(spent)
-        if math.isinf(t2):
-            return t2
-        noise = Fraction(sigma) * Fraction(self.multiplier(question))
-        return float_up(noise + positive(length, "the length of the range") * Fraction(t2))
 
 
 def _spent(level: Level) -> Fraction:

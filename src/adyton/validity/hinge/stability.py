@@ -14,7 +14,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, rational
-from adyton.validity.hinge_search import open_at
+from adyton.validity.hinge.opening import open_at
 from adyton.validity.outward import digits, float_down, probability, up
 
 LARGEST_MU = 2.0

@@ -1,0 +1,77 @@
+"""What is not the theorem's own: answers that were rounded, and persons with several rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from adyton.curator.hinge_population import HingePopulation
+from adyton.curator.noised import Noised
+from adyton.curator.plan import make_plan
+from adyton.curator.price import price_of
+from adyton.curator.subset_ends import Certain, Coin, single_ends, span_of
+from adyton.exact import float_up
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.sql import parse
+from adyton.schema import IntegerColumn, Table
+from adyton.study import Study, Validity
+from adyton.validity.subset.ways import Before
+
+TABLE = Table("t", (IntegerColumn("age", 3, 5), IntegerColumn("debt", -2, 1)), 40)
+
+
+def noised(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, Noised]:
+    """The study and the first noisy integer of a question, for units of at most so many rows."""
+    person = "who" if rows > 1 else None
+    table, pure = replace(TABLE, person=person), filter_name == "pure"
+    limit = Guarantee(Fraction(1), Fraction(0) if pure else Fraction(1, 10**9))
+    validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
+    study = Study(table, PrivacyUnit("replace", person, rows), limit, filter_name, validity=validity)
+    plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
+    return study, next(iter(plan.parts[0].noised))
+
+
+def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it_stands_for() -> None:
+    """Whatever was rounded to the released integer would have had no end outside."""
+    _, part = noised("SELECT COUNT(*) FROM t WHERE age > 3")
+    certain = Certain(Before(Fraction(1, 50)), 40, 0.1)
+    coin = Coin(40, *span_of(part), float_up(part.mechanism.scales[0]))
+    ways = certain.ways(1 / 2)
+    for released in (0, 7, 20, 40):
+        ((low,), (high,)) = single_ends(part, np.array([released]), certain)
+        for y in released + np.array([-0.5, -0.49, 0.0, 0.3, 0.5]):
+            assert low <= coin.least(np.array([y]), ways)[0]
+            assert high >= coin.greatest(np.array([y]), ways)[0]
+
+
+def test_theorem_ROUNDED_ANSWERS_rounding_and_noise_commute() -> None:
+    values = np.random.default_rng(3).normal(0, 10, 1000)
+    for total in (-3, 0, 17):
+        assert np.array_equal(np.floor(total + values + 0.5), total + np.floor(values + 0.5))
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t", "SELECT SUM(debt) FROM t"]
+)
+def test_theorem_PERSONS_AS_ROWS_a_person_is_one_unit(sql: str) -> None:
+    """All that up to three records can add, and nothing else, is the span that the widths use."""
+    _, part = noised(sql, rows=3)
+    low, high = part.reading.sensitivity.boxes[0]
+    records = range(low, high + 1)
+    possible = {sum(some) for count in range(4) for some in combinations_with_replacement(records, count)}
+    assert (min(possible), max(possible)) == span_of(part)
+    study, part = noised(sql, rows=3, filter_name="pure")
+    assert HingePopulation(study)._span(part) == max(possible) - min(possible)
+
+
+def test_theorem_PERSONS_AS_ROWS_mean_over_records() -> None:
+    """Persons of one or three records: E f / E g is the mean of all records, not of the persons' means."""
+    people = ([1], [0, 0, 1])
+    f = sum(Fraction(sum(values), 3) for values in people)
+    g = sum(Fraction(len(values), 3) for values in people)
+    assert f / g == Fraction(2, 4)
+    assert sum(Fraction(sum(values), len(values)) for values in people) / 2 == Fraction(2, 3)
