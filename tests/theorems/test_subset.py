@@ -17,6 +17,7 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import binom, norm
 
 from adyton.validity.subset.answers import hoeffding_width, price_of
+from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
 from adyton.validity.subset.plans import questions_within
@@ -437,3 +438,22 @@ def _coin_log(counts, everyone, tilts, epsilon):
     """log of a probability that moves by at most epsilon if one row is exchanged: the least of what others allow."""
     apart = [sum(abs(a - b) for a, b in zip(counts, x, strict=True)) / 2 for x in everyone]
     return min(t + epsilon * d for t, d in zip(tilts, apart, strict=True)) - 5.0
+
+
+def test_theorem_SUBSET_ALL_FUNCTIONS_information_of_one_answer():
+    """Exactly, by quadrature: a noisy count of coins, and how often it tells more than the bound."""
+    rows, scale, failure = 12, 1.5, Fraction(1, 50)
+    spent = Fraction(1) / (2 * Fraction(scale)) ** 2
+    bound = information_bound(rows, spent, failure)
+    counts = np.arange(rows + 1)
+    prior = binom.pmf(counts, rows, 0.5)
+    grid = np.linspace(-12, rows + 12, 6001)
+    joint = prior[:, None] * norm.pdf(grid[None, :], counts[:, None], scale)
+    density = joint.sum(0)
+    told = np.nansum(joint / density * np.log(joint / density / prior[:, None]), axis=0)
+    step = grid[1] - grid[0]
+    assert float(density[told > bound].sum() * step) <= float(failure)
+    assert float(np.sum(density * told) * step) <= information_bound(rows, spent, Fraction(999, 1000))
+    assert every_function_width(rows, spent, failure) == pytest.approx(
+        math.sqrt(float(spent)) / 2 + math.sqrt(math.log(50) / 24), rel=1e-9
+    )
