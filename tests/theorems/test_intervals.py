@@ -43,6 +43,7 @@ def test_theorem_RATIO_OF_MEANS_uses_the_stability_once() -> None:
         ratio_interval(0.2, 0.4, (-0.01, 0.01), 0.02)
 
 
+@pytest.mark.literature
 def test_theorem_RATIO_OF_MEANS_range_of_the_difference() -> None:
     """f - theta g lies in [-theta, 1 - theta], and both ends are reached."""
     steps = [i / 10 for i in range(11)]

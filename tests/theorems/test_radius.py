@@ -88,6 +88,7 @@ def test_theorem_ROUNDED_ANSWERS_integer_sums() -> None:
         assert wrong <= failure
 
 
+@pytest.mark.literature
 def test_theorem_ROUNDED_ANSWERS_rounding_and_noise_commute() -> None:
     values = np.random.default_rng(3).normal(0, 10, 1000)
     for total in (-3, 0, 17):
