@@ -21,7 +21,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from populations import seeded
 
-ROWS, KINDS, TOLERANCE = 4000, 240, Fraction(3, 20)
+ROWS, KINDS, TOLERANCE = 4000, 120, Fraction(3, 20)
 FAILURE = Fraction(1, 10**7)
 
 

@@ -171,6 +171,7 @@ class TestConnect(SparkContract):
     test_persons_under_the_keys_that_are_found = None
     test_texts_that_agree_up_to_a_comma_are_different_rows_of_a_person = None
     test_which_copy_is_kept_depends_on_the_person_alone = None
+    test_every_engine_splits_persons_alike = None
     test_the_same_rows_of_a_person_are_kept = None
     test_one_number_of_each_person = None
     test_a_person_counts_in_no_more_cells_than_declared = None
