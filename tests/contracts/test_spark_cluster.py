@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from how_often import LONG
 from spark_cluster import spark_cluster
 from spark_session import skip_without_spark
@@ -60,7 +61,9 @@ assert found[0] == found[1], found
 assert apart == 2, "both workers took part"
 print("the same integers")
 """
-WITHIN = "local-cluster[2,1,600]"  # Spark's own: master and workers in the driver's Java, executors in their own
+WITHIN = (
+    "local-cluster[2,1,600]"  # Spark's own: master and workers in the driver's Java, executors in their own
+)
 
 
 def same_integers(address: str, folder: Path) -> None:
