@@ -12,7 +12,10 @@ install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 make_venv = $(PYTHON) -m venv $(VENV)
 endif
 
-.PHONY: demo test long search servers check bench audit bless clean
+.PHONY: demo test quick long search servers check bench audit bless clean
+
+# Tests start many processes, and whoever writes no bytecode compiles everything again for each of them.
+export PYTHONDONTWRITEBYTECODE =
 
 demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
@@ -22,7 +25,20 @@ demo: $(VENV)/.installed-core
 test: $(VENV)/.installed-test servers
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-# The same with as many tries of the long ones as their cases ask for: before a release, for half an hour.
+# Within a minute: what every answer rests on, from the noise to the command line, without servers.
+QUICK := $(addprefix tests/, \
+	laws/test_certified_table.py laws/test_exact.py laws/test_filter_laws.py laws/test_curator.py \
+	laws/test_ledger_files.py laws/test_sql.py laws/test_holdout.py laws/test_receipts_json.py \
+	theorems/test_gdp_filter.py theorems/test_zcdp_filter.py theorems/test_pure_filter.py \
+	theorems/test_sensitivity.py theorems/test_radius.py theorems/test_rounded_gaussian.py \
+	theorems/test_two_sided_geometric.py theorems/test_mechanisms.py theorems/test_subset.py \
+	attacks/test_question_attacks.py service/test_cli.py \
+	docs/test_theorem_registry.py docs/test_public_surface.py docs/test_architecture.py)
+
+quick: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK)
+
+# The same as test with as many tries of the long ones as their cases ask for: before a release, for half an hour.
 long: $(VENV)/.installed-test servers
 	ADYTON_LONG=1 ADYTON_KILLS=200 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 

@@ -28,19 +28,24 @@ def skip_without_spark() -> None:
         pytest.skip("Spark needs Java 17 or later (apt-get install default-jre-headless)")
 
 
-QUICK = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",  # plans of one partition need no second thought; the cluster has them
-    "spark.sql.codegen.wholeStage": "false",  # many small questions: compiling takes longer
+INTERPRETED = {  # many small questions: compiling takes longer
+    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # The parser remembers every way through deep statements, and many random ones fill a small memory.
-    "spark.sql.parser.manageParserCaches": "true",
-    "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
-    "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
-    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-    "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.connect.grpc.binding.port": "0",
 }
+QUICK = (
+    INTERPRETED
+    | {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",  # plans of one partition need no second thought; the cluster has them
+        # The parser remembers every way through deep statements, and many random ones fill a small memory.
+        "spark.sql.parser.manageParserCaches": "true",
+        "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
+        "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+    }
+)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 Free answers: an answer that was told and is not the one that a receipt in the ledger paid for.  There are none,
 and nothing is charged twice.  Mutants that fail here: an answer that is shown before it is remembered; a
 ``remember`` whose answer does not win over a later one; ``_unanswered`` that finds nothing; a charge after reading.
-Set ADYTON_KILLS to kill more often than 40 times; ``make long`` kills 200 times.
+Set ADYTON_KILLS to kill more often than 20 times; ``make long`` kills 200 times.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adyton.curator.releasing import Releasing
 from adyton.ledger import SqliteLedger
 from study_on_disk import question, write_study
 
-KILLS = int(os.environ.get("ADYTON_KILLS", "40"))
+KILLS = int(os.environ.get("ADYTON_KILLS", "20"))
 SPAWN = multiprocessing.get_context("spawn")
 
 

@@ -1,4 +1,4 @@
-"""One study on DuckDB and on a Spark cluster of two workers: the same integers."""
+"""One study on DuckDB and on Spark whose executors are processes of their own: the same integers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from how_often import LONG
 from spark_cluster import spark_cluster
 from spark_session import skip_without_spark
 
@@ -22,28 +25,28 @@ from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf
 from adyton.schema import Table
 from adyton.sensitivity import readings_of
 from adyton.testing.engine_cases import AGE, INCOME, REGION
-from spark_session import SHORT_LIVED, spark_session
+from spark_session import INTERPRETED, SHORT_LIVED, spark_session
 
-rng, size = random.Random(9), 5000
+rng, size = random.Random(9), 2000
 columns = {
     "who": [rng.randrange(400) for _ in range(size)],
     "age": [rng.randrange(-5, 140) for _ in range(size)],
     "income": [rng.uniform(-100, 250_000) for _ in range(size)],
     "region": [rng.choice(["north", "south", "nowhere"]) for _ in range(size)],
 }
-rows = list(zip(*columns.values()))
 table, unit = Table("t", (AGE, INCOME, REGION)), PrivacyUnit("add-or-remove", "who", 5)
 question = Question(
     table, (("n", Count()), ("s", Sum(ValueOf(INCOME))), ("m", Mean(ValueOf(AGE)))), by=(REGION,)
 )
-cluster = {
+cluster = INTERPRETED | {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",  # else every worker starts a Python to read the rows
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": SHORT_LIVED,
     "spark.cores.max": "2",
     "spark.sql.shuffle.partitions": "2",
 }
 with spark_session(Path.cwd(), sys.argv[1], cluster) as spark:
-    frame = spark.createDataFrame(rows, "who bigint, age bigint, income double, region string").repartition(2)
+    frame = spark.createDataFrame(pd.DataFrame(columns)).repartition(2)
     assert is_spark_frame(frame)
     found = []
     for engine in (
@@ -53,22 +56,44 @@ with spark_session(Path.cwd(), sys.argv[1], cluster) as spark:
         engine.prepare()
         found.append(engine.exact(readings_of(question, unit)))
         engine.close()
+    apart = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of them
 assert found[0] == found[1], found
+assert apart == 2, "both workers took part"
 print("the same integers")
 """
+WITHIN = (
+    "local-cluster[2,1,600]"  # Spark's own: master and workers in the driver's Java, executors in their own
+)
 
 
-def test_a_cluster_of_two_workers(tmp_path: Path) -> None:
-    skip_without_spark()
+def same_integers(address: str, folder: Path) -> None:
+    import pyspark
+
     tests = str(Path(__file__).parent.parent)
     path = os.pathsep.join([tests, *filter(None, [os.environ.get("PYTHONPATH")])])
-    settings = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+    settings = {
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": path,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, address],
+        capture_output=True, text=True, cwd=folder, env=os.environ | settings, timeout=300,
+    )  # fmt: skip
+    assert done.stdout.strip().endswith("the same integers"), done.stderr[-2000:]
+
+
+def test_two_executors(tmp_path: Path) -> None:
+    skip_without_spark()
+    same_integers(WITHIN, tmp_path)
+
+
+@pytest.mark.skipif(not LONG, reason="three more Javas, in a long run only")
+def test_a_cluster_of_two_workers(tmp_path: Path) -> None:
+    skip_without_spark()
     with spark_cluster(tmp_path) as address:
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, address],
-            capture_output=True, text=True, cwd=tmp_path, env=os.environ | settings, timeout=300,
-        )  # fmt: skip
-        assert done.stdout.strip().endswith("the same integers"), done.stderr[-2000:]
+        same_integers(address, tmp_path)
         logs = [path.read_text() for path in tmp_path.glob("worker*/log")]
     assert len(logs) == 2
     assert all("Asked to launch executor" in log for log in logs), "both workers took part"

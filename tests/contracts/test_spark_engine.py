@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,9 +22,10 @@ from adyton.sensitivity import readings_of
 from adyton.study import Study
 from adyton.testing.engine import EngineContract
 from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
+from adyton.testing.engine_fitting import ZONES
 from adyton.testing.engine_reference import Source
 from error_tracker import CANARY, tracked
-from how_often import often
+from how_often import LONG, often
 from spark_session import MARKS, connect_session, skip_without_spark, spark_session
 
 pytestmark = MARKS
@@ -144,10 +146,27 @@ class SparkContract(SurveyContract, EngineContract):
             assert len(curator.receipts()) == 1
 
 
+PERSONS = [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")]
+MOMENTS = ["timestamp", "instant", "text"]
+
+
 class TestClassic(SparkContract):
-    @pytest.mark.parametrize("seed", range(often(4, 8)))  # each takes seconds here
+    # Each of these takes seconds here: usually every kind is asked once, in a long run each with each.
+
+    @pytest.mark.parametrize("seed", range(often(2, 8)))
     def test_random_questions_about_random_rows_mean_the_same(self, opened: Any, seed: int) -> None:
         super().test_random_questions_about_random_rows_mean_the_same(opened, seed)
+
+    @pytest.mark.parametrize(
+        ("of", "most"),
+        [*product(PERSONS, [None, 1, 2])] if LONG else [*zip(PERSONS, [None, 2, 1, 2], strict=True)],
+    )
+    def test_one_number_of_each_person(self, opened: Any, of: tuple[int, Any], most: int | None) -> None:
+        super().test_one_number_of_each_person(opened, *of, most)
+
+    @pytest.mark.parametrize(("kind", "zone"), [*(product if LONG else zip)(MOMENTS, ZONES)])
+    def test_days_and_hours_in_a_zone(self, opened: Any, kind: Any, zone: str | None) -> None:
+        super().test_days_and_hours_in_a_zone(opened, kind, zone)
 
     @pytest.fixture
     def spark(self, classic: Any) -> Any:
@@ -171,6 +190,7 @@ class TestConnect(SparkContract):
     test_persons_under_the_keys_that_are_found = None
     test_texts_that_agree_up_to_a_comma_are_different_rows_of_a_person = None
     test_which_copy_is_kept_depends_on_the_person_alone = None
+    test_every_engine_splits_persons_alike = None
     test_the_same_rows_of_a_person_are_kept = None
     test_one_number_of_each_person = None
     test_a_person_counts_in_no_more_cells_than_declared = None

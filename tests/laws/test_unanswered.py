@@ -18,6 +18,7 @@ import adyton
 from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
 from adyton.ledger import SqliteLedger
+from how_often import often
 from study_on_disk import question, write_study
 
 KEYS = """
@@ -242,11 +243,11 @@ def interrupt_at_call(number: int, action: Callable[[], object]) -> tuple[BaseEx
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study: Path) -> None:
-    """Every 17th call of an ask, from before the charge until after the answer.
+    """Every 67th call of an ask (17th, if there is time), from before the charge until after the answer.
 
     Mutant: ``paid_for`` that is not set by a charge.
     """
-    call, paid, free = 1, 0, 0
+    call, paid, free, every = 1, 0, 0, often(67, 17)
     while True:
         asked = f"SELECT COUNT(*) FROM people WHERE age > {call}"
         with adyton.open(study) as curator:
@@ -261,6 +262,6 @@ def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study:
         if not came:
             break
         paid, free = paid + charged, free + 1 - charged
-        call += 17
+        call += every
     assert paid > 5
     assert free > 5

@@ -121,6 +121,7 @@ def test_theorem_TV_IS_DELTA_for_every_epsilon(kernel: Kernel, epsilon: str) -> 
     assert delta_at(kernel, Fraction(math.exp(float(epsilon)) * (1 - 1e-14))) <= promised.delta
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("factor", [Fraction(1), Fraction(10), Fraction(10**6)])
 def test_theorem_TV_IS_DELTA_nothing_better_can_be_said(factor: Fraction) -> None:
     """Published with probability 1/9, else silent: delta is 1/9 at every epsilon."""

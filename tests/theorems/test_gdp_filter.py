@@ -129,6 +129,7 @@ def test_theorem_GDP_FILTER_the_test_would_see_a_wrong_filter(sign: int) -> None
     assert found(mu**2) > promised * 1.05  # forgets to count the candidate: the second may cost mu**2 again
 
 
+@pytest.mark.literature
 def test_theorem_GDP_FILTER_best_second_price_is_all_that_is_left() -> None:
     """Over a grid of prices, the strongest analyst spends everything after every answer."""
     y, _ = FINE

@@ -104,6 +104,7 @@ def hinge_mean(ratio: np.ndarray, law: np.ndarray, c: float, s: float) -> float:
     return float(law @ np.maximum(c / 4 + (ratio - 1) ** 2 / (4 * c) - s * ratio, 0))
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("scale", [0.4, 1.0, 3.0, 20.0])
 @pytest.mark.parametrize(("length", "centre"), [(1, 0.5), (3, 1.5), (4, 2.0), (2, 0.7)])
 def test_theorem_HINGE_OF_A_PAIR_geometric_noise_is_below_its_gaussian(
@@ -126,6 +127,7 @@ def test_theorem_HINGE_OF_A_PAIR_geometric_noise_is_below_its_gaussian(
             assert above <= float(normal @ np.maximum(lognormal - t, 0)) + 1e-9
 
 
+@pytest.mark.literature
 def test_theorem_HINGE_OF_A_PAIR_a_phantom_between_integers_breaks_randomized_response() -> None:
     """A count with noise 1: the ratio is 1 - tanh(1/2) or 1 + tanh(1/2), so it leaves exp(-1/2)..exp(1/2)."""
     phantom, law = geometric_law(1.0, 0.5, 80), geometric_law(1.0, 0, 80)

@@ -65,6 +65,7 @@ def test_theorem_JLNRSS_TRANSFER_small_tables(small: Small) -> None:
             assert small.probability(errors > width) <= transfer_failure(beta, delta, c, d)
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("small", SMALL)
 def test_theorem_JLNRSS_TRANSFER_stability_of_small_tables(small: Small) -> None:
     """The second half of the proof by itself, with the constant that it proves: Pr[X_T > e^eps - 1 + 2d] <= delta/(2d)."""

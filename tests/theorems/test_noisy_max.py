@@ -70,6 +70,7 @@ def test_theorem_REPORT_NOISY_MAX_a_tenth_less_noise_is_refuted(neighbours: Neig
         assert (max(losses) > 1) == refuted
 
 
+@pytest.mark.literature
 def test_theorem_REPORT_NOISY_MAX_noise_of_scale_1_is_refuted_when_rows_are_replaced() -> None:
     """The slides' Lap(1/epsilon) holds for counts when a row is added or removed; a replaced row lifts one
     count and lowers another, and then the loss is nearly twice epsilon.
@@ -184,6 +185,7 @@ def test_theorem_NOISY_MAX_UTILITY_error_is_the_least_that_the_bound_gives(
     assert error == 0 or noisy_max_chance(scale, error, number) > failure
 
 
+@pytest.mark.literature
 def test_law_one_sided_geometric_noise_is_permute_and_flip_only_if_ties_are_broken_at_random() -> None:
     """The whole part of exponential noise is geometric, its fraction independent of that and fair."""
     scores, q = (0, 1, 3), float(mpmath.exp(-1))

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -181,11 +182,15 @@ def _search(measure: Quantile | Extreme, noise: Mechanism) -> Search:
     return Search(Noised(reading, noise, rounds_of(reading)))
 
 
-def _released(search: Search, values: list[int], bits: Bits) -> Columns:
-    rows = [{"wide": value} for value in values]
+@cache
+def _read(reading: Reading, values: tuple[int, ...]) -> Columns:
+    """Many searches of the same rows read the same counts."""
+    return _counted(reading, [{"wide": value} for value in values])
 
+
+def _released(search: Search, values: list[int], bits: Bits) -> Columns:
     def read(reading: Reading) -> Columns:
-        return _counted(reading, rows)
+        return [list(column) for column in _read(reading, tuple(values))]
 
     return search.release([read(search.only.reading)], read, bits)
 

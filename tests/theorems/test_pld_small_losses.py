@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting import pairs
 from adyton.accounting.pld import FinitePair, delta_down, delta_up, epsilon_up
+from how_often import often
 
 KNOWN = FinitePair(
     (Fraction(829, 1000), Fraction(171, 1000)),
@@ -66,7 +67,7 @@ def bounds_hold(pair: FinitePair) -> bool:
     return True
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=often(20, 60))
 @given(close_pairs())
 @example(KNOWN)
 def test_theorem_PLD_ROUND_OFF_small_losses_are_never_cut_off(pair: FinitePair) -> None:

@@ -29,6 +29,7 @@ def likelihood(bit: bool, answers: tuple[bool, ...], first: int, after: dict[boo
     return total
 
 
+@pytest.mark.literature
 @settings(deadline=None, max_examples=150)
 @given(odds, odds, odds)
 def test_theorem_PURE_FILTER_adaptive_randomized_response(first: int, yes: int, no: int) -> None:
@@ -39,6 +40,7 @@ def test_theorem_PURE_FILTER_adaptive_randomized_response(first: int, yes: int, 
         assert Fraction(1, limit) <= ratio <= limit
 
 
+@pytest.mark.literature
 def test_theorem_PURE_FILTER_the_test_would_see_a_wrong_filter() -> None:
     """A filter that counts the mean instead of the worst of the two later prices is refuted."""
     after = {True: 9, False: 1}

@@ -69,6 +69,7 @@ def test_theorem_PURE_IMPLIES_GDP_ndtri_errs_less_than_is_assumed() -> None:
             assert abs(found - z) <= mp.mpf(2) ** -53 * (13 + 8 * z)
 
 
+@pytest.mark.literature
 def test_theorem_PURE_IMPLIES_GDP_the_simple_bound_holds_for_every_epsilon() -> None:
     """mu <= epsilon sqrt(pi / 2); the derivative of the gap changes its sign once, as the proof says."""
     with mp.workdps(50):
@@ -81,6 +82,7 @@ def test_theorem_PURE_IMPLIES_GDP_the_simple_bound_holds_for_every_epsilon() -> 
         assert all(a + c <= 2 * b for a, b, c in zip(bend, bend[1:], bend[2:], strict=False))
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("text", ["0.01", "0.7", "3", "12"])
 def test_theorem_PURE_IMPLIES_GDP_randomized_response_touches_at_its_corner(text: str) -> None:
     """Type II against type I: the broken line of randomized response lies above G_mu and meets it once."""

@@ -32,6 +32,7 @@ def test_theorem_PURE_IMPLIES_ZCDP_randomized_response(epsilon: str) -> None:
             assert randomized_response(epsilon, alpha) <= mp.mpf(alpha) * rho.numerator / rho.denominator
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_theorem_PURE_IMPLIES_ZCDP_sharp_constant(epsilon: str) -> None:
     """epsilon tanh(epsilon / 2) is enough, and nothing smaller is."""
@@ -57,6 +58,7 @@ def test_theorem_PURE_IMPLIES_ZCDP_rounded_up_and_close(epsilon: Fraction) -> No
     assert rho <= min(epsilon, epsilon**2 / 2)
 
 
+@pytest.mark.literature
 @settings(deadline=None, max_examples=100)
 @given(
     st.integers(1, 400).map(lambda n: Fraction(n, 100)),

@@ -328,6 +328,7 @@ class ReleasesTheComparedValue:
         return value if value >= offset else None
 
 
+@pytest.mark.literature
 def test_theorem_NUMERIC_SPARSE_the_compared_value_must_not_leave() -> None:
     """After k questions far above that are said to be below, a low value is a contradiction; exact sums."""
     mutant = ReleasesTheComparedValue(machine(1))

@@ -380,6 +380,7 @@ def slack_of_parts(rows, size, values, law, scales, answers, factor=1.0):
     return float(logsumexp(served)) - kept * float(logsumexp(everyone))
 
 
+@pytest.mark.literature
 def test_theorem_SUBSET_VARIANCE_holds_on_every_path():
     dice, worst = np.random.default_rng(7), math.inf
     for _ in range(500):
@@ -389,6 +390,7 @@ def test_theorem_SUBSET_VARIANCE_holds_on_every_path():
     assert worst > -1e-9
 
 
+@pytest.mark.literature
 def test_theorem_SUBSET_VARIANCE_would_not_hold_for_a_little_less():
     coin, even = np.array([[0.0], [1.0]]), np.array([0.5, 0.5])
     tight = slack_of_parts(2, 1, coin, even, np.array([0.8]), np.array([0.5]))

@@ -37,6 +37,7 @@ def test_theorem_TOP_K_on_every_pair_of_small_tables(neighbours: Neighbours, k: 
     assert worst > (1.8 if k == 1 else 1.0)
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("k", [2, 3])
 def test_theorem_TOP_K_the_price_of_a_single_choice_is_refuted(k: int) -> None:
     """Epsilon in every round and not a k-th of it; three candidates leave nothing to choose in round three."""

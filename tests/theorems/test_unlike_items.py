@@ -100,6 +100,7 @@ def test_theorem_WEIGHTED_SCORES_items_need_not_be_alike(small: Unlike) -> None:
     check(small)
 
 
+@pytest.mark.literature
 @pytest.mark.parametrize("weight", [0.0, 0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("mean", [0.02, 0.5, 0.97])
 def test_theorem_WEIGHTED_SCORES_a_weight_has_no_larger_moments_than_its_part(

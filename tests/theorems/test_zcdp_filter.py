@@ -35,6 +35,7 @@ def renyi(alpha: float, first: float, after: dict[bool, float]) -> float:
     return math.log(total) / (alpha - 1)
 
 
+@pytest.mark.literature
 @settings(deadline=None, max_examples=150)
 @given(st.floats(0.01, 2), st.floats(0.01, 0.99), st.floats(0, 1), st.floats(0, 1), st.sampled_from(ORDERS))
 def test_theorem_ZCDP_FILTER_adaptive_randomized_response(
@@ -46,6 +47,7 @@ def test_theorem_ZCDP_FILTER_adaptive_randomized_response(
     assert renyi(alpha, total * math.sqrt(share), after) <= alpha * total**2 / 2 * (1 + 1e-12) + 1e-15
 
 
+@pytest.mark.literature
 def test_theorem_ZCDP_FILTER_the_test_would_see_a_wrong_filter() -> None:
     """A filter that allows a tenth too much is refuted at small epsilon, where the bound is sharp."""
     left = 0.1 * math.sqrt(0.6)
