@@ -15,8 +15,7 @@ from certified import Certified, never_larger, never_smaller
 
 from adyton.validity.methods import METHODS
 from adyton.validity.planner import plan
-from adyton.validity.subset.answers import Sample, paid_width, planned_width, price_of, shift
-from adyton.validity.subset.answers import fixed_width as fixed_answer_width
+from adyton.validity.subset.answers import price_of
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.expected import Expected
 from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold, p_value_threshold_paid
@@ -34,10 +33,6 @@ def _ways(spent: Any, pure: Any, level: float, units: int = 10_000) -> Any:
     return ways_after(Before(Fraction(spent), Fraction(pure)), units, level)
 
 
-def _sample(units: int, span: float, scale: float) -> Sample:
-    return Sample(units, span, scale)
-
-
 def _one(values: Any) -> float:
     return float(np.asarray(values).ravel()[0])
 
@@ -48,24 +43,6 @@ LED = dict(spent="1/50000", pure="0", level=0.025)
 PURE = dict(spent="1/50000", pure="1/200", level=0.025)
 
 SUBSET = (
-    never_smaller(
-        "subset: fixed width",
-        lambda log_level, **a: _one(fixed_answer_width(_sample(**a), log_level)),
-        dict(**ONE, log_level=-4.0),
-    ),
-    never_smaller(
-        "subset: shift", lambda spent, **a: shift(_sample(**a), spent), dict(**ONE, spent="1/50000")
-    ),
-    never_smaller(
-        "subset: planned width",
-        lambda spent, log_level, **a: _one(planned_width(_sample(**a), spent, log_level)),
-        dict(**ONE, spent="1/50000", log_level=-4.0),
-    ),
-    never_smaller(
-        "subset: paid width",
-        lambda spent, kept, log_level, **a: _one(paid_width(_sample(**a), spent, kept, log_level)),
-        *(dict(**ONE, spent="1/50000", kept=kept, log_level=-4.0) for kept in (0.3, 0.8)),
-    ),
     never_smaller("subset: price", price_of, dict(units=10_000, spent="1/50000", kept=0.3)),
     never_smaller(
         "subset: price of Gaussian answers", gaussian_price, dict(units=10_000, spent=2e-5, kept=0.3)
