@@ -13,7 +13,8 @@ from dp_accounting.pld import privacy_loss_distribution as peer
 from noise import best
 from noise import row as rounded_row
 
-from adyton.accounting import GdpFilter, pld
+from adyton.accounting import GdpFilter
+from adyton.accounting.pld import pld
 from adyton.privacy import GaussianCost
 
 DELTA = 1e-6

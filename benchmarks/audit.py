@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.audit import audit
-from adyton.audit.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, wish_of
 
 SAMPLES = 10**6
 

@@ -12,13 +12,13 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting import gaussian
-from adyton.mechanisms.linear_question import Box
-from adyton.mechanisms.matrix import GaussianMatrix
-from adyton.mechanisms.numeric_sparse import NumericSparse
-from adyton.mechanisms.private_mw import PmwPlan
-from adyton.mechanisms.strategy import Strategy, identity
-from adyton.mechanisms.strategy_choice import best_strategy, with_free_total
-from adyton.mechanisms.workload import Cells, Ranges
+from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.mechanisms.workloads.linear_question import Box
+from adyton.mechanisms.workloads.matrix import GaussianMatrix
+from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.mechanisms.workloads.strategy import Strategy, identity
+from adyton.mechanisms.workloads.strategy_choice import best_strategy, with_free_total
+from adyton.mechanisms.workloads.workload import Cells, Ranges
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
 from adyton.privacy import Neighbours
 

@@ -9,14 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.mechanisms import (
-    ExponentialMechanism,
-    NoisyMax,
-    PermuteAndFlip,
-    PrivateQuantile,
-    ScoreSensitivity,
-    TopK,
-)
+from adyton.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.mechanisms.selection.noisy_max import NoisyMax
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.quantile import PrivateQuantile
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.top_k import TopK
 from adyton.noise import SystemBits
 
 NUMBER = 10**5

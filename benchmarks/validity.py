@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
-from adyton.validity import plan
 from adyton.validity.hinge.joint import joint_width
 from adyton.validity.hinge.peeling import WidthSchedule
+from adyton.validity.planner import plan
 
 CELLS = [(10**4, "0.1"), (10**5, "0.05"), (10**5, "0.1"), (10**6, "0.05"), (10**6, "0.1")]
 

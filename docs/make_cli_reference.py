@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from typer.models import ArgumentInfo
 
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 

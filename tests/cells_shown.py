@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adyton.query.cells import cell_codes
+from adyton.query.conditions.possible_cells import cell_codes
 from adyton.query.nodes import Question, group_values
 
 

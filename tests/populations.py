@@ -9,9 +9,9 @@ import numpy as np
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.curator.hinge_population import HingePopulation
-from adyton.curator.population import Position, Standing
-from adyton.curator.subset_population import SubsetPopulation
+from adyton.population.base import Position, Standing
+from adyton.population.hinge import HingePopulation
+from adyton.population.subset import SubsetPopulation
 from adyton.study import Study
 
 

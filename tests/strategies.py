@@ -15,7 +15,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.cells import kept_cells
+from adyton.query.conditions.possible_cells import kept_cells
 from adyton.query.nodes import (
     EVERY_ROW,
     Always,

@@ -25,13 +25,14 @@ from adyton.audit import audit
 from adyton.audit.black_box import Verdict
 from adyton.curator import open_study
 from adyton.curator.curator import Curator
-from adyton.curator.stream_plan import machine_of
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, MemoryLedger, Receipt
-from adyton.mechanisms import NumericSparse, Sparse, Watch, above_threshold, numeric_sparse, sparse
+from adyton.mechanisms import NumericSparse, Sparse, Watch
+from adyton.mechanisms.sparse import above_threshold, numeric_sparse, sparse
 from adyton.noise import two_sided_geometric
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import IntegerColumn, Table
+from adyton.streams.plan import machine_of
 from adyton.study import Study
 from how_often import often
 

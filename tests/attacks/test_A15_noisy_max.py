@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from adyton.audit import audit
-from adyton.mechanisms import NoisyMax, ScoreSensitivity
+from adyton.mechanisms.selection.noisy_max import NoisyMax
+from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.noise import two_sided_geometric
 from adyton.privacy import PureCost
 

@@ -18,16 +18,16 @@ import pandas as pd
 import pytest
 
 from adyton.accounting import FILTERS, filters
-from adyton.curator import noised
+from adyton.accounting import noisy_reading as noised
 from adyton.curator.curator import Curator
-from adyton.curator.plan import make_basket
-from adyton.curator.price import price_of
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Header, MemoryLedger, Receipt
+from adyton.planning.plan import make_basket
+from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import often

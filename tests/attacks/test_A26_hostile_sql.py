@@ -25,7 +25,7 @@ from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 from hostile_sql import CLAUSES, HEADS, SELECTS, STATEMENTS
 
 CANARIES = ("8675309", "8675.309", "canary")

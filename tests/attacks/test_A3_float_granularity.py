@@ -120,7 +120,7 @@ def test_A3_noise_on_a_coarser_lattice_than_the_values_is_found(
 def test_A3_a_sum_of_floats_does_not_depend_on_the_order_of_rows() -> None:
     """0.1 + 0.2 + 0.3 is 0.6 or the float above it; a sum of grains is one number.
 
-    Mutant: ``floor(x / grain)`` for ``floor(x / grain + 1/2)`` in engines/loading.py: 0.3 is 2 tenths then.
+    Mutant: ``floor(x / grain)`` for ``floor(x / grain + 1/2)`` in engines/loading/clipped.py: 0.3 is 2 tenths then.
     """
     known = study("pure", "1", "0.1", groups=1)
     (reading,) = readings_of(question_of("SELECT SUM(x) FROM people", known.table), known.unit)

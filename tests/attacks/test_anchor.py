@@ -25,7 +25,7 @@ from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
 from adyton.ledger import Anchor, AnchoredLedger, LedgerOnDemand, Order
 from adyton.ledger.base import Mark
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 from study_on_disk import question, tamper, write_study
 
 SPAWN = multiprocessing.get_context("spawn")

@@ -16,16 +16,18 @@ import pytest
 
 from adyton.accounting import FILTERS
 from adyton.audit import replay
-from adyton.audit.cases import study_of, tables_of
-from adyton.audit.catalogue import entry_named, wish_of
-from adyton.audit.questions import QUESTIONS, ask_both
+from adyton.audit.cases.catalogue import entry_named, wish_of
+from adyton.audit.cases.questions import QUESTIONS, ask_both
+from adyton.audit.cases.questions_asked import study_of, tables_of
+from adyton.audit.cases.trial import Trial
 from adyton.audit.report import Tried, try_one
-from adyton.audit.trial import Trial
-from adyton.curator import Curator, families, plan
+from adyton.curator import Curator
 from adyton.ledger import SqliteLedger
 from adyton.mechanisms.key_selection import KeySelection
+from adyton.planning import parallel as families
+from adyton.planning import plan
 from adyton.privacy import NEIGHBOURS, Neighbours
-from adyton.query import cells
+from adyton.query.conditions import possible_cells as cells
 from adyton.sensitivity import readings
 from adyton.wire import many_to_text
 

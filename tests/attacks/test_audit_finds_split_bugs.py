@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from adyton.audit.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, wish_of
 from adyton.audit.report import Tried, try_one
-from adyton.curator import plan, split_price
-from adyton.engines import parting, scan
+from adyton.engines.loading import parting
+from adyton.engines.scans import scan
+from adyton.planning import plan, split_price
 from populations import Seeded
 
 SAMPLES = 20_000

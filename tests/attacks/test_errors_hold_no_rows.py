@@ -110,7 +110,7 @@ def test_A19_no_parquet_file_is_quoted(tmp_path: Path, monkeypatch: pytest.Monke
     path = bad_file(tmp_path)
     with pytest.raises(duckdb.Error, match=CANARY):  # what there is to hide
         duckdb.sql(f"SELECT x FROM read_parquet('{path}')").fetchall()
-    monkeypatch.setattr("adyton.engines.duckdb_sources.parquet_columns", lambda *_: None)
+    monkeypatch.setattr("adyton.engines.loading.sources.parquet_columns", lambda *_: None)
     with adyton.open(STUDY, data=path) as curator:
         said = refused(lambda: curator.ask("SELECT COUNT(*) FROM t", epsilon=1))
         assert "'t.parquet' cannot be read" in said.message
@@ -127,7 +127,7 @@ def test_A19_no_row_is_quoted_when_memory_ends(kind: str, tmp_path: Path) -> Non
 
 
 def test_A19_no_row_is_quoted_when_time_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adyton.engines.duckdb_sources.parquet_columns", lambda *_: None)
+    monkeypatch.setattr("adyton.engines.loading.sources.parquet_columns", lambda *_: None)
     monkeypatch.setattr("adyton.engines.duckdb.SECONDS_TO_LOAD", 1e-9)
     engine = DuckDBEngine(TABLE, ROWS, bad_file(tmp_path))
     assert "more than 1e-09 seconds" in refused(engine.prepare).message

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 import adyton
-from adyton.ledger import Header, Order, SqliteLedger, sqlite_newest
+from adyton.ledger import Header, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
-from adyton.ledger.sqlite_newest import CHECKPOINT
-from adyton.ledger.sqlite_rows import append
-from adyton.ledger.sqlite_unanswered import await_answer
+from adyton.ledger.sqlite import newest as sqlite_newest
+from adyton.ledger.sqlite.newest import CHECKPOINT
+from adyton.ledger.sqlite.rows import append
+from adyton.ledger.sqlite.unanswered import await_answer
 from study_on_disk import question, tamper, write_study
 
 BEFORE = 8  # questions that were asked; the last is a stream with three answers

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from adyton.curator.dummy import dummy_of
-from adyton.engines.duckdb_sql import DuckDBDialect
-from adyton.engines.row_sql import RowSql
+from adyton.engines.spelling.duckdb import DuckDBDialect
+from adyton.engines.spelling.rows import RowSql
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import (

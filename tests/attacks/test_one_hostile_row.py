@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from adyton.engines.csv_lines import LONGEST_LINE
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.duckdb_sources import count_units
+from adyton.engines.loading.csv_lines import LONGEST_LINE
+from adyton.engines.loading.sources import count_units
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
@@ -36,8 +36,8 @@ from adyton.schema import (
     TextColumn,
 )
 from adyton.sensitivity import readings_of
-from adyton.testing.engine_cases import NASTY_TEXTS
-from adyton.testing.engine_values import value_of
+from adyton.testing.engines.cases import NASTY_TEXTS
+from adyton.testing.engines.values import value_of
 
 HUGE = "z" * 150_000_000  # of which not one fits into the memory that is allowed
 MEMORY = "100MB"

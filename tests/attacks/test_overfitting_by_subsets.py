@@ -23,7 +23,7 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
-from adyton.curator.subset_ends import Certain
+from adyton.population.subset_ends import Certain
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity

@@ -23,11 +23,11 @@ from adyton.schema import (
     Table,
     TextColumn,
 )
-from adyton.testing.engine_cases import AGE, BORN, INCOME, NASTY_DAYS, NASTY_TEXTS, REGION, ROWS, TRUTHS
-from adyton.testing.engine_random import TABLE, random_source
-from adyton.testing.engine_reference import Source, SourceColumn, is_outside, value_of
-from adyton.testing.engine_setup import MakeEngine
-from adyton.testing.engine_values import too_long
+from adyton.testing.engines.cases import AGE, BORN, INCOME, NASTY_DAYS, NASTY_TEXTS, REGION, ROWS, TRUTHS
+from adyton.testing.engines.random import TABLE, random_source
+from adyton.testing.engines.reference import Source, SourceColumn, is_outside, value_of
+from adyton.testing.engines.setup import MakeEngine
+from adyton.testing.engines.values import too_long
 
 
 def code_of(column: Column, value: Any) -> int:

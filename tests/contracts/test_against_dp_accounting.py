@@ -17,8 +17,8 @@ from dp_accounting import dp_event, privacy_accountant
 from dp_accounting.pld import pld_privacy_accountant
 from dp_accounting.pld import privacy_loss_distribution as peer
 
-from adyton.accounting import pld
-from adyton.accounting.pld import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld import pld
+from adyton.accounting.pld.pld import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
 
 STEP = 1e-4
 

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.duckdb_sources import count_units, describe
-from adyton.engines.duckdb_sql import quoted, text_literal
+from adyton.engines.loading.sources import count_units, describe
+from adyton.engines.spelling.duckdb import quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf, group_values

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from survey_contract import SurveyContract
 
 import adyton
-from adyton.curator.checking import check_study
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
 from adyton.engines.time_limit import TimeLimit
@@ -26,10 +25,11 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question, Sum, ValueOf
 from adyton.schema import CategoryColumn, ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
+from adyton.setup.checking import check_study
 from adyton.study import Study
-from adyton.testing.engine import EngineContract
-from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
-from adyton.testing.engine_reference import Source, expected, value_of
+from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME
+from adyton.testing.engines.contract import EngineContract
+from adyton.testing.engines.reference import Source, expected, value_of
 from error_tracker import CANARY, tracked
 from postgres_server import NoServer, postgres_server
 from strategies import answered_questions

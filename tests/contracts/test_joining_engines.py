@@ -12,7 +12,7 @@ import test_spark_engine as spark_engine
 
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.joining import Joined, Loading, Member
+from adyton.engines.loading.joining import Joined, Loading, Member
 from adyton.engines.postgres import PostgresEngine
 from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
@@ -20,8 +20,8 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.scope import joined
 from adyton.schema import IntegerColumn, Table
 from adyton.study import PrivateTable, Study
-from adyton.testing.engine_joins import PEOPLE, VISITS, JoinContract, bounded
-from adyton.testing.engine_reference import Source
+from adyton.testing.engines.joins import PEOPLE, VISITS, JoinContract, bounded
+from adyton.testing.engines.reference import Source
 
 owner, postgres, classic = engines.owner, engines.postgres, spark_engine.classic
 

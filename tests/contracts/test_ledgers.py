@@ -25,7 +25,7 @@ from adyton.ledger import (
     Order,
     SqliteLedger,
 )
-from adyton.testing.ledger import LedgerContract, MakeLedger, Reopen, order
+from adyton.testing.ledgers.contract import LedgerContract, MakeLedger, Reopen, order
 
 STUDY = "ab" * 32
 

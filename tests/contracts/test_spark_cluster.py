@@ -24,7 +24,7 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf
 from adyton.schema import Table
 from adyton.sensitivity import readings_of
-from adyton.testing.engine_cases import AGE, INCOME, REGION
+from adyton.testing.engines.cases import AGE, INCOME, REGION
 from spark_session import INTERPRETED, SHORT_LIVED, spark_session
 
 rng, size = random.Random(9), 2000

@@ -11,7 +11,6 @@ import pytest
 from survey_contract import SurveyContract
 
 import adyton
-from adyton.curator.checking import check_study
 from adyton.engines.spark import SparkEngine
 from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
@@ -19,11 +18,12 @@ from adyton.privacy import Guarantee
 from adyton.query.nodes import Count, Question
 from adyton.schema import Table
 from adyton.sensitivity import readings_of
+from adyton.setup.checking import check_study
 from adyton.study import Study
-from adyton.testing.engine import EngineContract
-from adyton.testing.engine_cases import AGE, PEOPLE, ROWS, SOME
-from adyton.testing.engine_fitting import ZONES
-from adyton.testing.engine_reference import Source
+from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME
+from adyton.testing.engines.contract import EngineContract
+from adyton.testing.engines.fitting import ZONES
+from adyton.testing.engines.reference import Source
 from error_tracker import CANARY, tracked
 from how_often import LONG, often
 from spark_session import MARKS, connect_session, skip_without_spark, spark_session

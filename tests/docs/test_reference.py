@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton import errors
-from adyton.audit.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, wish_of
 from adyton.audit.report import Report, try_one
 from adyton.study import parse_study
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 REFERENCE = ROOT / "docs" / "reference"
 STUDY = f"""

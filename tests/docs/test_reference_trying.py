@@ -12,7 +12,7 @@ from people import make_people
 from test_reference import STUDY, paths
 from typer.testing import CliRunner
 
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 
 @pytest.fixture

@@ -9,13 +9,18 @@ from fractions import Fraction
 
 from certified import Certified, never_larger, never_smaller
 
-from adyton.accounting import gaussian, groups, pld, renyi, zcdp
+from adyton.accounting import gaussian, zcdp
 from adyton.accounting.approximate_filter import ApproximateFilter
-from adyton.accounting.calibration import analytic_sigma, classical_sigma, true_delta
-from adyton.accounting.comparison import THEOREMS, largest_price
-from adyton.accounting.composition import advanced, basic, same, slack, strong
-from adyton.accounting.concentrated import gdp_epsilon, zcdp_epsilon
-from adyton.accounting.conversions import (
+from adyton.accounting.filters import filter_named
+from adyton.accounting.odometer import ZcdpOdometer
+from adyton.accounting.pld import pld
+from adyton.accounting.pld.slot_plan import SlotPlan
+from adyton.accounting.textbook import groups, renyi
+from adyton.accounting.textbook.calibration import analytic_sigma, classical_sigma, true_delta
+from adyton.accounting.textbook.comparison import THEOREMS, largest_price
+from adyton.accounting.textbook.composition import advanced, basic, same, slack, strong
+from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
+from adyton.accounting.textbook.conversions import (
     divergence_up,
     epsilon_for_total_variation,
     total_variation_gdp_up,
@@ -23,13 +28,10 @@ from adyton.accounting.conversions import (
     total_variation_together_up,
     total_variation_up,
 )
-from adyton.accounting.corollaries import cautious_epsilon0
-from adyton.accounting.divergence import max_divergence
-from adyton.accounting.filters import filter_named
-from adyton.accounting.odometer import ZcdpOdometer
-from adyton.accounting.optimal import optimal, optimal_delta
-from adyton.accounting.plan import SlotPlan
-from adyton.accounting.trade_off import ApproximateView, GaussianView, LaplaceView
+from adyton.accounting.textbook.corollaries import cautious_epsilon0
+from adyton.accounting.textbook.divergence import max_divergence
+from adyton.accounting.textbook.optimal import optimal, optimal_delta
+from adyton.accounting.textbook.trade_off import ApproximateView, GaussianView, LaplaceView
 from adyton.exact import units_up
 from adyton.privacy import GaussianCost, Guarantee, PureCost
 

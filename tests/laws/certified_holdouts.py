@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from certified import Certified, never_larger, never_smaller
 
-from adyton.holdout import ladder, thresholdout
-from adyton.holdout.guess_and_check import question_failure
-from adyton.holdout.guess_and_check_plan import first_step, most_wrong_guesses
-from adyton.holdout.methods import Frame
-from adyton.holdout.plans import Wishes, plan_of
-from adyton.holdout.slices import Groups
-from adyton.holdout.sparse_validate import validate_width
+from adyton.holdout.methods import ladder, thresholdout
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.choosing import Wishes, plan_of
+from adyton.holdout.methods.guess_and_check import question_failure
+from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
+from adyton.holdout.methods.slices import Groups
+from adyton.holdout.methods.sparse_validate import validate_width
 
 
 def _frame(items: int, steps: int = 2) -> Frame:

@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 from certified import Certified, exact, never_larger, never_smaller
 
-from adyton.mechanisms import utility
-from adyton.mechanisms.above_threshold import AboveThreshold
 from adyton.mechanisms.base import worst_error
-from adyton.mechanisms.exponential import ExponentialMechanism
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.key_selection import KeySelection
-from adyton.mechanisms.matrix import GaussianMatrix, GeometricMatrix
-from adyton.mechanisms.mwem import Mwem
-from adyton.mechanisms.noisy_max import NoisyMax
-from adyton.mechanisms.numeric_sparse import NumericSparse
-from adyton.mechanisms.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.private_mw import PmwPlan
-from adyton.mechanisms.quantile import PrivateQuantile, PrivateQuantiles
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.mechanisms.ratio import ratio_interval
 from adyton.mechanisms.rounding import RoundedMeans
-from adyton.mechanisms.scores import ScoreSensitivity
-from adyton.mechanisms.sparse import Sparse
-from adyton.mechanisms.sparse_split import late_halt_cost
-from adyton.mechanisms.strategy import identity, tree, wavelet
-from adyton.mechanisms.top_k import TopK
-from adyton.mechanisms.workload import Prefixes
+from adyton.mechanisms.selection import utility
+from adyton.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.mechanisms.selection.noisy_max import NoisyMax
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.quantile import PrivateQuantile, PrivateQuantiles
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.top_k import TopK
+from adyton.mechanisms.sparse.above_threshold import AboveThreshold
+from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.mechanisms.sparse.sparse import Sparse
+from adyton.mechanisms.sparse.split import late_halt_cost
+from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
+from adyton.mechanisms.workloads.mwem import Mwem
+from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.mechanisms.workloads.strategy import identity, tree, wavelet
+from adyton.mechanisms.workloads.workload import Prefixes
 from adyton.sensitivity.bounds import Sensitivity
 
 REPLACE, ADD = "replace", "add-or-remove"

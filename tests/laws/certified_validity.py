@@ -10,15 +10,6 @@ from fractions import Fraction
 
 from certified import Certified, never_larger, never_smaller
 
-from adyton.validity import (
-    compressibility,
-    concentration,
-    generalization,
-    max_information,
-    mutual_information,
-    stability,
-)
-from adyton.validity.accuracy import fixed_questions, fixed_width, forking_questions, forking_width
 from adyton.validity.binomial import exact_interval, exact_width
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.hinge.noise_part import (
@@ -29,12 +20,15 @@ from adyton.validity.hinge.noise_part import (
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.hinge.stability import stability_width
-from adyton.validity.jlnrss import jlnrss_width, transfer_width
 from adyton.validity.part_sizes import most_in_part, most_units
-from adyton.validity.rrsstw import rrsstw_width, sum_width
-from adyton.validity.six_epsilon import laplace_width, six_epsilon_tail
+from adyton.validity.plans.expected import Expected
+from adyton.validity.published import compressibility, mutual_information
+from adyton.validity.published.jung import jlnrss_width, transfer_width
+from adyton.validity.published.rogers import rrsstw_width, sum_width
+from adyton.validity.published.six_epsilon import laplace_width, six_epsilon_tail
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
-from adyton.validity.subset.expected import Expected
+from adyton.validity.textbook import concentration, generalization, max_information, stability
+from adyton.validity.textbook.accuracy import fixed_questions, fixed_width, forking_questions, forking_width
 
 TWENTIETH = "1/20"
 MANY = dict(rows=10_000, questions=100, failure=TWENTIETH)

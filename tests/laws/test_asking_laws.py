@@ -40,10 +40,10 @@ from adyton.query.nodes import (
     Variance,
     group_values,
 )
-from adyton.query.sql import parse, parse_group, parse_number
+from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, question_text
 from adyton.schema import CategoryColumn
-from adyton.testing import engine_meaning
+from adyton.testing.engines import meaning as engine_meaning
 from strategies import AGE, BORN, INCOME, PERSONS, REGION, SMOKER, Row, rows
 from strategies_asked import all_groups, all_numbers, all_questions
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import adyton
 from adyton.certify import Bound
 from adyton.curator.curator import MOST_QUESTIONS, Curator
-from adyton.engines.cube import cubes_of, read_cube
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.scans.cube import cubes_of, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.check import columns_in
+from adyton.query.conditions.possible import is_understood
 from adyton.query.nodes import Condition, Count, Mean, Question, Sum, ValueOf
-from adyton.query.possible import is_understood
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
@@ -168,10 +168,10 @@ def test_a_batch_counts_all_its_values_for_the_population() -> None:
 
 def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     """Found together, they are what they are alone: the same integers give the same rows."""
-    from adyton.curator.estimate import rows_of, rows_of_many
-    from adyton.curator.plan import make_basket
-    from adyton.curator.price import price_of
-    from adyton.query.asking import asking_of
+    from adyton.curator.certifying import rows_of, rows_of_many
+    from adyton.planning.plan import make_basket
+    from adyton.planning.price import price_of
+    from adyton.query.request import asking_of
     from adyton.wire import Stored
 
     study = curator(validity=Validity(Fraction(95, 100))).study

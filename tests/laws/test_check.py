@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.certify.checked import CAUTION, FOR_THE_OWNER, StudyCheck
-from adyton.curator.checking import check_study
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Question
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
+from adyton.setup.checking import check_study
 from adyton.study import PrivateTable, Study
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 AGE, INCOME = IntegerColumn("age", 0, 120), RealColumn("income", Fraction(0), Fraction(10**5), Fraction(10))
 REGION, CITY = CategoryColumn("region", ("North", "south", "Ærø")), TextColumn("city")

@@ -17,10 +17,11 @@ import pytest
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger, sqlite_file
+from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
-from adyton.ledger.sqlite_rows import add_answer, append
-from adyton.ledger.sqlite_unanswered import key_of
+from adyton.ledger.sqlite import file as sqlite_file
+from adyton.ledger.sqlite.rows import add_answer, append
+from adyton.ledger.sqlite.unanswered import key_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity

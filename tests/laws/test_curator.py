@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.curator.price import price_of
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
+from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study

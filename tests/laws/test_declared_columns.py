@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.curator.drafting import Wishes, draft_study
 from adyton.curator.dummy_file import write_dummy
-from adyton.engines.zones import FIRST_DAY, LAST_DAY, changes
+from adyton.engines.loading.zones import FIRST_DAY, LAST_DAY, changes
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
+from adyton.setup.drafting import Wishes, draft_study
 from adyton.study import Study, read_study
 
 FILE = """

@@ -20,9 +20,9 @@ from adyton import open as open_study
 from adyton.curator.dummy import DummyCurator, dummy_of
 from adyton.curator.dummy_file import write_dummy
 from adyton.curator.dummy_rows import dummy_tables
-from adyton.curator.plan import make_plan
-from adyton.curator.price import Price
-from adyton.query.sql import parse
+from adyton.planning.plan import make_plan
+from adyton.planning.price import Price
+from adyton.query.sql.read import parse
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

@@ -11,13 +11,13 @@ import pytest
 
 import adyton
 from adyton.certify.preview import fitting_text
-from adyton.curator import plan
 from adyton.curator.curator import Curator
-from adyton.curator.families import families_of
-from adyton.curator.price import price_of
 from adyton.ledger import Header, MemoryLedger
+from adyton.planning import plan
+from adyton.planning.parallel import families_of
+from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 

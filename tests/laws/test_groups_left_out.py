@@ -16,7 +16,7 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import Header, MemoryLedger, Order
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import group_size
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study

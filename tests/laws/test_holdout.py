@@ -18,7 +18,7 @@ import pytest
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.holdout import Holdout, Leaderboard
-from adyton.holdout.baselines import Rounding
+from adyton.holdout.methods.baselines import Rounding
 from adyton.holdout.metrics import METRICS, check_predictions, metric_named
 from adyton.ledger import SqliteLedger
 

@@ -15,11 +15,11 @@ import pytest
 
 import adyton
 from adyton.curator.opening import _engine_of, _sources
-from adyton.engines.several import Engines
+from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest
 from adyton.query.nodes import Count, Question
 from adyton.query.scope import joined
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.query.text import question_text
 from adyton.schema import IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of
@@ -442,7 +442,7 @@ def test_a_public_table_can_be_joined_and_asked(folder: Path) -> None:
 
 def test_ready_questions_may_be_about_every_table_of_the_study(study: Study) -> None:
     """And about no other: bounds of one's own would not fit the noise."""
-    from adyton.query.asking import asking_of
+    from adyton.query.request import asking_of
 
     people, visits = study.tables
     for table in (people, visits, joined((people, visits))):

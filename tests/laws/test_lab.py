@@ -18,14 +18,15 @@ import typer
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
-from adyton.lab import EXPERIMENTS, Chart, Finding, Line, Report, Topic, broken, run
-from adyton.lab.broken import ABOVE, BELOW, Run, Sparse
-from adyton.lab.choosing import exponential_law
+from adyton.lab import EXPERIMENTS, Chart, Finding, Line, Report, Topic, run
+from adyton.lab.choices import broken
+from adyton.lab.choices.broken import ABOVE, BELOW, Run, Sparse
+from adyton.lab.choices.choosing import exponential_law
+from adyton.lab.choices.noisy_max import log_chance
 from adyton.lab.differencing import exact_guess
 from adyton.lab.laplace_error import mean_error, variance
-from adyton.lab.noisy_max import log_chance
 from adyton.noise import two_sided_geometric
-from adyton.transports import cli_lab
+from adyton.transports.cli import lab as cli_lab
 
 NAMES = [topic.name for topic in EXPERIMENTS]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.certify import Absent, Intervals, Rows, Values
-from adyton.curator import estimate
+from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator, _position_of
 from adyton.ledger import Header, MemoryLedger
 from adyton.mechanisms import Band, intervals_of

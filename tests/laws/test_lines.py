@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.curator import Curator
-from adyton.curator.drafting import Wishes, draft_study
 from adyton.curator.dummy_rows import dummy_tables
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
+from adyton.setup.drafting import Wishes, draft_study
 from adyton.study import PrivateTable, Study, read_study
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 PERSONS, EACH = 400, 50
 DELAY = IntegerColumn("delay", -60, 300)

@@ -21,7 +21,7 @@ from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.draft import question_of
 from adyton.query.nodes import Case, Count, IsOutside, Not, Question
 from adyton.query.scope import joined
-from adyton.query.sql import parse, parse_condition, parse_number
+from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
 from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of

@@ -23,7 +23,7 @@ from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity.readings import readings_of
 from adyton.study import PrivateTable, Study, Validity

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from adyton.curator.plan_price import planned_basket
+from adyton.planning.planned_price import planned_basket
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import PrivateTable, Study, Validity
 from populations import population_of

@@ -14,11 +14,11 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Absent, Interval
 from adyton.curator.curator import Curator
-from adyton.curator.hinge_population import HingePopulation
-from adyton.curator.population import Position
-from adyton.curator.subset_population import SubsetPopulation
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.population.base import Position
+from adyton.population.hinge import HingePopulation
+from adyton.population.subset import SubsetPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity, read_study

@@ -20,7 +20,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 from study_on_disk import write_study
 
 ROWS = 10_000

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from adyton import read_study
-from adyton.curator.drafting import Wishes, draft_study
-from adyton.engines.public_profile import MOST_VALUES, Profile, public_profiles
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
+from adyton.setup.drafting import Wishes, draft_study
+from adyton.setup.public_profile import MOST_VALUES, Profile, public_profiles
 
 DAY = datetime.date
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adyton.engines.duckdb_sql import DuckDBDialect
-from adyton.engines.row_sql import RowSql
-from adyton.query.sql import parse
-from adyton.query.sql_words import DEEPEST_NESTING
+from adyton.engines.spelling.duckdb import DuckDBDialect
+from adyton.engines.spelling.rows import RowSql
+from adyton.query.sql.read import parse
+from adyton.query.sql.words import DEEPEST_NESTING
 from adyton.schema import IntegerColumn, Table
 
 AGE = IntegerColumn("age", 0, 120)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import Asking, asking_of
 from adyton.query.questions import count
+from adyton.query.request import Asking, asking_of
 from adyton.query.shape import AS_ASKED, Every, Opposite, Relation, Released, Shape, Some, Term
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.study import Study
 from strategies import PEOPLE, PERSONS
 

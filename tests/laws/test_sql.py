@@ -46,11 +46,11 @@ from adyton.query.questions import (
     sum_of,
     variance,
 )
-from adyton.query.sql import parse, parse_condition, parse_number
-from adyton.query.sql_aggregates import AGGREGATES
-from adyton.query.sql_functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
-from adyton.query.sql_order import NAMED_ARGUMENTS
-from adyton.query.sql_words import FUNCTIONS
+from adyton.query.sql.aggregates import AGGREGATES
+from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
+from adyton.query.sql.order import NAMED_ARGUMENTS
+from adyton.query.sql.read import parse, parse_condition, parse_number
+from adyton.query.sql.words import FUNCTIONS
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from strategies import AGE, BORN, INCOME, PEOPLE, PERSONS, REGION, SMOKER, YEAR

@@ -17,10 +17,10 @@ from sqlglot.tokens import Tokenizer
 from adyton.errors import InvalidRequest
 from adyton.query.nodes import Compare, Condition, Question
 from adyton.query.shape import Shape
-from adyton.query.sql import parse, parse_asking, parse_condition, parse_number
+from adyton.query.sql.read import parse, parse_asking, parse_condition, parse_number
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of
-from adyton.testing import engine_meaning
+from adyton.testing.engines import meaning as engine_meaning
 from strategies import (
     PEOPLE,
     PERSONS,

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql import parse, parse_asking, parse_condition, parse_number
+from adyton.query.sql.read import parse, parse_asking, parse_condition, parse_number
 from hostile_sql import CLAUSES, HEADS, SELECTS, SHAPES, STATEMENTS
 from strategies import PEOPLE, PERSONS
 

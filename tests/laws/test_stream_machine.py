@@ -27,11 +27,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.curator.stream import Stream
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, SqliteLedger
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
+from adyton.streams.stream import Stream
 from adyton.study import Study
 from how_often import often
 

@@ -18,10 +18,8 @@ import pandas as pd
 import pytest
 
 import adyton
+from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
-from adyton.curator.noised import stability_units
-from adyton.curator.stream_notes import Fed, chained, fed_from
-from adyton.curator.stream_plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
@@ -30,6 +28,8 @@ from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
+from adyton.streams.notes import Fed, chained, fed_from
+from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
 
 ROWS = 300
@@ -636,7 +636,7 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
     known = study("pure", "add-or-remove", "400")
     curator, _, ledger = asker(known)
     monkeypatch.setattr(
-        "adyton.mechanisms.sparse.Sparse.start", lambda self, bits: Watch(self.positives, secret)
+        "adyton.mechanisms.sparse.sparse.Sparse.start", lambda self, bits: Watch(self.positives, secret)
     )
     stream = curator.open_stream(positives=1, epsilon=300)
     assert secrets_of(ledger) == [secret]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from adyton.curator.drafting import Wishes, draft_study
 from adyton.errors import InvalidRequest
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
+from adyton.setup.drafting import Wishes, draft_study
 from adyton.study import read_study
 
 GOOD = """

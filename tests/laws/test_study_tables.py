@@ -10,7 +10,7 @@ import pytest
 
 import adyton
 from adyton.errors import InvalidRequest
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import (
     Attribute,
     BooleanColumn,

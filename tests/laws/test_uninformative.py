@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from adyton.certify import Answer, Interval, Known, Value
 from adyton.curator import Curator
-from adyton.curator.known import known_of, left_out_rows
-from adyton.curator.population import NOT_DECLARED
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, MemoryLedger
 from adyton.noise.bits import Words
+from adyton.planning.known import known_of, left_out_rows
+from adyton.population.base import NOT_DECLARED
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 

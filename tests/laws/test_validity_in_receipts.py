@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.curator.amending import amend, check_amended
-from adyton.curator.stream_plan import machine_of, replace_one_cost
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Order, SqliteLedger
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table, TextColumn
+from adyton.setup.amending import amend, check_amended
+from adyton.streams.plan import machine_of, replace_one_cost
 from adyton.study import Study, read_study
 from study_on_disk import question, write_study
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.validity.compressibility import compressed_width
-from adyton.validity.concentration import chebyshev_tail, markov_tail
-from adyton.validity.jlnrss import transfer_failure, transfer_width, zcdp_epsilon
-from adyton.validity.mutual_information import gap_square
-from adyton.validity.rrsstw import sum_width
+from adyton.validity.published.compressibility import compressed_width
+from adyton.validity.published.jung import transfer_failure, transfer_width, zcdp_epsilon
+from adyton.validity.published.mutual_information import gap_square
+from adyton.validity.published.rogers import sum_width
+from adyton.validity.textbook.concentration import chebyshev_tail, markov_tail
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (markov_tail, (1, 10), (0, 1)),

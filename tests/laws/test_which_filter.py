@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from test_fitting import curator
 
-from adyton.curator.which_filter import choose_filter
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.setup.which_filter import choose_filter
 
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**6))
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 CANARY = 86753.09
 
@@ -321,7 +321,7 @@ def test_every_command_explains_itself() -> None:
 @pytest.mark.usefixtures("study")
 def test_the_installed_command_runs() -> None:
     """One real process, so that the entry point itself is tested."""
-    command = [sys.executable, "-m", "adyton.transports.cli", *ASK]
+    command = [sys.executable, "-m", "adyton.transports.cli.app", *ASK]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["receipt"]["number"] == 1
@@ -335,7 +335,7 @@ def test_the_installed_command_runs() -> None:
 @pytest.mark.usefixtures("study")
 def test_a_terminal_that_knows_only_ascii_shows_what_was_paid_for() -> None:
     """Mutant: without ``_spell_out_what_cannot_be_written`` ± is a traceback, and the answer is charged."""
-    command = [sys.executable, "-m", "adyton.transports.cli"]
+    command = [sys.executable, "-m", "adyton.transports.cli.app"]
     sql = "SELECT region, COUNT(*) AS n, SUM(income) AS s FROM people GROUP BY region"
     for name in ("preview", "ask"):
         done = subprocess.run(

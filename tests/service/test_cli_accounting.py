@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from adyton.transports import cli_accounting
+from adyton.transports.cli import accounting as cli_accounting
 
 app = typer.Typer(pretty_exceptions_enable=False)
 cli_accounting.register(app)

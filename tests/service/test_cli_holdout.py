@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from adyton.transports import cli_holdout
+from adyton.transports.cli import holdout as cli_holdout
 
 N = 3000
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from adyton.errors import InvalidRequest
 from adyton.holdout.files import read_values
-from adyton.transports import cli_holdout
+from adyton.transports.cli import holdout as cli_holdout
 
 CANARY = "8675309"
 

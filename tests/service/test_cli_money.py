@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adyton.study import read_study
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 
 STUDY = """
 [table]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from adyton.holdout.guess_and_check_plan import most_wrong_guesses
-from adyton.holdout.ladder import ladder_width
-from adyton.holdout.methods import Frame
-from adyton.holdout.thresholdout import plan_thresholdout
-from adyton.lab.plan_figure import rows_around
-from adyton.transports.cli import app
+from adyton.figures.plan import rows_around
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.guess_and_check_plan import most_wrong_guesses
+from adyton.holdout.methods.ladder import ladder_width
+from adyton.holdout.methods.thresholdout import plan_thresholdout
+from adyton.transports.cli.app import app
 
 
 def run(*words: str) -> Result:

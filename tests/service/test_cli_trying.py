@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from adyton.exact import UNITS_PER_ONE
 from adyton.study import read_study
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 from adyton.transports.questions_file import split_questions
 
 STUDY = """

@@ -11,8 +11,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adyton.errors import InvalidRequest
-from adyton.transports import cli_accounting, cli_lab, cli_plan
-from adyton.transports.cli import app
+from adyton.transports.cli import accounting as cli_accounting
+from adyton.transports.cli import lab as cli_lab
+from adyton.transports.cli import plan as cli_plan
+from adyton.transports.cli.app import app
 from adyton.transports.figure_file import check_figure, write_figure
 
 pytest.importorskip("plotly", reason="figures need the extra 'plot'")

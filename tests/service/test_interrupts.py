@@ -64,7 +64,7 @@ class Command:
     """adyton in a process of its own; what it imports is seen as it happens."""
 
     def __init__(self, *arguments: object) -> None:
-        begin = [sys.executable, "-X", "importtime", "-m", "adyton.transports.entry"]
+        begin = [sys.executable, "-X", "importtime", "-m", "adyton.transports.cli.entry"]
         self.process = subprocess.Popen(
             [*begin, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -156,8 +156,8 @@ def test_while_a_batch_is_read_that_is_paid_for(study: Path, folder: Path, as_js
 @pytest.mark.parametrize(
     ("arguments", "module"),
     [
-        (["audit", "--all", "--samples", "100000000"], "adyton.audit.catalogue"),
-        (["lab", "holdout-science"], "adyton.lab.report"),
+        (["audit", "--all", "--samples", "100000000"], "adyton.audit.cases.catalogue"),
+        (["lab", "holdout-science"], "adyton.figures.report"),
         (["plan", "--rows", "100000", "--questions", "5000"], "adyton.validity.planner"),
         (["holdout", "score", "nothing.toml", "nothing.csv"], "adyton.holdout.holdout"),
     ],

@@ -29,7 +29,7 @@ from adyton.certify import Rows, Value
 from adyton.certify.answer_table import Measured
 from adyton.noise.bits import Words
 from adyton.show import digits, notebook
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 from adyton.wire import many_from_text
 
 ROWS = 4000

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
-from adyton.transports.cli import app
+from adyton.transports.cli.app import app
 from adyton.transports.terminal import whole
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.mechanisms.above_threshold import Watch
+from adyton.mechanisms.sparse.above_threshold import Watch
 from adyton.noise import two_sided_geometric
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from sparse_law import FLOAT, hardest, scripted, worst_loss
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import AboveThreshold
-from adyton.mechanisms.above_threshold import Watch, draw_one, is_above
+from adyton.mechanisms.sparse.above_threshold import Watch, draw_one, is_above
 
 
 class Stepwise:

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from adyton.accounting import comparison
-from adyton.accounting.trade_off import GaussianView
-from adyton.lab import accounting_figures as figures
+from adyton.accounting.textbook import comparison
+from adyton.accounting.textbook.trade_off import GaussianView
+from adyton.figures import accounting as figures
 
 MICRO = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)

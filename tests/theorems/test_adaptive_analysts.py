@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from adyton.validity.accuracy import fixed_width
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit, overfit, success
 from adyton.validity.hinge.joint import joint_width
-from adyton.validity.subset.plans import questions_within
+from adyton.validity.plans.plans import questions_within
+from adyton.validity.textbook.accuracy import fixed_width
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Generator = np.random.Generator

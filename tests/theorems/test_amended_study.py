@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.certify import Interval
-from adyton.curator import amending
-from adyton.curator.amending import amend, check_amended
 from adyton.ledger import SqliteLedger
-from adyton.transports.cli import app
+from adyton.setup import amending
+from adyton.setup.amending import amend, check_amended
+from adyton.transports.cli.app import app
 from study_on_disk import question, tamper, write_study
 
 VALID = "\n[validity]\nindependent = true\n{more}\n"

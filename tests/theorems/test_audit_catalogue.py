@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from adyton.audit import audit
 from adyton.audit.__main__ import main
-from adyton.audit.catalogue import CATALOGUE, entry_named, wish_of
+from adyton.audit.cases.catalogue import CATALOGUE, entry_named, wish_of
 from adyton.audit.outputs import read
 from adyton.audit.page import page
 from adyton.audit.report import Report, audit_named, try_one
 from adyton.errors import InvalidRequest
-from adyton.transports.cli_audit import register
+from adyton.transports.cli.audit import register
 
 KEYS = ["mechanism", "claim", "lower_bound", "samples", "confidence", "verdict", "power", "event"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
 from adyton.audit import Law, exact_curve, exact_delta
-from adyton.audit.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, wish_of
 from adyton.audit.exact import exact_epsilon, gaussian_law, geometric_law
 from adyton.errors import InvalidRequest
 

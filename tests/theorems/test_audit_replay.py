@@ -13,13 +13,13 @@ import pytest
 
 import adyton
 from adyton.audit import replay
-from adyton.audit.catalogue import wish_of
-from adyton.audit.questions import QUESTIONS, ask_both
+from adyton.audit.cases.catalogue import wish_of
+from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.watching import RecordingBits, ReplayedBits
 from adyton.curator import Curator, open_study
-from adyton.curator.plan import Basket, Plan
 from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
+from adyton.planning.plan import Basket, Plan
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting.calibration import analytic_sigma, classical_breaks_at, classical_sigma, true_delta
+from adyton.accounting.textbook.calibration import (
+    analytic_sigma,
+    classical_breaks_at,
+    classical_sigma,
+    true_delta,
+)
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee
 

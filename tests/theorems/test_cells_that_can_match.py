@@ -20,9 +20,9 @@ import pytest
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query import cells as cells_module
-from adyton.query.cells import kept_cells, number_of_cells
 from adyton.query.check import columns_in
+from adyton.query.conditions import possible_cells as cells_module
+from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
 from adyton.query.nodes import (
     EVERY_ROW,
     Always,
@@ -70,8 +70,8 @@ from adyton.schema import (
 )
 from adyton.sensitivity import readings_of
 from adyton.study import Study
-from adyton.testing.engine_meaning import condition as meaning
-from adyton.testing.engine_reference import _contribution
+from adyton.testing.engines.meaning import condition as meaning
+from adyton.testing.engines.reference import _contribution
 from cells_shown import cell_values
 
 AGE = IntegerColumn("age", -2, 3)
@@ -341,7 +341,7 @@ def test_theorem_L2_SENSITIVITY_of_the_cells_that_are_kept(
     measure: Measure, neighbours: Neighbours, regions: tuple[str, ...]
 ) -> None:
     """All pairs of units of one row: nobody moves what is kept by more than is paid, and somebody by as much."""
-    from adyton.testing.engine_reference import exact_of
+    from adyton.testing.engines.reference import exact_of
 
     question = Question(TABLE, (("m", measure),), region_in(*regions), (REGION,))
     (reading,) = readings_of(question, PrivacyUnit(neighbours))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.comparison import (
+from adyton.accounting.textbook.comparison import (
     GAUSSIAN,
     PURE,
     THEOREMS,

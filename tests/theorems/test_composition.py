@@ -22,11 +22,11 @@ from composition_oracle import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.composition import Slots, advanced, basic, basic_total, same, strong
-from adyton.accounting.concentrated import gdp_epsilon, zcdp_epsilon
-from adyton.accounting.corollaries import approximate_epsilon0, cautious_epsilon0
 from adyton.accounting.filters import filter_named
-from adyton.accounting.optimal import optimal
+from adyton.accounting.textbook.composition import Slots, advanced, basic, basic_total, same, strong
+from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
+from adyton.accounting.textbook.corollaries import approximate_epsilon0, cautious_epsilon0
+from adyton.accounting.textbook.optimal import optimal
 from adyton.errors import InvalidRequest
 from adyton.privacy import GaussianCost, Guarantee, PureCost
 

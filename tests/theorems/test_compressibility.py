@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.validity.accuracy import (
+from adyton.validity.published.compressibility import (
+    compressed_width,
+    counted_rounding_width,
+    rounding_width,
+    together,
+)
+from adyton.validity.textbook.accuracy import (
     Accuracy,
     fixed_questions,
     fixed_width,
@@ -21,12 +27,6 @@ from adyton.validity.accuracy import (
     forking_width,
     tree_size,
     union,
-)
-from adyton.validity.compressibility import (
-    compressed_width,
-    counted_rounding_width,
-    rounding_width,
-    together,
 )
 
 

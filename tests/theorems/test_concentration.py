@@ -14,7 +14,9 @@ from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
 from adyton.validity.binomial import exact_interval, exact_width
-from adyton.validity.concentration import (
+from adyton.validity.plans.expected import Expected
+from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
+from adyton.validity.textbook.concentration import (
     chebyshev_rows,
     chebyshev_tail,
     chernoff_tail,
@@ -26,8 +28,6 @@ from adyton.validity.concentration import (
     markov_tail,
     mcdiarmid_tail,
 )
-from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
-from adyton.validity.subset.expected import Expected
 
 rows = st.integers(1, 400)
 shares = st.floats(0.001, 0.999)

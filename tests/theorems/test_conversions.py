@@ -21,7 +21,7 @@ from composition_oracle import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting.conversions import (
+from adyton.accounting.textbook.conversions import (
     divergence_up,
     epsilon_for_total_variation,
     guarantee_of_total_variation,
@@ -32,7 +32,7 @@ from adyton.accounting.conversions import (
     total_variation_together_up,
     total_variation_up,
 )
-from adyton.accounting.divergence import largest_ratio, max_divergence
+from adyton.accounting.textbook.divergence import largest_ratio, max_divergence
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee
 

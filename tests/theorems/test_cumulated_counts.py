@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from noise_oracle import Seeded
 from scipy.stats import binom
 
-from adyton.curator.distribution import Distribution, Error, _added, _ends, _weighted
-from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.population import Standing
+from adyton.accounting.noisy_reading import LEVEL, Noised
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.planning.measures.distribution import Distribution, Error, _added, _ends, _weighted
+from adyton.population.base import Standing
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Cdf, Question, ValueOf
 from adyton.schema import CategoryColumn, IntegerColumn, Table

@@ -11,13 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adyton.accounting import filter_named
-from adyton.curator.additive import Additive
-from adyton.curator.families import due, families_of, shares_of
-from adyton.curator.noised import Noised
+from adyton.accounting.noisy_reading import Noised
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.planning.measures.additive import Additive
+from adyton.planning.parallel import due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
-from adyton.query.disjoint import Taken, exclude_each_other, facts_of
+from adyton.query.conditions.disjoint import Taken, exclude_each_other, facts_of
 from adyton.query.nodes import (
     And,
     Compare,
@@ -39,9 +39,9 @@ from adyton.query.nodes import (
 )
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
 from adyton.sensitivity import readings_of
-from adyton.testing.engine_meaning import OUTSIDE
-from adyton.testing.engine_meaning import condition as holds
-from adyton.testing.engine_meaning import number as value_in
+from adyton.testing.engines.meaning import OUTSIDE
+from adyton.testing.engines.meaning import condition as holds
+from adyton.testing.engines.meaning import number as value_in
 
 AGE = IntegerColumn("age", -1, 2)
 WIDE = IntegerColumn("wide", -10, 10)

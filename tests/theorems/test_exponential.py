@@ -25,9 +25,9 @@ from selection_oracle import (
 
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
-from adyton.mechanisms import ExponentialMechanism, ScoreSensitivity, classical_chance, exponential_chance
-from adyton.mechanisms.scores import gaps_below_best, whole
-from adyton.mechanisms.utility import exp_up
+from adyton.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
+from adyton.mechanisms.selection.utility import classical_chance, exp_up, exponential_chance
 from adyton.noise.exponential_weights import choose
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.validity.generalization import (
+from adyton.validity.published.six_epsilon import laplace_width, six_epsilon_tail
+from adyton.validity.textbook.generalization import (
     LEAST_SECOND_TAKE,
     chosen_event,
     epsilon_for_event,
@@ -20,7 +21,6 @@ from adyton.validity.generalization import (
     question_tail,
     second_take,
 )
-from adyton.validity.six_epsilon import laplace_width, six_epsilon_tail
 
 
 def agreement(rows: int, epsilon: float, at_least: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from composition_oracle import Law, hockey_stick
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting.groups import group_guarantee, group_mu_squared, group_rho, parallel
+from adyton.accounting.textbook.groups import group_guarantee, group_mu_squared, group_rho, parallel
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee
 from adyton.special import special

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.holdout.guess_and_check import GuessAndCheck, question_failure
-from adyton.holdout.guess_and_check_plan import first_step, most_wrong_guesses
-from adyton.holdout.methods import Frame, State
+from adyton.holdout.methods.base import Frame, State
+from adyton.holdout.methods.guess_and_check import GuessAndCheck, question_failure
+from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.noise import SystemBits
-from adyton.validity.concentration import hoeffding_width
+from adyton.validity.textbook.concentration import hoeffding_width
 
 BITS = SystemBits()
 

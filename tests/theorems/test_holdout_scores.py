@@ -15,11 +15,11 @@ from scipy import stats
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.holdout import Holdout
-from adyton.holdout.gaussian import Gaussian, in_values, margin, table
-from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.methods import Frame
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.gaussian import Gaussian, in_values, margin, table
+from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
-from adyton.validity.subset.planned_scores import Blocks
+from adyton.validity.plans.planned_scores import Blocks
 
 NINE, GOOD, BEST = Fraction(9, 10), Fraction(97, 100), Fraction(99, 100)
 

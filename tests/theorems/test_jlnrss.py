@@ -10,8 +10,8 @@ from scipy.special import ndtr
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
-from adyton.validity import bnsssu
-from adyton.validity.jlnrss import (
+from adyton.validity.published import bassily as bnsssu
+from adyton.validity.published.jung import (
     jlnrss_width,
     scale_of,
     transfer_failure,

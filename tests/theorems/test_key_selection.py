@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.accounting import filter_named
+from adyton.accounting.noisy_reading import Noised
 from adyton.curator.curator import Curator
-from adyton.curator.keys import KeyFinding, plan_keys
-from adyton.curator.noised import Noised
-from adyton.curator.price import price_of
-from adyton.curator.pricing import Pricing
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits, two_sided_geometric
+from adyton.planning.keys import KeyFinding, plan_keys
+from adyton.planning.price import price_of
+from adyton.planning.pricing import Pricing
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.nodes import EVERY_ROW, Count, CountPersons, Question
 from adyton.schema import IntegerColumn, Table, TextColumn

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.ladder import (
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.ladder import (
     FreeLadder,
     Ladder,
     ladder_nodes,
@@ -21,7 +22,6 @@ from adyton.holdout.ladder import (
     published_ladder_width,
     value_of,
 )
-from adyton.holdout.methods import Frame
 from adyton.noise import SystemBits
 
 BITS = SystemBits()

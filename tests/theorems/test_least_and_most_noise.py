@@ -14,18 +14,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from adyton.curator import settling, subset_ends, variance_ends
-from adyton.curator.noised import Noised
-from adyton.curator.subset_ends import Certain, cumulated_ends, mean_ends
-from adyton.curator.variance_ends import most_variance
+from adyton.accounting.noisy_reading import Noised
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise
+from adyton.planning import settling
+from adyton.population import subset_ends, variance_ends
+from adyton.population.subset_ends import Certain, cumulated_ends, mean_ends
+from adyton.population.variance_ends import most_variance
 from adyton.privacy import PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import readings_of
-from adyton.validity.subset.expected import ANYTHING
-from adyton.validity.subset.study_plans import StudyPlan
+from adyton.validity.plans.expected import ANYTHING
+from adyton.validity.plans.study_plans import StudyPlan
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.variances import rough_variance_width, variance_width
 from adyton.validity.subset.ways import Before

@@ -15,16 +15,21 @@ from scipy.stats import binom
 
 from adyton.accounting import gaussian
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.matrix import (
+from adyton.mechanisms.workloads.matrix import (
     GaussianMatrix,
     GeometricMatrix,
     geometric_variance,
     predicted_error,
     rounded_variance,
 )
-from adyton.mechanisms.strategy import Strategy, identity, tree, wavelet
-from adyton.mechanisms.strategy_choice import best_strategy, error_factor, optimal_strategy, the_questions
-from adyton.mechanisms.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
+from adyton.mechanisms.workloads.strategy_choice import (
+    best_strategy,
+    error_factor,
+    optimal_strategy,
+    the_questions,
+)
+from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours
 

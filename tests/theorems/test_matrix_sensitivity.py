@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.linear_question import Box, Weights
-from adyton.mechanisms.strategy import Strategy, identity, tree, wavelet
-from adyton.mechanisms.strategy_choice import with_free_total
-from adyton.mechanisms.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.workloads.linear_question import Box, Weights
+from adyton.mechanisms.workloads.strategy import Strategy, identity, tree, wavelet
+from adyton.mechanisms.workloads.strategy_choice import with_free_total
+from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
 from adyton.privacy import NEIGHBOURS, Neighbours
 
 matrices = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(

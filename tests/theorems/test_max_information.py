@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.validity.max_information import (
+from adyton.validity.textbook.max_information import (
     after_processing,
     bits,
     event_bound,

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from adyton.accounting import gaussian
-from adyton.curator.estimate import rows_of
-from adyton.curator.plan import make_plan
-from adyton.curator.price import price_of
+from adyton.curator.certifying import rows_of
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
 from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.planning.plan import make_plan
+from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Count, Mean, Question, ValueOf
 from adyton.schema import IntegerColumn, Table

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.linear_question import Box, Weights
-from adyton.mechanisms.multiplicative_weights import Guess, most_updates, mw_update
+from adyton.mechanisms.workloads.linear_question import Box, Weights
+from adyton.mechanisms.workloads.multiplicative_weights import Guess, most_updates, mw_update
 
 masses = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 1e-9])
 

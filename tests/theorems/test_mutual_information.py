@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
-from adyton.validity.mutual_information import (
+from adyton.validity.published.mutual_information import (
     best_exponent,
     event_probability,
     expected_gap,
@@ -22,7 +22,7 @@ from adyton.validity.mutual_information import (
     simple_event_probability,
     threshold_after,
 )
-from adyton.validity.rrsstw import first_release_width, rrsstw_width, sum_width
+from adyton.validity.published.rogers import first_release_width, rrsstw_width, sum_width
 
 
 def information(small: Small) -> float:

@@ -12,12 +12,12 @@ from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import mwem
 from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.mechanisms.mwem import Mwem, replay
-from adyton.mechanisms.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.scores import ScoreSensitivity
-from adyton.mechanisms.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.workloads import mwem
+from adyton.mechanisms.workloads.mwem import Mwem, replay
+from adyton.mechanisms.workloads.workload import Cells, Marginals, Prefixes, Questions, Ranges, Workload
 from adyton.noise import two_sided_geometric
 from adyton.privacy import GaussianCost, PureCost
 

@@ -16,7 +16,10 @@ from noise_oracle import Script, Seeded
 from selection_oracle import APPROVALS, approvals, exponential, fit, neighbouring, noisy_max, permute_and_flip
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import NoisyMax, PermuteAndFlip, ScoreSensitivity, noisy_max_chance
+from adyton.mechanisms.selection.noisy_max import NoisyMax
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.utility import noisy_max_chance
 from adyton.noise import two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 

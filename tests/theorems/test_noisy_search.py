@@ -18,14 +18,14 @@ from noise_oracle import Seeded
 
 import adyton
 from adyton.accounting import filter_named
+from adyton.accounting.noisy_reading import LEVEL, Noised
 from adyton.certify import Interval
-from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.part import Columns
-from adyton.curator.population import Standing
-from adyton.curator.search import Search, rounds_of
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
+from adyton.planning.measures.search import Search, rounds_of
+from adyton.planning.part import Columns
+from adyton.population.base import Standing
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.nodes import Bucket, Extreme, Group, Quantile, Question, ValueOf, group_size
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
@@ -33,7 +33,7 @@ from adyton.sensitivity import Reading, readings_of
 from adyton.sensitivity.bins import levels_of
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
-from adyton.testing.engine_meaning import condition, number
+from adyton.testing.engines.meaning import condition, number
 from populations import standing_of
 
 

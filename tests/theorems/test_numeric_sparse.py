@@ -16,7 +16,7 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, wors
 from adyton.accounting.gaussian import delta_up
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import NumericSparse, Sparse
-from adyton.mechanisms.above_threshold import Watch
+from adyton.mechanisms.sparse.above_threshold import Watch
 from adyton.noise import rounded_gaussian, two_sided_geometric
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from pld_oracle import binary, randomized_response
 from test_composition import adaptive_transcripts
 
-from adyton.accounting import mixed
-from adyton.accounting.composition import same
-from adyton.accounting.losses import binomial_losses
-from adyton.accounting.optimal import optimal, optimal_delta
+from adyton.accounting.pld import mixed
+from adyton.accounting.pld.losses import binomial_losses
+from adyton.accounting.textbook.composition import same
+from adyton.accounting.textbook.optimal import optimal, optimal_delta
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee
 
@@ -187,7 +187,7 @@ def test_theorem_MIXED_COMPOSITION_the_cut_off_window_is_charged() -> None:
 
 
 def test_heavy_groups_are_quick_and_below_strong() -> None:
-    from adyton.accounting.composition import strong
+    from adyton.accounting.textbook.composition import strong
 
     heavy = [
         (Guarantee(Fraction(e), Fraction(0)), k)
@@ -214,7 +214,7 @@ def test_theorem_MIXED_COMPOSITION_is_tight_beyond_the_list() -> None:
 
 def test_theorem_MIXED_COMPOSITION_agrees_with_privacy_loss_distributions() -> None:
     """Two programs that share no code: both are upper bounds of the same number."""
-    from adyton.accounting import pld
+    from adyton.accounting.pld import pld
 
     prices = [Fraction(round(10 ** Random(5 + i).uniform(-4, -1), 8)) for i in range(300)]
     found = optimal([(Guarantee(e, Fraction(0)), 1) for e in prices], MICRO)

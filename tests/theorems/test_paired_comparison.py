@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from adyton.holdout import Holdout
-from adyton.holdout.gaussian import Gaussian, table
-from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.methods import Frame
-from adyton.validity.subset.planned_scores import Blocks
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.gaussian import Gaussian, table
+from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
+from adyton.validity.plans.planned_scores import Blocks
 
 
 class Seeded:

@@ -24,13 +24,10 @@ from selection_oracle import (
 )
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import (
-    ExponentialMechanism,
-    PermuteAndFlip,
-    ScoreSensitivity,
-    exponential_chance,
-    flip_chance,
-)
+from adyton.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.utility import exponential_chance, flip_chance
 from adyton.noise.coins import below
 from adyton.noise.exponential_weights import flip
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost

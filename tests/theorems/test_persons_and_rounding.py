@@ -9,14 +9,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from adyton.curator.hinge_population import HingePopulation
-from adyton.curator.noised import Noised
-from adyton.curator.plan import make_plan
-from adyton.curator.price import price_of
-from adyton.curator.subset_ends import Certain, Coin, single_ends, span_of
+from adyton.accounting.noisy_reading import Noised
 from adyton.exact import float_up
+from adyton.planning.plan import make_plan
+from adyton.planning.price import price_of
+from adyton.population.hinge import HingePopulation
+from adyton.population.subset_ends import Certain, Coin, single_ends, span_of
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.subset.ways import Before

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.curator.hinge_population import HingePopulation
-from adyton.curator.noised import Noised
-from adyton.curator.part import Part
-from adyton.curator.plan import Plan, make_plan
-from adyton.curator.population import Standing
-from adyton.curator.price import price_of
-from adyton.curator.spread import Spread
-from adyton.curator.subset_population import SubsetPopulation
+from adyton.accounting.noisy_reading import Noised
 from adyton.errors import InvalidRequest
+from adyton.planning.measures.spread import Spread
+from adyton.planning.part import Part
+from adyton.planning.plan import Plan, make_plan
+from adyton.planning.price import price_of
+from adyton.population.base import Standing
+from adyton.population.hinge import HingePopulation
+from adyton.population.subset import SubsetPopulation
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit, PureCost
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import claims_failure, gaussian_plan

@@ -14,15 +14,15 @@ from scipy.stats import norm
 
 import adyton
 from adyton.certify import Interval
-from adyton.curator.distribution import Distribution
-from adyton.curator.hinge_population import HingePopulation
-from adyton.curator.plan import make_plan
-from adyton.curator.population import Counted, Standing
-from adyton.curator.price import price_of
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import GeometricNoise
+from adyton.planning.measures.distribution import Distribution
+from adyton.planning.plan import make_plan
+from adyton.planning.price import price_of
+from adyton.population.base import Counted, Standing
+from adyton.population.hinge import HingePopulation
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, claims_failure, gaussian_plan

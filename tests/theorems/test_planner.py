@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.validity import plan, planner
+from adyton.validity import planner
 from adyton.validity.hinge.joint import joint_width
 from adyton.validity.methods import ALIKE, METHODS, Certified, Method
-from adyton.validity.planner import HALF, in_words
-from adyton.validity.subset.expected import ANYTHING, Expected
+from adyton.validity.planner import HALF, in_words, plan
+from adyton.validity.plans.expected import ANYTHING, Expected
 from how_often import LONG
 
 TABLE = {

@@ -14,9 +14,9 @@ import scipy.fft
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import convolve, lattice, pairs, profile, slots, steering
-from adyton.accounting.lattice import step_down, step_up
-from adyton.accounting.pld import (
+from adyton.accounting.pld import convolve, lattice, pairs, profile, slots, steering
+from adyton.accounting.pld.lattice import step_down, step_up
+from adyton.accounting.pld.pld import (
     FinitePair,
     GaussianPair,
     LaplacePair,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
-from adyton.accounting.pld import (
+from adyton.accounting.pld.pld import (
     FinitePair,
     GaussianPair,
     LaplacePair,

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting import pairs
-from adyton.accounting.pld import FinitePair, delta_down, delta_up, epsilon_up
+from adyton.accounting.pld import pairs
+from adyton.accounting.pld.pld import FinitePair, delta_down, delta_up, epsilon_up
 from how_often import often
 
 KNOWN = FinitePair(

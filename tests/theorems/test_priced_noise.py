@@ -10,20 +10,13 @@ import numpy as np
 import pytest
 from noise_oracle import Seeded
 
-from adyton.mechanisms import (
-    AboveThreshold,
-    GaussianMatrix,
-    GaussianNoise,
-    GeometricMatrix,
-    GeometricNoise,
-    Mwem,
-    NumericSparse,
-    PermuteAndFlip,
-    Sparse,
-)
-from adyton.mechanisms.scores import ScoreSensitivity
-from adyton.mechanisms.strategy import identity
-from adyton.mechanisms.workload import Cells
+from adyton.mechanisms import AboveThreshold, GaussianNoise, GeometricNoise, NumericSparse, Sparse
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
+from adyton.mechanisms.workloads.mwem import Mwem
+from adyton.mechanisms.workloads.strategy import identity
+from adyton.mechanisms.workloads.workload import Cells
 from adyton.noise import rounded_gaussian, two_sided_geometric
 
 THIRD = Fraction(1, 3)  # the nearest float is below it

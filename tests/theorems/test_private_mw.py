@@ -13,11 +13,11 @@ from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.above_threshold import Watch
-from adyton.mechanisms.linear_question import Box, LinearQuestion, Weights
-from adyton.mechanisms.multiplicative_weights import most_updates
-from adyton.mechanisms.numeric_sparse import NumericSparse
-from adyton.mechanisms.private_mw import PmwAnswer, PmwPlan
+from adyton.mechanisms.sparse.above_threshold import Watch
+from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion, Weights
+from adyton.mechanisms.workloads.multiplicative_weights import most_updates
+from adyton.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
 from adyton.noise import two_sided_geometric
 
 TOTAL, DENOMINATOR = 3, 2

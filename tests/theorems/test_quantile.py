@@ -15,8 +15,12 @@ from noise_oracle import Script, Seeded
 from selection_oracle import ROUNDING, exponential, fit, neighbouring, tables, worst_ratio
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import PrivateQuantile, PrivateQuantiles
-from adyton.mechanisms.quantile import blocks_of, rank_sensitivity
+from adyton.mechanisms.selection.quantile import (
+    PrivateQuantile,
+    PrivateQuantiles,
+    blocks_of,
+    rank_sensitivity,
+)
 from adyton.noise.coins import below
 from adyton.noise.exponential_weights import choose
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost

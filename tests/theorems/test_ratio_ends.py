@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.curator.additive import ratio_guess, uncentred_outward
-from adyton.curator.noised import Noised
+from adyton.accounting.noisy_reading import Noised
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
 from adyton.mechanisms.ratio import Solved, ratio_interval
+from adyton.planning.measures.additive import ratio_guess, uncentred_outward
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Mean, Question, Square, ValueOf
 from adyton.schema import IntegerColumn, RealColumn, Table

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from small_tables import Small
 
-from adyton.curator.hinge_population import HingePopulation
-from adyton.curator.plan import make_plan
-from adyton.curator.price import price_of
 from adyton.exact import float_up
 from adyton.mechanisms import largest_ratio
+from adyton.planning.plan import make_plan
+from adyton.planning.price import price_of
+from adyton.population.hinge import HingePopulation
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.sql import parse
+from adyton.query.sql.read import parse
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from populations import standing_of

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from test_composition import adaptive_transcripts
 
 from adyton.accounting import zcdp
-from adyton.accounting.composition import same
 from adyton.accounting.interval import lower, upper
-from adyton.accounting.optimal import optimal
-from adyton.accounting.renyi import (
+from adyton.accounting.textbook.composition import same
+from adyton.accounting.textbook.optimal import optimal
+from adyton.accounting.textbook.renyi import (
     Curve,
     GaussianCurve,
     LaplaceCurve,
@@ -24,7 +24,7 @@ from adyton.accounting.renyi import (
     epsilon_up,
     renyi_total,
 )
-from adyton.accounting.trade_off import LaplaceView
+from adyton.accounting.textbook.trade_off import LaplaceView
 from adyton.errors import InvalidRequest
 
 MICRO = Fraction(1, 10**6)

@@ -12,9 +12,9 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout
-from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.methods import Frame
-from adyton.holdout.slices import Slices, groups_from, plan_slices
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
+from adyton.holdout.methods.slices import Slices, groups_from, plan_slices
 
 
 class Seeded:

@@ -13,10 +13,10 @@ import pytest
 from mpmath import mpf
 
 from adyton import accounting
-from adyton.accounting import pld
-from adyton.accounting.plan import SlotPlan
-from adyton.accounting.pld import GaussianPair, LaplacePair, RandomizedResponsePair
-from adyton.accounting.slots import counted, fold, grouped
+from adyton.accounting.pld import pld
+from adyton.accounting.pld.pld import GaussianPair, LaplacePair, RandomizedResponsePair
+from adyton.accounting.pld.slot_plan import SlotPlan
+from adyton.accounting.pld.slots import counted, fold, grouped
 from adyton.errors import BudgetRefused, InvalidRequest
 
 SMALL, LARGE = RandomizedResponsePair("0.4"), RandomizedResponsePair("1.1")

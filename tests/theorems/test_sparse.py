@@ -14,9 +14,9 @@ from noise_oracle import Seeded
 from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail, worst_loss
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import Sparse, late_halt_cost, questions_per_threshold, slide_cost
-from adyton.mechanisms.above_threshold import Watch, draw_one
-from adyton.mechanisms.sparse_split import value_share
+from adyton.mechanisms import Sparse
+from adyton.mechanisms.sparse.above_threshold import Watch, draw_one
+from adyton.mechanisms.sparse.split import late_halt_cost, questions_per_threshold, slide_cost, value_share
 
 KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
 

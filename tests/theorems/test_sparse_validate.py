@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods import Frame
-from adyton.holdout.sparse_validate import (
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.sparse_validate import (
     SparseValidate,
     plan_sparse_validate,
     validate_nodes,

@@ -17,15 +17,15 @@ from scipy.stats import binom
 import adyton
 from adyton.audit.replay import replay
 from adyton.curator.curator import Curator
-from adyton.curator.population import Position, Standing
-from adyton.curator.split_population import SplitPopulation
-from adyton.engines import parting
 from adyton.engines.duckdb import DuckDBEngine
+from adyton.engines.loading import parting
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.population.base import Position, Standing
+from adyton.population.split import SplitPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import asking_of
 from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study, Validity
@@ -276,7 +276,7 @@ def test_theorem_SPLIT_STUDY_a_part_that_questions_share_is_overfitted(
 ) -> None:
     """That the test above could fail."""
     inside = parting.in_part
-    monkeypatch.setattr("adyton.engines.scan.in_part", lambda named, *rest: inside({1}, *rest))
+    monkeypatch.setattr("adyton.engines.scans.scan.in_part", lambda named, *rest: inside({1}, *rest))
     assert not overfitted(7, UNITS[0])[-1]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.validity.stability import (
+from adyton.validity.textbook.stability import (
     composed,
     expected_error,
     expected_overfit,
@@ -26,7 +26,7 @@ from adyton.validity.stability import (
     tv_from_kl,
     tv_from_multiplicative,
 )
-from adyton.validity.uco import expected_gap, uco_stability
+from adyton.validity.textbook.uncorrelated import expected_gap, uco_stability
 
 QUESTIONS = list(product((0.0, 1.0), repeat=2))  # all questions about a bit
 SAMPLES = list(product((0, 1), repeat=2))

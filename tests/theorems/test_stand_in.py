@@ -13,13 +13,13 @@ from scipy.stats import norm
 
 import adyton
 from adyton.certify import Absent, Interval
-from adyton.curator.population import Counted
-from adyton.curator.subset_population import SubsetPopulation
 from adyton.exact import UNITS_PER_ONE
+from adyton.population.base import Counted
+from adyton.population.subset import SubsetPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
-from adyton.validity.mutual_information import information_of, threshold_after
+from adyton.validity.published.mutual_information import information_of, threshold_after
 from adyton.validity.subset.levels import OpenLevels
 
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**9))

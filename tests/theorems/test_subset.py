@@ -16,11 +16,11 @@ import pytest
 from scipy.special import logsumexp, ndtr
 from scipy.stats import binom, norm
 
+from adyton.validity.plans.plans import questions_within
 from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
 from adyton.validity.subset.levels import KnownLevels, OpenLevels
-from adyton.validity.subset.plans import questions_within
 from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
 from adyton.validity.subset.variances import variance_width

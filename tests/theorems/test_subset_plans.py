@@ -15,12 +15,12 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.validity.subset import decreasing
-from adyton.validity.subset.decreasing import missed
-from adyton.validity.subset.expected import ANYTHING, Expected, share_moments
-from adyton.validity.subset.misses import KEPT_FOR_COSTS, Choice, Costs, Deviations, best_choice, log_misses
-from adyton.validity.subset.noise_plan import NoisePlan
-from adyton.validity.subset.plans import questions_within, rows_needed, within
+from adyton.validity.plans import decreasing
+from adyton.validity.plans.decreasing import missed
+from adyton.validity.plans.expected import ANYTHING, Expected, share_moments
+from adyton.validity.plans.misses import KEPT_FOR_COSTS, Choice, Costs, Deviations, best_choice, log_misses
+from adyton.validity.plans.noise_plan import NoisePlan
+from adyton.validity.plans.plans import questions_within, rows_needed, within
 
 FAILURE = Fraction(1, 20)
 MP = mpmath.mp.clone()

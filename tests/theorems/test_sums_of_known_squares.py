@@ -18,14 +18,14 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
+from adyton.accounting.noisy_reading import Noised
 from adyton.columns import Array
-from adyton.curator import subset_ends
-from adyton.curator.noised import Noised
-from adyton.curator.subset_ends import Certain, single_ends, span_of, sum_ends
-from adyton.curator.variance_ends import EACH, Around, most_squares
 from adyton.mechanisms import GaussianNoise
+from adyton.population import subset_ends
+from adyton.population.subset_ends import Certain, single_ends, span_of, sum_ends
+from adyton.population.variance_ends import EACH, Around, most_squares
 from adyton.privacy import PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.validity.subset.variances import variance_width

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods import Frame
-from adyton.holdout.plans import Wishes, plan_of
-from adyton.holdout.thresholdout import (
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.choosing import Wishes, plan_of
+from adyton.holdout.methods.thresholdout import (
     Thresholdout,
     noise_part,
     plan_thresholdout,

@@ -15,7 +15,9 @@ from noise_oracle import Script, Seeded
 from selection_oracle import APPROVALS, ROUNDING, approvals, fit, neighbouring, peeling, worst_ratio
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms import PermuteAndFlip, ScoreSensitivity, TopK
+from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.top_k import TopK
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers

@@ -12,7 +12,7 @@ from composition_oracle import Kernel, as_law, epsilon_of, hockey_stick, random_
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.trade_off import ApproximateView, GaussianView, LaplaceView, trade_off
+from adyton.accounting.textbook.trade_off import ApproximateView, GaussianView, LaplaceView, trade_off
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee
 

@@ -19,17 +19,18 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
+from adyton.accounting.noisy_reading import Noised
 from adyton.columns import Array
-from adyton.curator import subset_population, variance_ends
-from adyton.curator.noised import Noised
-from adyton.curator.population import Position, Standing
-from adyton.curator.spread import Spread
-from adyton.curator.subset_ends import Certain
-from adyton.curator.subset_population import SubsetPopulation
-from adyton.curator.variance_ends import EACH, PLACES, Around, most_squares, most_variance
 from adyton.mechanisms import GaussianNoise
+from adyton.planning.measures.spread import Spread
+from adyton.population import subset as subset_population
+from adyton.population import variance_ends
+from adyton.population.base import Position, Standing
+from adyton.population.subset import SubsetPopulation
+from adyton.population.subset_ends import Certain
+from adyton.population.variance_ends import EACH, PLACES, Around, most_squares, most_variance
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity

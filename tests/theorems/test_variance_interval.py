@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adyton.accounting.noisy_reading import LEVEL, Noised
 from adyton.certify import Values
-from adyton.curator.noised import LEVEL, Noised
-from adyton.curator.part import Columns
-from adyton.curator.population import Standing
-from adyton.curator.spread import Spread
 from adyton.mechanisms import Band, intervals_of
+from adyton.planning.measures.spread import Spread
+from adyton.planning.part import Columns
+from adyton.population.base import Standing
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import Question, ValueOf, Variance
 from adyton.schema import RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study
-from adyton.testing.engine_meaning import number
+from adyton.testing.engines.meaning import number
 from populations import standing_of
 
 # An odd number of steps, so that the middle of the bounds is not on the grain; and bounds far from 0.

@@ -14,8 +14,8 @@ from scipy.stats import norm
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout
-from adyton.holdout.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.methods import Frame
+from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
 from adyton.holdout.weights import WEIGHT_STEPS, weights_from

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from adyton.audit.catalogue import CATALOGUE, entry_named, wish_of
+from adyton.audit.cases.catalogue import CATALOGUE, entry_named, wish_of
 from adyton.audit.page import page
 from adyton.audit.report import progress_bar, run
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.curator.part import Columns
-from adyton.curator.plan import Plan
-from adyton.curator.search import Running, Search
 from adyton.noise.refine import Integers
+from adyton.planning.measures.search import Running, Search
+from adyton.planning.part import Columns
+from adyton.planning.plan import Plan
 from adyton.query.nodes import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import binned, bins_of

@@ -17,10 +17,10 @@ from typing import Any, Literal
 from adyton.audit.noise_seen import distances, gaps, noise_seen
 from adyton.audit.watching import Key, RecordingBits, ReplayedBits, watch
 from adyton.curator import Curator, open_study
-from adyton.curator.part import Columns
-from adyton.curator.plan import Plan
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.noise import Bits, SystemBits
+from adyton.planning.part import Columns
+from adyton.planning.plan import Plan
 from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
 from adyton.study import Study

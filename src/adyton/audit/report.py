@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
-from adyton.audit.catalogue import CATALOGUE, Entry, entry_named
+from adyton.audit.cases.catalogue import CATALOGUE, Entry, entry_named
+from adyton.audit.cases.trial import Trial, Wish
 from adyton.audit.trade_off import TradeOff, audit_gdp
-from adyton.audit.trial import Trial, Wish
 from adyton.show import Sheet, Shown
 
 OnStep = Callable[[str, float], None]  # what is being tried, and how much of everything is done

@@ -7,9 +7,9 @@ from copy import deepcopy
 from typing import Any
 
 from adyton.curator import Curator
-from adyton.curator.part import Columns
 from adyton.noise import Bits
 from adyton.noise.bits import Words
+from adyton.planning.part import Columns
 from adyton.sensitivity import Reading
 
 Key = tuple[str | int, ...]  # of a group that nobody declared

@@ -17,17 +17,17 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Unpack
 
+from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Answer, Value
 from adyton.curator.curator import Curator
-from adyton.curator.noised import LEVEL
-from adyton.curator.plan import Basket, make_basket
-from adyton.curator.price import PriceWords, price_of
-from adyton.curator.pricing import MATCHING, rows_key
-from adyton.curator.search import searched
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
-from adyton.query.asking import Asking
+from adyton.planning.measures.search import searched
+from adyton.planning.plan import Basket, make_basket
+from adyton.planning.price import PriceWords, price_of
+from adyton.planning.pricing import MATCHING, rows_key
 from adyton.query.nodes import EVERY_ROW, Condition, Quantile, Question, ValueOf
+from adyton.query.request import Asking
 from adyton.query.text import fraction_text, name_text, question_text
 from adyton.schema import IntegerColumn, Lattice, RealColumn, Table
 from adyton.sensitivity.readings import search_weights
@@ -218,7 +218,7 @@ def _question(
 ) -> Question:
     condition: Condition = EVERY_ROW
     if where is not None:
-        from adyton.query.sql import parse_condition
+        from adyton.query.sql.read import parse_condition
 
         condition = parse_condition(where, table)
     value = ValueOf(column)

@@ -18,9 +18,8 @@ from adyton.certify import (
     Proof,
     Statement,
 )
-from adyton.curator.advice import later_widths, spread_first
 from adyton.curator.asked_before import AskedBefore
-from adyton.curator.estimate import (
+from adyton.curator.certifying import (
     LateNumbers,
     Reads,
     cells_in,
@@ -29,24 +28,10 @@ from adyton.curator.estimate import (
     rows_of_many,
     shaped,
 )
-from adyton.curator.expecting import expected_of
-from adyton.curator.known import left_out_rows
-from adyton.curator.learned import Learned
 from adyton.curator.odometer import read_odometer
-from adyton.curator.plan import Basket, Plan, make_basket, planned_anew
-from adyton.curator.plan_price import planned_basket
-from adyton.curator.population import Position, Standing, learned_key
-from adyton.curator.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.curator.purse import Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
-from adyton.curator.settling import Units, settled_radius
-from adyton.curator.stand_in import StandIn
-from adyton.curator.stream import Stream
-from adyton.curator.stream_answer import StreamPreview
-from adyton.curator.stream_plan import plan_stream, text_of
-from adyton.curator.subset_population import SubsetPopulation
-from adyton.curator.which_population import population_of
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
@@ -54,10 +39,25 @@ from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.ledger.carried import receipts_carried
 from adyton.ledger.checks import check_head
 from adyton.noise import Bits, SystemBits
-from adyton.query.asking import Asking, asking_of
+from adyton.planning.advice import later_widths, spread_first
+from adyton.planning.expecting import expected_of
+from adyton.planning.known import left_out_rows
+from adyton.planning.learned import Learned
+from adyton.planning.plan import Basket, Plan, make_basket, planned_anew
+from adyton.planning.planned_price import planned_basket
+from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
+from adyton.planning.settling import Units, settled_radius
+from adyton.population.base import Position, Standing, learned_key
+from adyton.population.subset import SubsetPopulation
+from adyton.population.unit_count import StandIn
+from adyton.population.which import population_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Extreme, Question
+from adyton.query.request import Asking, asking_of
 from adyton.show import Sheet, Shown
+from adyton.streams.answer import StreamPreview
+from adyton.streams.plan import plan_stream, text_of
+from adyton.streams.stream import Stream
 from adyton.study import Study
 from adyton.wire import Stored, many_from_text, many_to_text
 
@@ -265,7 +265,7 @@ class Curator(Shown):
 
     def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
-        from adyton.curator.last_look import look
+        from adyton.population.last_look import look
 
         charged = sum(receipt.order.radius for receipt in self._ledger.receipts())
         at = replace(self._position(0, 1), before=Fraction(charged, UNITS_PER_ONE))
@@ -276,7 +276,7 @@ class Curator(Shown):
 
         The result itself is not private; the ledger only remembers that it is known.
         """
-        from adyton.curator.last_look import order_of
+        from adyton.population.last_look import order_of
 
         return self._ledger.charge(order_of(p_value)).receipt
 

@@ -14,10 +14,10 @@ from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
 from adyton.curator.dummy_rows import dummy_tables
 from adyton.curator.opening import _engine_of
-from adyton.curator.price import PriceWords
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.ledger import Header, MemoryLedger
+from adyton.planning.price import PriceWords
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.show import Sheet

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from adyton.certify.amounts import percent
 from adyton.certify.preview import fitting_text
-from adyton.curator.price import Price
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.ledger.cap import RADIUS
+from adyton.planning.price import Price
 from adyton.query.text import fraction_text
 
 Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypedDict, Unpack
 from adyton.curator.curator import Curator
 from adyton.engines.base import Engine
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.joining import Joined, Loading, Member
+from adyton.engines.loading.joining import Joined, Loading, Member
+from adyton.engines.multi_table import Engines
 from adyton.engines.postgres import SCHEMES, PostgresEngine
-from adyton.engines.several import Engines
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Header, Ledger, LedgerOnDemand, Mark, MemoryLedger

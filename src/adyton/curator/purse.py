@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
+from adyton.accounting.noisy_reading import Noised
 from adyton.certify import Amount, Promise, Step
-from adyton.curator.estimate import scales_of, sensitivity_of
+from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.curator.fitting import Fits, Room, fitting_price, refused
-from adyton.curator.noised import Noised
-from adyton.curator.plan import Basket, Outline, Priced
-from adyton.curator.population import Population
-from adyton.curator.price import Price
-from adyton.curator.stream_plan import StreamPlan
 from adyton.errors import BudgetRefused
 from adyton.exact import printed_up
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.cap import Cap
+from adyton.planning.plan import Basket, Outline, Priced
+from adyton.planning.price import Price
+from adyton.population.base import Population
+from adyton.streams.plan import StreamPlan
 from adyton.study import Study
 
 Planned = Callable[[Price], Priced | StreamPlan]

@@ -10,12 +10,12 @@ from functools import partial
 from typing import TypeVar
 
 from adyton.columns import Cells, whole
-from adyton.curator.keys import KeyFinding
-from adyton.curator.part import Columns
-from adyton.curator.plan import Plan
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, sealed
 from adyton.noise import Bits
+from adyton.planning.keys import KeyFinding
+from adyton.planning.part import Columns
+from adyton.planning.plan import Plan
 from adyton.sensitivity import Reading
 from adyton.wire import Stored
 

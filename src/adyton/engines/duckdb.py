@@ -16,10 +16,13 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from adyton.columns import Array, weighted
-from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
-from adyton.engines.csv_lines import SEPARATORS
-from adyton.engines.duckdb_sources import (
+from adyton.engines.interrupts import interruptible
+from adyton.engines.loading.clipped import check_size
+from adyton.engines.loading.csv_lines import SEPARATORS
+from adyton.engines.loading.joining import Loading, Member, Opened
+from adyton.engines.loading.parting import one_thread, parted_by_position
+from adyton.engines.loading.sources import (
     PARQUET,
     Unreadable,
     connect,
@@ -29,12 +32,9 @@ from adyton.engines.duckdb_sources import (
     opened,
     opened_with_care,
 )
-from adyton.engines.duckdb_sql import DuckDBDialect, text_literal
-from adyton.engines.interrupts import interruptible
-from adyton.engines.joining import Loading, Member, Opened
-from adyton.engines.loading import check_size
-from adyton.engines.parting import one_thread, parted_by_position
-from adyton.engines.scan import Units
+from adyton.engines.scans.reading import exact_from, found_from
+from adyton.engines.scans.scan import Units
+from adyton.engines.spelling.duckdb import DuckDBDialect, text_literal
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit

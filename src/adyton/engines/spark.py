@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adyton.engines.asking import exact_from, found_from
 from adyton.engines.base import Exact, Key
-from adyton.engines.joining import Loading, Opened
-from adyton.engines.loading import Origin, check_size
-from adyton.engines.scan import Units
-from adyton.engines.spark_sql import SparkDialect, kind_of
+from adyton.engines.loading.clipped import Origin, check_size
+from adyton.engines.loading.joining import Loading, Opened
+from adyton.engines.scans.reading import exact_from, found_from
+from adyton.engines.scans.scan import Units
+from adyton.engines.spelling.spark import SparkDialect, kind_of
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit

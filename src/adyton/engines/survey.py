@@ -12,11 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from adyton.engines.dialect import Dialect, Kind
-from adyton.engines.fitting import misfit
-from adyton.engines.given import Given, given
-from adyton.engines.joining import Loading, Opened
-from adyton.engines.loading import (
+from adyton.engines.loading.clipped import (
     Origin,
     beyond,
     given_rows,
@@ -27,6 +23,10 @@ from adyton.engines.loading import (
     present,
     raw_text,
 )
+from adyton.engines.loading.fitting import misfit
+from adyton.engines.loading.given import Given, given
+from adyton.engines.loading.joining import Loading, Opened
+from adyton.engines.spelling.dialect import Dialect, Kind
 from adyton.errors import InvalidRequest
 from adyton.schema import (
     LONGEST_TEXT,

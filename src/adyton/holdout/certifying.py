@@ -9,13 +9,13 @@ from fractions import Fraction
 
 from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
-from adyton.holdout.baselines import Split, around
 from adyton.holdout.facts import Facts
-from adyton.holdout.gaussian import Gaussian
-from adyton.holdout.methods import Ends
-from adyton.holdout.plans import Plan, PricedPlan
+from adyton.holdout.methods.base import Ends
+from adyton.holdout.methods.baselines import Split, around
+from adyton.holdout.methods.choosing import Plan, PricedPlan
+from adyton.holdout.methods.gaussian import Gaussian
+from adyton.holdout.methods.slices import Slices
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
-from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stage
 from adyton.ledger import Receipt
 

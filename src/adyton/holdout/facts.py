@@ -16,7 +16,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
-from adyton.holdout.methods import Frame
+from adyton.holdout.methods.base import Frame
 from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, metric_named
 from adyton.holdout.weights import WEIGHT_STEPS
 

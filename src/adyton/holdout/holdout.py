@@ -17,15 +17,15 @@ import numpy as np
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
 from adyton.holdout.certifying import Certifier
+from adyton.holdout.create import Wanted, checked_name, file_named, limit_of, make_files
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
-from adyton.holdout.gaussian import Gaussian
-from adyton.holdout.ladder import FreeLadder, Ladder
-from adyton.holdout.making import Wanted, checked_name, file_named, limit_of, make_files
+from adyton.holdout.methods.choosing import PricedPlan, restore
+from adyton.holdout.methods.gaussian import Gaussian
+from adyton.holdout.methods.ladder import FreeLadder, Ladder
+from adyton.holdout.methods.slices import Slices
 from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, differing, total, values_of
-from adyton.holdout.plans import PricedPlan, restore
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
-from adyton.holdout.slices import Slices
 from adyton.holdout.stages import Stages
 from adyton.holdout.weights import balancing
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification

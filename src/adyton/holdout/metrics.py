@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.other_metrics import other_name_of, reason_against
 from adyton.holdout.pairs import HALVES, pair_values
+from adyton.holdout.unsupported_metrics import other_name_of, reason_against
 
 Array = npt.NDArray[Any]
 Steps = npt.NDArray[Any]

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from adyton.certify import Proof
 from adyton.errors import BudgetRefused, Interrupted, LedgerCorrupt
-from adyton.holdout.methods import Reply, Staged, State
+from adyton.holdout.methods.base import Reply, Staged, State
 from adyton.holdout.metrics import Steps
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.noise import Bits

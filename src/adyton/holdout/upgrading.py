@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 from adyton.errors import InvalidRequest
+from adyton.holdout.create import file_named
 from adyton.holdout.facts import ledger_path, read_facts, read_labels
-from adyton.holdout.making import file_named
 from adyton.ledger.base import Mark
 from adyton.ledger.format_1 import OldLedger
 from adyton.ledger.upgrading import ForValidity, Upgraded, upgrade_file

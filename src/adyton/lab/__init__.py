@@ -3,7 +3,7 @@
 Nothing here protects anybody.  Simulated data come from numpy's generator; noise comes from exact samplers.
 """
 
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.lab.table import EXPERIMENTS, Contents, run
 
 __all__ = ["EXPERIMENTS", "Chart", "Contents", "Finding", "Line", "Report", "Topic", "run"]

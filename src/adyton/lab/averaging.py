@@ -6,8 +6,8 @@ import math
 
 from adyton.errors import BudgetRefused
 from adyton.exact import UNITS_PER_ONE
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.lab.cigarettes import HISTOGRAM, curator_of
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
 from adyton.noise import Bits, rounded_gaussian
 
 AVERAGING = Topic("averaging", ("000-03",), "Averaging: fresh noise cancels itself, a stored answer does not")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 
 DETERMINISTIC = Topic(
     "deterministic", ("004-01", "004-02"), "Deterministic and private: only a constant is both"

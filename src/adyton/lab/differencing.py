@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.lab.cigarettes import BOB, HISTOGRAM, WITHOUT_BOB, curator_of, rows_of
 from adyton.lab.empirical import Empirical
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
 from adyton.noise import Bits, rounded_gaussian
 
 DIFFERENCING = Topic(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.accounting.calibration import (
+from adyton.accounting.textbook.calibration import (
     analytic_sigma,
     classical_breaks_at,
     classical_sigma,
     true_delta,
 )
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.privacy import Guarantee
 
 GAUSSIAN_CALIBRATION = Topic(

@@ -9,7 +9,7 @@ import numpy as np
 
 from adyton.accounting import filter_named
 from adyton.exact import UNITS_PER_ONE
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.noise import Bits, two_sided_geometric
 from adyton.privacy import Guarantee
 

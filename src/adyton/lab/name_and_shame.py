@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 
 NAME_AND_SHAME = Topic(
     "name-and-shame",

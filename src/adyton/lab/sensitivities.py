@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.lab.cigarettes import HISTOGRAM, WITHOUT_BOB
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
 from adyton.privacy import Neighbours
 from adyton.sensitivity import Sensitivity
 

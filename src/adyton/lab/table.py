@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.figures.report import Report, Topic
+from adyton.figures.sources import authors_of
+from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, binary_representation
+from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
+from adyton.lab.adaptivity.holdout_science import HOLDOUT_SCIENCE, holdout_science
+from adyton.lab.adaptivity.unrealistic import UNREALISTIC, unrealistic
 from adyton.lab.averaging import AVERAGING, averaging
-from adyton.lab.binary_representation import BINARY_REPRESENTATION, binary_representation
-from adyton.lab.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
+from adyton.lab.choices.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
+from adyton.lab.choices.noisy_max import NOISY_MAX, noisy_max
+from adyton.lab.choices.sparse_vectors import SPARSE_VECTORS, sparse_vectors
 from adyton.lab.deterministic import DETERMINISTIC, deterministic
 from adyton.lab.differencing import DIFFERENCING, differencing
 from adyton.lab.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
-from adyton.lab.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
-from adyton.lab.holdout_science import HOLDOUT_SCIENCE, holdout_science
 from adyton.lab.laplace_error import LAPLACE_ERROR, laplace_error
 from adyton.lab.name_and_shame import NAME_AND_SHAME, name_and_shame
-from adyton.lab.noisy_max import NOISY_MAX, noisy_max
 from adyton.lab.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
-from adyton.lab.report import Report, Topic
 from adyton.lab.sensitivities import SENSITIVITIES, sensitivities
-from adyton.lab.sources import authors_of
-from adyton.lab.sparse_vectors import SPARSE_VECTORS, sparse_vectors
 from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
 from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
-from adyton.lab.unrealistic import UNREALISTIC, unrealistic
 from adyton.noise import Bits
 from adyton.show import Sheet, Shown
 

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.accounting import gaussian
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.noise import two_sided_geometric
 from adyton.special import special
 

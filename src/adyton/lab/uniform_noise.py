@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from adyton.lab.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
 
 UNIFORM_NOISE = Topic(
     "uniform-noise", ("000-05", "000-06", "000-07"), "Uniform noise on a mean: private for no epsilon"

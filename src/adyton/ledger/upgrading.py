@@ -21,12 +21,12 @@ from adyton.ledger.base import Mark, next_receipt
 from adyton.ledger.faults import failed
 from adyton.ledger.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
 from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret
-from adyton.ledger.sqlite import SqliteLedger
-from adyton.ledger.sqlite_closing import read_closing, write_closing
-from adyton.ledger.sqlite_file import flush_folder, open_format, remove_draft, settle, write_draft
-from adyton.ledger.sqlite_notes import add_note
-from adyton.ledger.sqlite_rows import add_answer, append
-from adyton.ledger.sqlite_unanswered import LOST, await_under, key_of
+from adyton.ledger.sqlite.closing import read_closing, write_closing
+from adyton.ledger.sqlite.file import flush_folder, open_format, remove_draft, settle, write_draft
+from adyton.ledger.sqlite.ledger import SqliteLedger
+from adyton.ledger.sqlite.notes import add_note
+from adyton.ledger.sqlite.rows import add_answer, append
+from adyton.ledger.sqlite.unanswered import LOST, await_under, key_of
 
 CONVERTED = "converted to format 2"
 

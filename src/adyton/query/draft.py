@@ -146,7 +146,7 @@ def question_of(asked: str | Draft | Question, table: Table, *further: Table) ->
     """
     match asked:
         case str():
-            from adyton.query.sql import parse
+            from adyton.query.sql.read import parse
 
             return parse(asked, table, *further)
         case Draft():
@@ -172,14 +172,14 @@ def _group(table: Table, by: By) -> tuple[str | None, Grouped]:
     for column in table.columns:
         if column.name.casefold() == by.casefold():
             return None, grouped(column)
-    from adyton.query.sql import parse_group
+    from adyton.query.sql.read import parse_group
 
     return None, parse_group(by, table)
 
 
 def _condition(written: str | Number | Condition | None, table: Table) -> Condition:
     if isinstance(written, str):
-        from adyton.query.sql import parse_condition
+        from adyton.query.sql.read import parse_condition
 
         return parse_condition(written, table)
     return EVERY_ROW if written is None else written  # type: ignore[return-value]  # the question checks it
@@ -187,7 +187,7 @@ def _condition(written: str | Number | Condition | None, table: Table) -> Condit
 
 def _value(written: str | Number | Condition | None, table: Table) -> tuple[Number, Condition]:
     if isinstance(written, str):
-        from adyton.query.sql import parse_value
+        from adyton.query.sql.read import parse_value
 
         return parse_value(written, table)
     return written, EVERY_ROW  # type: ignore[return-value]  # the measure checks it
@@ -195,7 +195,7 @@ def _value(written: str | Number | Condition | None, table: Table) -> tuple[Numb
 
 def _number(written: str | Number | Condition | None, table: Table) -> Number:
     if isinstance(written, str):
-        from adyton.query.sql import parse_number
+        from adyton.query.sql.read import parse_number
 
         return parse_number(written, table)
     return written  # type: ignore[return-value]  # the measure checks it

@@ -12,8 +12,8 @@ from typing import assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.cells import Places, kept_cells
 from adyton.query.check import columns_in
+from adyton.query.conditions.possible_cells import Places, kept_cells
 from adyton.query.dimensions import without_dimensions
 from adyton.query.nodes import (
     EVERY_ROW,

@@ -12,8 +12,8 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Neighbours
 from adyton.study.keys_failure import keys_failure
 from adyton.validity.hinge.planned import PlannedSchedule
-from adyton.validity.subset.expected import Expected
-from adyton.validity.subset.study_plans import StudyPlan, planned_study
+from adyton.validity.plans.expected import Expected
+from adyton.validity.plans.study_plans import StudyPlan, planned_study
 
 if TYPE_CHECKING:
     from adyton.study.facts import Study

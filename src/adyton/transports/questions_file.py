@@ -17,7 +17,7 @@ from typing import Any
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.query.asking import asking_of
+from adyton.query.request import asking_of
 from adyton.show import Sheet
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.

@@ -17,8 +17,8 @@ import numpy as np
 from adyton.exact import Number, positive
 from adyton.special import special
 from adyton.validity.outward import probability, whole
+from adyton.validity.plans.plans import MOST
 from adyton.validity.search import least
-from adyton.validity.subset.plans import MOST
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 _TURNS = 144  # places at which the attack may turn, or the noise change

@@ -12,8 +12,8 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.special import special
 from adyton.validity.outward import float_down, float_up, probability, whole
-from adyton.validity.subset.expected import Expected
-from adyton.validity.subset.misses import deviations
+from adyton.validity.plans.expected import Expected
+from adyton.validity.plans.misses import deviations
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from adyton.validity.compressibility import rounding_width
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
-from adyton.validity.jlnrss import jlnrss_width
-from adyton.validity.rrsstw import rrsstw_width
+from adyton.validity.plans.expected import ANYTHING, Expected
+from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
+from adyton.validity.published.compressibility import rounding_width
+from adyton.validity.published.jung import jlnrss_width
+from adyton.validity.published.rogers import rrsstw_width
+from adyton.validity.published.six_epsilon import laplace_width
 from adyton.validity.search import largest_within, smallest_within
-from adyton.validity.six_epsilon import laplace_width
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
-from adyton.validity.subset.expected import ANYTHING, Expected
-from adyton.validity.subset.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
 
 
 class Certified(NamedTuple):

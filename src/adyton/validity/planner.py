@@ -18,8 +18,8 @@ from adyton.exact import Number, positive, rational
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
 from adyton.validity.methods import Certified, Method, methods_for
 from adyton.validity.outward import failure_of, whole
-from adyton.validity.subset.expected import ANYTHING, Expected
-from adyton.validity.subset.plans import MOST
+from adyton.validity.plans.expected import ANYTHING, Expected
+from adyton.validity.plans.plans import MOST
 
 HALF = 0.5
 """Who always answers 1/2 is within it: a half-width from here on says nothing."""

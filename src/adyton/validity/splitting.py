@@ -8,10 +8,10 @@ import numpy as np
 
 from adyton.exact import Number
 from adyton.validity.binomial import exact_width
-from adyton.validity.concentration import hoeffding_width, log_up
 from adyton.validity.outward import float_down, probability, whole
-from adyton.validity.subset.expected import Expected
-from adyton.validity.subset.misses import deviations
+from adyton.validity.plans.expected import Expected
+from adyton.validity.plans.misses import deviations
+from adyton.validity.textbook.concentration import hoeffding_width, log_up
 
 
 @dataclass(frozen=True, slots=True)

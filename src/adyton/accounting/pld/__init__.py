@@ -1,0 +1,1 @@
+"""Composition by privacy loss distributions, certified."""

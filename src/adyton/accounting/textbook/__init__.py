@@ -1,0 +1,1 @@
+"""Composition and conversions as the literature has them: comparisons, on no answer's path."""

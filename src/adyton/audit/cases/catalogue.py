@@ -1,0 +1,135 @@
+"""Our mechanisms, each with neighbouring inputs that move it as far as its claim allows.  The table grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adyton.accounting import FILTERS, gaussian
+from adyton.audit.cases import read_again, selections, split_studies, streamed, streams, workloads
+from adyton.audit.cases.questions import QUESTIONS, ask_both
+from adyton.audit.cases.trial import Trial, Wish
+from adyton.certify import Promise
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up, positive, rational
+from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.noise import Bits, SystemBits
+from adyton.privacy import NEIGHBOURS
+from adyton.sensitivity import Sensitivity
+
+_ONE_STEP = Sensitivity(((0, 1),), 1, "replace")
+_HISTOGRAM = Sensitivity(((1, 1),), 3, "replace")
+_MEAN = Sensitivity(((-7, 7), (1, 1)), 1, "add-or-remove")
+# For each of these, the exact integers on two neighbours.
+_PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
+    "0 and 1": (_ONE_STEP, ([[0]], [[1]])),
+    "a million and one more": (_ONE_STEP, ([[10**6]], [[10**6 + 1]])),
+    "a row of a histogram moves": (_HISTOGRAM, ([[5, 2, 0]], [[4, 2, 1]])),
+    "a row joins a mean": (_MEAN, ([[20], [9]], [[27], [10]])),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    name: str
+    about: str
+    trials: Callable[[Wish], Iterator[Trial]]
+    aliases: tuple[str, ...] = ()
+
+
+def _geometric(wish: Wish) -> Iterator[Trial]:
+    for pair_name, (sensitivity, pair) in _PAIRS.items():
+        noise = GeometricNoise.for_cost(sensitivity, wish.epsilon)
+        claim = Promise(float_up(noise.cost(sensitivity).epsilon), 0.0)
+        yield Trial("geometric", pair_name, sensitivity.neighbours, _repeated(noise, wish.bits), pair, claim)
+
+
+def _gaussian(wish: Wish) -> Iterator[Trial]:
+    if wish.delta == 0:
+        raise InvalidRequest("the Gaussian mechanism needs delta above 0")
+    mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
+    for pair_name, (sensitivity, pair) in _PAIRS.items():
+        noise = GaussianNoise.for_cost(sensitivity, Fraction(mu) ** 2)
+        true_mu = math.sqrt(noise.cost(sensitivity).gdp) * (1 + 1e-12)
+        claim = Promise(gaussian.epsilon_up(true_mu, float(wish.delta)), float(wish.delta))
+        mechanism = _repeated(noise, wish.bits)
+        yield Trial("gaussian", pair_name, sensitivity.neighbours, mechanism, pair, claim, mu=true_mu)
+
+
+def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[Any, int], Any]:
+    """n releases of the same integers, one in each row."""
+
+    def release(exact: list[list[int]], n: int) -> Any:
+        noisy = noise.release([column * n for column in exact], bits)
+        return np.concatenate([np.array(c, dtype=np.int64).reshape(n, -1) for c in noisy], axis=1)
+
+    return release
+
+
+def _randomized_response(wish: Wish) -> Iterator[Trial]:
+    for categories in (2, 5):
+        mechanism = RandomizedResponse.for_epsilon(wish.epsilon, categories)
+        claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
+        release = partial(_respond, mechanism, wish.bits)
+        yield Trial(
+            "randomized-response", f"{categories} categories", "replace", release, (0, categories - 1), claim
+        )
+
+
+def _respond(mechanism: RandomizedResponse, bits: Bits, value: int, n: int) -> Any:
+    return np.array(mechanism.release([value] * n, bits))
+
+
+def _questions(filter_name: str, wish: Wish) -> Iterator[Trial]:
+    for neighbours in NEIGHBOURS:
+        for name in QUESTIONS:
+            asked = ask_both(name, neighbours, filter_name, wish)
+            yield Trial(
+                f"{filter_name} question",
+                name,
+                neighbours,
+                asked.release,
+                asked.pair,
+                asked.claim,
+                mu=asked.mu,
+                replayed=asked.replayed,
+                slow=asked.slow,
+            )
+
+
+CATALOGUE: tuple[Entry, ...] = (
+    Entry("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
+    Entry("gaussian", "rounded Gaussian noise", _gaussian),
+    Entry("randomized-response", "two and five categories", _randomized_response),
+    *(Entry(*listed) for listed in (*selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES)),
+    *(
+        Entry(
+            f"{name}-questions",
+            f"whole questions through a curator, {name} filter",
+            partial(_questions, name),
+        )
+        for name in FILTERS
+    ),
+    *(Entry(*listed) for listed in (*streamed.ENTRIES, *read_again.ENTRIES, *split_studies.ENTRIES)),
+)
+
+
+def entry_named(name: str) -> Entry:
+    for entry in CATALOGUE:
+        if name in (entry.name, *entry.aliases):
+            return entry
+    raise InvalidRequest(f"unknown mechanism {name!r}; known: {', '.join(e.name for e in CATALOGUE)}")
+
+
+def wish_of(epsilon: object = 1, delta: object = "0.01", bits: Bits | None = None) -> Wish:
+    asked = rational(delta, "delta")
+    if not 0 <= asked < 1:
+        raise InvalidRequest("delta must be at least 0 and below 1")
+    return Wish(positive(epsilon, "epsilon"), asked, bits if bits is not None else SystemBits())

@@ -1,0 +1,168 @@
+"""Whole questions through a real curator, on neighbouring tables that move the integers as far as can be.
+
+The curator itself makes the plan and reads each table once; after that the release, which is all of a
+question that is random, is repeated as often as there are samples.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.audit.cases.questions_asked import QUESTIONS, Case, study_of, tables_of
+from adyton.audit.cases.trial import Wish
+from adyton.audit.replay import Replay, Trace, compare, run_both
+from adyton.audit.watching import Key
+from adyton.certify import Promise
+from adyton.exact import UNITS_PER_ONE
+from adyton.noise import Bits
+from adyton.planning.keys import KeyFinding
+from adyton.planning.measures.search import Search
+from adyton.planning.part import Columns, Part
+from adyton.planning.plan import Basket, Plan, make_basket
+from adyton.planning.price import price_of
+from adyton.privacy import Neighbours
+from adyton.query.request import asking_of
+from adyton.sensitivity import Reading
+from adyton.study import Study
+
+__all__ = ["QUESTIONS", "Asked", "Known", "ask_both", "mu_of", "release_of"]
+
+Outputs = npt.NDArray[np.int64]
+_AT_ONCE = 4096  # cells that are searched together
+_MANY = 3  # numbers in an output: comparing them all takes long
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question on two tables: how to release it again, the exact integers behind it, and the claim."""
+
+    release: Callable[[Any, int], Outputs]
+    pair: tuple[Any, Any]
+    claim: Promise
+    mu: float | None
+    replayed: Replay
+
+    @property
+    def slow(self) -> bool:
+        """Whether to take fewer samples, because each has many numbers."""
+        return bool(self.release(self.pair[0], 1).shape[1] > _MANY)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What one table gives: its integers and, for groups that nobody declared, all keys of both tables."""
+
+    exact: list[Columns]
+    keys: tuple[Key, ...] | None
+
+
+def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) -> Asked:
+    """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
+    case = QUESTIONS[name]
+    study = study_of(case, neighbours, filter_name, wish)
+    asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
+    with tempfile.TemporaryDirectory() as folder:
+        tables = tables_of(case, neighbours, Path(folder))
+        runs = run_both(study, tables, asked, wish.bits, None, {"epsilon": wish.epsilon})
+    basket = _basket(study, case, wish)
+    if runs[0].public["receipts"][0][2] != basket.detail:
+        raise AssertionError("the plan that is sampled is not the plan that was charged")
+    claim = Promise(study.epsilon_of(basket.amount), float(study.limit.delta))
+    release = release_of(basket.plans, wish.bits)
+    return Asked(
+        release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, basket.amount), compare(*runs)
+    )
+
+
+def _known(run: Trace, other: Trace) -> Known:
+    """With a zero for every key that only the other table has."""
+    if run.keys is None or other.keys is None:
+        return Known(run.exact, None)
+    places, keys = {key: i for i, key in enumerate(run.keys)}, tuple(sorted({*run.keys, *other.keys}))
+    return Known(
+        [
+            [[column[places[key]] if key in places else 0 for key in keys] for column in columns]
+            for columns in run.exact
+        ],
+        keys,
+    )
+
+
+def mu_of(study: Study, amount: int) -> float | None:
+    """What a gdp study charges is mu**2; finding keys has a delta beside it."""
+    if study.filter_name != "gdp" or study.keys_delta:
+        return None
+    return math.sqrt(amount / UNITS_PER_ONE) * (1 + 1e-12)
+
+
+def release_of(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:
+    def release(known: Known, n: int) -> Outputs:
+        """n rows; a column for each integer that the question releases."""
+        exact, released = iter(known.exact), []
+        for plan in plans:
+            if plan.finding is not None:
+                return _found(plan, plan.finding, known, n, bits)
+            for part in plan.parts:
+                released += _of_part(part, [next(exact) for _ in part.noised], n, bits)
+        return np.concatenate(released, axis=1)
+
+    return release
+
+
+def _of_part(part: Part, exact: list[Columns], n: int, bits: Bits) -> list[Outputs]:
+    if isinstance(part, Search):
+        most = max(1, _AT_ONCE // part.only.reading.sensitivity.cells)
+        blocks = [min(most, n - start) for start in range(0, n, most)]
+        return [np.concatenate([_searched(part, exact[0][0], block, bits) for block in blocks])]
+    repeated = [[list(column) * n for column in columns] for columns in exact]
+    return [
+        np.array(column, dtype=np.int64).reshape(n, -1) for column in part.release(repeated, _nothing, bits)
+    ]
+
+
+def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Outputs:
+    """n searches at once, as if they were those of n times as many groups."""
+    reading = part.only.reading
+    many = replace(reading.sensitivity, cells=reading.sensitivity.cells * n)
+    wide = Search(replace(part.only, reading=replace(reading, sensitivity=many)))
+    if wide.first_bins != part.first_bins:
+        raise AssertionError("the searches that are sampled are not the one that was charged")
+    released = wide.release([[list(counts) * n]], _nothing, bits)
+    return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
+
+
+def _found(plan: Plan, finding: KeyFinding, known: Known, n: int, bits: Bits) -> Outputs:
+    """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
+    assert known.keys is not None
+    counts, size = known.exact[0][0], len(known.keys)
+    kept = finding.release([[i] for i in range(size * n)], [list(counts) * n], 1, bits)
+    shown = np.zeros((n * size, 1), np.int64)
+    shown[kept.places] = 1
+    occurring = sum(1 for units in counts if units)
+    (number,) = finding.number.mechanism.release([[occurring] * n], bits)
+    outputs, exact = [shown.reshape(n, size), np.array(number, np.int64).reshape(n, 1)], iter(known.exact[1:])
+    for part in plan.parts:
+        own = [next(exact) for _ in part.noised]
+        passed = [[[column[i % size] for i in kept.places] for column in columns] for columns in own]
+        for column in part.release(passed, _nothing, bits):
+            values = np.zeros(n * size, np.int64)
+            values[kept.places] = column
+            outputs.append(values.reshape(n, size))
+    return np.concatenate(outputs, axis=1)
+
+
+def _nothing(reading: Reading) -> Columns:
+    raise AssertionError("a search over one level reads nothing more")
+
+
+def _basket(study: Study, case: Case, wish: Wish) -> Basket:
+    asked = [asking_of(sql, study.table) for sql in case.asked]
+    return make_basket(study, asked, price_of(epsilon=wish.epsilon), study.allowed)

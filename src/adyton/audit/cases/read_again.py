@@ -1,0 +1,171 @@
+"""One charge that is read several times, through real curators and a ledger file.
+
+The first reading is interrupted.  The next ones race: each is overtaken, before its answer is kept, by
+another one that is shown first.  Then the question is asked once more.  An analyst sees all that is shown,
+which together may lose no more than the one charge.  Each reading is made as if every cell were there as
+often as there are samples, so that one run gives them all.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.accounting import FILTERS
+from adyton.audit.cases.questions import mu_of
+from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
+from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.replay import Replay, Trace, compare, run_both
+from adyton.certify import Promise
+from adyton.curator import Curator, open_study
+from adyton.curator.releasing import Releasing
+from adyton.errors import Interrupted
+from adyton.ledger import LedgerOnDemand
+from adyton.noise import Bits
+from adyton.planning.part import Columns
+from adyton.planning.plan import Plan
+from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.sensitivity import Reading
+from adyton.study import Study
+from adyton.wire import Stored, many_from_text
+
+_CASE = QUESTIONS["count"]
+_ASKED = _CASE.asked[0]
+_RACING = 3  # readings; if each showed its own noise, the loss would be above the claim under every filter
+
+
+class _Often:
+    """An engine that says what was read of a table, with every cell ``times`` times."""
+
+    def __init__(self, exact: Sequence[Columns], times: int) -> None:
+        self._exact, self._times = exact, times
+
+    def prepare(self, readings: Sequence[Reading] = ()) -> None:
+        pass
+
+    def exact(self, readings: Sequence[Reading]) -> list[Columns]:
+        return [[list(column) * self._times for column in columns] for columns in self._exact]
+
+    def found(self, readings: Sequence[Reading]) -> Any:
+        raise AssertionError("the groups of this question are declared")
+
+    def close(self) -> None:
+        pass
+
+
+class _Attempt(Releasing):
+    """Readings after which something happens: their noise is drawn, and nothing of it is kept yet."""
+
+    def __init__(self, before: Releasing, happens: Callable[[], None]) -> None:
+        super().__init__(before._engine, before._bits)
+        self._happens = happens
+
+    def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
+        drawn = super().release(plans, receipt)
+        self._happens()
+        return drawn
+
+
+class _Bare(Curator):
+    """Shows the noisy integers themselves; what else an answer has is made of them and of public facts."""
+
+    def _certify(self, *known: Any, repeated: bool) -> Any:
+        return many_from_text(known[-1])
+
+
+def _trials(filter_name: str, wish: Wish) -> Iterator[Trial]:
+    for neighbours in NEIGHBOURS:
+        yield _trial(filter_name, neighbours, wish)
+
+
+def _trial(filter_name: str, neighbours: Neighbours, wish: Wish) -> Trial:
+    study, price = study_of(_CASE, neighbours, filter_name, wish), {"epsilon": wish.epsilon}
+    with tempfile.TemporaryDirectory() as folder:
+        tables = tables_of(_CASE, neighbours, Path(folder))
+        runs = run_both(study, tables, _ASKED, wish.bits, partial(_opened, price), price)
+    amount = runs[0].public["receipts"][0][3]
+    return Trial(
+        f"{filter_name} receipt",
+        "read again",
+        neighbours,
+        partial(_shown, study, price, wish.bits),
+        (runs[0].exact, runs[1].exact),
+        Promise(study.epsilon_of(amount), float(study.limit.delta)),
+        mu=mu_of(study, amount),
+        replayed=_compared(*runs),
+    )
+
+
+def _opened(price: Any, study: Study, data: Any) -> Curator:
+    """A curator whose ledger has a receipt for the question, and no answer."""
+    curator = open_study(study, data=data)
+    _cut_off(curator, price)
+    return curator
+
+
+def _cut_off(curator: Curator, price: Any) -> None:
+    sound, curator._releasing = curator._releasing, _Attempt(curator._releasing, _interrupt)
+    try:
+        curator.ask(_ASKED, **price)
+    except Interrupted:
+        curator._releasing = sound
+    else:
+        raise AssertionError("an interrupt was not noticed")
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _compared(first: Trace, second: Trace) -> Replay:
+    """Nothing may differ, and nobody pays twice."""
+    found = compare(first, second)
+    paid = (f"{len(run.public['receipts'])} charges for one answer" for run in (first, second))
+    faults = [fault for fault in dict.fromkeys(paid) if not fault.startswith("1 ")]
+    return Replay(found.question, (*found.faults, *faults), found.movements)
+
+
+def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: int) -> npt.NDArray[np.int64]:
+    """All that is shown for one receipt, n times: a row for each, with the numbers of each answer."""
+    seen: list[Any] = []
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
+
+        def process() -> Curator:
+            ledger = LedgerOnDemand(
+                Path(folder) / "ledger.sqlite",
+                study=study.fingerprint,
+                currency=study.filter_name,
+                limit=study.allowed,
+            )
+            return opened.enter_context(closing(_Bare(study, _Often(exact, n), ledger, bits)))
+
+        def ask(curator: Curator) -> None:
+            seen.append(curator.ask(_ASKED, **price))
+
+        first, *racing = (process() for _ in range(1 + _RACING))
+        _cut_off(first, price)
+        for slower, faster in pairwise(racing):
+            slower._releasing = _Attempt(slower._releasing, partial(ask, faster))
+        ask(racing[0])
+        ask(first)
+    numbers = [column for stored in seen for columns in stored.released for column in columns]
+    return np.concatenate([np.array(column, np.int64).reshape(n, -1) for column in numbers], axis=1)
+
+
+ENTRIES: tuple[Listed, ...] = tuple(
+    (
+        f"{name}-read-again",
+        f"one charge that is read several times, {name} filter",
+        partial(_trials, name),
+        (),
+    )
+    for name in FILTERS
+)

@@ -1,0 +1,160 @@
+"""Studies that split their units, through real curators: all their questions, and all that was charged.
+
+Each question reads a part of its own, and what is charged is the greatest price.  So the output of a trial is
+the transcript of the whole study, and its claim is what the last receipt says is spent.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from adyton.audit.cases.questions import Known, mu_of, release_of
+from adyton.audit.cases.questions_asked import OLD, YOUNG, Case, study_of, tables_of
+from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.noise_seen import distances, gaps
+from adyton.audit.replay import Replay, Trace, compare, run_both
+from adyton.certify import Promise
+from adyton.curator import Curator, open_study
+from adyton.exact import UNITS_PER_ONE
+from adyton.privacy import Neighbours
+from adyton.study import Study, Validity
+
+_FILTERS = ("gdp", "zcdp")
+_COUNTS = ("SELECT COUNT(*) FROM people WHERE age >= 0", "SELECT COUNT(*) FROM people WHERE age <= 100")
+_OLD_ONES = ("SELECT COUNT(*) FROM people WHERE age > 98", "SELECT COUNT(*) FROM people WHERE age > 97")
+_SUMS = ("SELECT SUM(income) FROM people", "SELECT SUM(income) FROM people WHERE age >= 0")
+_TRIED = 64  # names: that all of them are in one of two parts is a 1e-19 event
+_SPENT = 5  # its place in what a trace says of a receipt
+
+
+@dataclass(frozen=True, slots=True)
+class _Splitting:
+    """Two questions, the neighbours, and whether an exchanged person comes to another part."""
+
+    asked: tuple[str, str]
+    neighbours: Neighbours
+    persons: bool
+    moves: bool = False
+
+
+_STUDIES = {
+    "a row": _Splitting(_OLD_ONES, "replace", persons=False),
+    "a person, to another part": _Splitting(_COUNTS, "replace", persons=True, moves=True),
+    "a person, in one part": _Splitting(_SUMS, "replace", persons=True),
+    "a person who leaves": _Splitting(_COUNTS, "add-or-remove", persons=True),
+}
+
+
+def _trials(filter_name: str, wish: Wish) -> Iterator[Trial]:
+    for name, splitting in _STUDIES.items():
+        yield _trial(name, splitting, filter_name, wish)
+
+
+def _trial(name: str, splitting: _Splitting, filter_name: str, wish: Wish) -> Trial:
+    case = Case(splitting.asked, persons=splitting.persons)
+    study = _study(case, splitting.neighbours, filter_name, wish)
+    price = {"epsilon": wish.epsilon}
+    with tempfile.TemporaryDirectory() as folder:
+        case = _placed(case, splitting, study, Path(folder), wish, price)
+        tables = tables_of(case, splitting.neighbours, Path(folder))
+        runs = [_run(study, tables, case.asked, number, wish, price) for number in range(len(case.asked))]
+    spent = runs[-1][0].public["receipts"][-1][_SPENT]
+    plans = [plan for first, _ in runs for plan in first.plans]
+    pair = tuple(Known([read for run in runs for read in run[side].exact], None) for side in (0, 1))
+    return Trial(
+        f"{filter_name} split study",
+        name,
+        splitting.neighbours,
+        release_of(plans, wish.bits),
+        (pair[0], pair[1]),
+        Promise(study.epsilon_of(spent), float(study.limit.delta)),
+        mu=mu_of(study, spent),
+        replayed=_compared(study, runs, spent),
+    )
+
+
+def _study(case: Case, neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
+    declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
+    return replace(study_of(case, neighbours, filter_name, wish), validity=declared)
+
+
+def _run(
+    study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, wish: Wish, price: Any
+) -> tuple[Trace, Trace]:
+    """A question on both tables, by curators that were asked those before it."""
+    return run_both(study, tables, asked[number], wish.bits, partial(_after, asked[:number], price), price)
+
+
+def _after(asked: Sequence[str], price: Any, study: Study, data: Any) -> Curator:
+    curator = open_study(study, data=data)
+    for sql in asked:
+        curator.ask(sql, **price)
+    return curator
+
+
+def _placed(case: Case, splitting: _Splitting, study: Study, folder: Path, wish: Wish, price: Any) -> Case:
+    """An exchanged person has another name, which is in another part or in the same one.
+
+    Parts follow from names by a salted hash, so names are tried: whether the first part has as many rows.
+    Persons have as many rows as they may, all alike.
+    """
+    if not splitting.persons:
+        return case
+    if splitting.neighbours == "add-or-remove":
+        return replace(case, here=(OLD, OLD))
+    for number in range(1, _TRIED):
+        tried = replace(case, here=(_named(OLD, 0),) * 2, there=(_named(YOUNG, number),) * 2)
+        tables = tables_of(tried, splitting.neighbours, folder)
+        first, second = _run(study, tables, _COUNTS, 0, wish, price)
+        if (first.exact != second.exact) == splitting.moves:
+            return tried
+    raise AssertionError("a hash sends all persons to one part, or no two of them")
+
+
+def _named(row: str, number: int) -> str:
+    _, values = row.split(",", 1)
+    return f"u{number},{values}"
+
+
+def _compared(study: Study, runs: Sequence[tuple[Trace, Trace]], spent: int) -> Replay:
+    """Nothing may differ in any question; and together they tell apart at most what was paid."""
+    found = [compare(*both) for both in runs]
+    faults = [fault for one in found for fault in one.faults]
+    if _told_apart(runs) > _as_gdp(study, spent):
+        faults.append("all answers together tell the two tables apart by more than was charged")
+    movements = tuple(movement for one in found for movement in one.movements)
+    return Replay("; ".join(one.question for one in found), tuple(faults), movements)
+
+
+def _told_apart(runs: Sequence[tuple[Trace, Trace]]) -> Fraction:
+    """mu**2 of all Gaussian answers: squared distances, each in units of its noise."""
+    total = Fraction(0)
+    for first, second in runs:
+        noised = [one for plan in first.plans for one in plan.noised]
+        for one, a, b in zip(noised, first.exact, second.exact, strict=True):
+            moved = gaps(one.reading, a, b)
+            assert moved is not None  # nothing here is a search
+            total += distances(moved, one.mechanism.scales)[1]
+    return total
+
+
+def _as_gdp(study: Study, spent: int) -> Fraction:
+    """As mu**2: rho of a zcdp study is half of it."""
+    return Fraction(spent, UNITS_PER_ONE) * (2 if study.filter_name == "zcdp" else 1)
+
+
+ENTRIES: tuple[Listed, ...] = tuple(
+    (
+        f"{name}-split",
+        f"all questions of a study that splits its units, {name} filter",
+        partial(_trials, name),
+        (),
+    )
+    for name in _FILTERS
+)

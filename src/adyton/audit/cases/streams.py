@@ -1,0 +1,61 @@
+"""Sparse vectors to try: streams of integers that cross their thresholds late and move against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.certify import Promise
+from adyton.exact import float_up
+from adyton.mechanisms.sparse.above_threshold import AboveThreshold
+from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.mechanisms.sparse.sparse import Sparse
+
+# Every integer moves by one; in the first pair some up and some down, in the second all the same way.
+_AGAINST = (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0)
+_TOGETHER = (0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1)
+
+
+def _above_threshold(wish: Wish) -> Iterator[Trial]:
+    for monotone, pair in ((False, _AGAINST), (True, _TOGETHER)):
+        yield _trial("above-threshold", AboveThreshold.for_cost(wish.epsilon, monotone=monotone), pair, wish)
+
+
+def _sparse(wish: Wish) -> Iterator[Trial]:
+    for monotone, refresh, pair in (
+        (False, False, _AGAINST),
+        (True, False, _TOGETHER),
+        (False, True, _AGAINST),
+    ):
+        mechanism = Sparse.for_cost(wish.epsilon, 2, monotone=monotone, refresh=refresh)
+        yield _trial("sparse", mechanism, pair, wish)
+
+
+def _numeric_sparse(wish: Wish) -> Iterator[Trial]:
+    yield _trial("numeric-sparse", NumericSparse.for_cost(wish.epsilon, 1), _AGAINST, wish)
+
+
+def _trial(name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: Any, wish: Wish) -> Trial:
+    release = _once(mechanism, wish)
+    spent = mechanism.cost().pure
+    assert spent is not None  # no Gaussian values here
+    claim = Promise(float_up(spent), 0.0)
+    how = "all move the same way" if pair is _TOGETHER else "some move up, some down"
+    if getattr(mechanism, "refresh", False):
+        how += ", threshold refreshed"
+    return Trial(name, how, "either", release, pair, claim, slow=True)
+
+
+def _once(mechanism: AboveThreshold | Sparse | NumericSparse, wish: Wish) -> Callable[[Any], Any]:
+    def release(stream: tuple[int, ...]) -> tuple[Any, ...]:
+        return tuple(mechanism.release(stream, (0,) * len(stream), wish.bits))
+
+    return release
+
+
+ENTRIES: tuple[Listed, ...] = (
+    ("above-threshold", "the first question above its threshold", _above_threshold, ()),
+    ("sparse", "the sparse vector with two positives", _sparse, ("sparse-vector",)),
+    ("numeric-sparse", "the sparse vector with a value for its positive", _numeric_sparse, ()),
+)

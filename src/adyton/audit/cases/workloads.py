@@ -1,0 +1,97 @@
+"""Answers to many linear questions together, to try: one row of a small histogram moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adyton.accounting import gaussian
+from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.certify import Promise
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up
+from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
+from adyton.mechanisms.workloads.mwem import Mwem
+from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.mechanisms.workloads.strategy import tree, wavelet
+from adyton.mechanisms.workloads.workload import Prefixes
+from adyton.privacy import NEIGHBOURS, Neighbours
+
+_CELLS = 4
+_PAIRS: dict[Neighbours, tuple[Any, Any]] = {
+    "replace": (np.array([6, 1, 0, 3]), np.array([5, 1, 0, 4])),
+    "add-or-remove": (np.array([6, 1, 0, 3]), np.array([6, 1, 0, 4])),
+}
+
+
+def _matrix(wish: Wish) -> Iterator[Trial]:
+    for neighbours in NEIGHBOURS:
+        for strategy in (tree(_CELLS, 2), wavelet(_CELLS)):
+            mechanism = GeometricMatrix.for_cost(strategy, neighbours, wish.epsilon)
+            claim = Promise(float_up(mechanism.cost(neighbours).epsilon), 0.0)
+            release = partial(_measure, mechanism, wish)
+            how = f"{strategy.name}, geometric noise"
+            yield Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, slow=True)
+        yield _gaussian_matrix(neighbours, wish)
+
+
+def _gaussian_matrix(neighbours: Neighbours, wish: Wish) -> Trial:
+    if wish.delta == 0:
+        raise InvalidRequest("the Gaussian matrix mechanism needs delta above 0")
+    mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
+    mechanism = GaussianMatrix.for_cost(tree(_CELLS, 2), neighbours, Fraction(mu) ** 2)
+    true_mu = math.sqrt(mechanism.cost(neighbours).gdp) * (1 + 1e-12)
+    claim = Promise(gaussian.epsilon_up(true_mu, float(wish.delta)), float(wish.delta))
+    release = partial(_measure, mechanism, wish)
+    how = f"{mechanism.strategy.name}, Gaussian noise"
+    return Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, mu=true_mu, slow=True)
+
+
+def _measure(mechanism: Any, wish: Wish, histogram: Any) -> Any:
+    return mechanism.release(histogram, wish.bits)
+
+
+def _mwem(wish: Wish) -> Iterator[Trial]:
+    workload = Prefixes(_CELLS)
+    mechanism = Mwem.for_cost(workload, wish.epsilon, 2)
+    spent = mechanism.cost().pure
+    assert spent is not None
+
+    def release(histogram: Any) -> Any:
+        made = mechanism.release(workload, workload.numerators(histogram), 10, wish.bits)
+        return (*(round(m.gap, 9) for m in made.measurements), *np.round(made.last, 9).tolist())
+
+    for neighbours, pair in _PAIRS.items():
+        yield Trial("mwem", "two rounds", neighbours, release, pair, Promise(float_up(spent), 0.0), slow=True)
+
+
+def _private_mw(wish: Wish) -> Iterator[Trial]:
+    workload = Prefixes(_CELLS)
+    plan = PmwPlan(_CELLS, 10, NumericSparse.for_cost(wish.epsilon, 1), threshold=2, gap=0.1)
+
+    def release(histogram: Any) -> Any:
+        run, said = plan.start(wish.bits), []
+        for i, exact in enumerate(workload.numerators(histogram).tolist()):
+            if run.halted:
+                break
+            said.append(tuple(run.ask(workload.question(i), exact, wish.bits)))
+        return tuple(said)
+
+    spent = plan.cost().pure
+    assert spent is not None  # no Gaussian values here
+    claim = Promise(float_up(spent), 0.0)
+    for neighbours, pair in _PAIRS.items():
+        yield Trial("private-mw", "four prefixes", neighbours, release, pair, claim, slow=True)
+
+
+ENTRIES: tuple[Listed, ...] = (
+    ("matrix", "the matrix mechanism on four cells", _matrix, ()),
+    ("mwem", "multiplicative weights and the exponential mechanism", _mwem, ()),
+    ("private-mw", "online multiplicative weights", _private_mw, ("pmw",)),
+)

@@ -1,0 +1,1 @@
+"""From a source to clipped integers, with one meaning on all engines."""

@@ -1,0 +1,1 @@
+"""From readings to integers, in as few scans as possible."""

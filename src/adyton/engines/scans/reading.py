@@ -1,0 +1,159 @@
+"""From readings to integers, for every engine that speaks SQL: as few scans as possible, in the order asked.
+
+Readings of rows share a scan where they have the same groups; readings of persons too, unless a choice among
+the cells of a person depends on what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.columns import Cells
+from adyton.engines.base import Exact, Key
+from adyton.engines.scans.cube import cubes_of, read_cube
+from adyton.engines.scans.folding import apart
+from adyton.engines.scans.persons import needs_choice, persons_scan
+from adyton.engines.scans.rows import rows_scan
+from adyton.engines.scans.scan import Recipe, Run, RunColumns, Scan, Units, columns_of
+from adyton.query.conditions.possible_cells import Places
+from adyton.query.nodes import Group, group_size
+from adyton.schema import TextColumn
+from adyton.sensitivity import Reading
+
+# Cells times numbers in each that one scan computes: more of them take too much memory at once.
+_MOST_RESULTS = 2**22
+# From so many cells on, what an engine found is taken over as arrays.
+_MANY_CELLS = 2**11
+# An engine plans a statement of many aggregates in more than linear time.
+_MOST_READINGS = 64
+
+
+def exact_from(
+    units: Units, run: Run, readings: Sequence[Reading], run_columns: RunColumns | None = None
+) -> Exact:
+    """For every cell that is kept, in the declared order, whether it occurs in the data or not."""
+    units = units.read_for(readings)
+    found: dict[int, Sequence[Sequence[int]]] = {}
+    for places, columns in cubes_of(readings):
+        found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
+    rest = [place for place in range(len(readings)) if place not in found]
+    for asked, scan in _scans(units, [readings[i] for i in rest], counted=False):
+        own = [rest[place] for place in asked]
+        found.update(zip(own, _declared(scan, [readings[i] for i in own], run, run_columns), strict=True))
+    return [found[place] for place in range(len(readings))]
+
+
+def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+    """For every key under which something counts in one of the readings, in the order of the keys."""
+    units = units.read_for(readings)
+    found: dict[Key, dict[int, list[int]]] = {}
+    for asked, scan in _scans(units, readings, counted=True):
+        for row in run(scan.sql):
+            key, values = tuple(row[: scan.keys]), row[scan.keys :]
+            for place, recipes, count in zip(asked, scan.recipes, scan.counts, strict=True):
+                if values[count] and None not in key:
+                    found.setdefault(key, {})[place] = [recipe.of(values) for recipe in recipes]
+    keys = sorted(found)
+    exact: Exact = []
+    for place, reading in enumerate(readings):
+        nothing = [0] * len(reading.coordinates)
+        integers = [found[key].get(place, nothing) for key in keys]
+        exact.append([[own[i] for own in integers] for i in range(len(nothing))])
+    return keys, exact
+
+
+def _scans(units: Units, readings: Sequence[Reading], *, counted: bool) -> Iterator[tuple[list[int], Scan]]:
+    """Each scan, with the places of the readings that it answers."""
+    together: dict[tuple[tuple[Group, ...], bool, int | None], list[int]] = {}
+    for place, reading in enumerate(readings):
+        of_persons = reading.persons is not None and units.rows > 1
+        alone = place if of_persons and needs_choice(reading, units) else None
+        together.setdefault((reading.by, of_persons, alone), []).append(place)
+    for (_, of_persons, _), asked in together.items():
+        scan = persons_scan if of_persons else rows_scan
+        for alike in [asked] if of_persons else apart(readings, asked):
+            for some in _in_parts(alike, _most_readings([readings[place] for place in alike])):
+                yield some, scan([readings[place] for place in some], units, counted=counted)
+
+
+def _most_readings(alike: Sequence[Reading]) -> int:
+    if any(isinstance(group, TextColumn) for group in alike[0].by):
+        cells = prod(group_size(group) for group in alike[0].by if not isinstance(group, TextColumn))
+    else:
+        cells = max(reading.cells for reading in alike)
+    return max(1, min(_MOST_READINGS, _MOST_RESULTS // cells))
+
+
+def _in_parts(places: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(places), size):
+        yield places[start : start + size]
+
+
+def _declared(
+    scan: Scan, readings: Sequence[Reading], run: Run, run_columns: RunColumns | None
+) -> Sequence[Sequence[Sequence[int]]]:
+    """The readings of one scan, which have the same groups; each has cells of its own that are kept."""
+    sizes = [group_size(group) for group in readings[0].by]
+    if prod(sizes) < _MANY_CELLS:
+        return _one_by_one(scan, readings, sizes, run(scan.sql))
+    if run_columns is not None:
+        sides = run_columns(scan.sql, scan.keys, scan.values)
+    else:
+        sides = columns_of(run(scan.sql), scan.keys, scan.values)
+    cell = np.zeros(len(sides[0]), np.int64)
+    for size, codes in zip(sizes, sides, strict=False):
+        cell = cell * size + codes
+    order = np.argsort(cell)
+    cell, values = cell[order], [side[order] for side in sides[scan.keys :]]
+    exact: list[Sequence[Sequence[int]]] = []
+    for reading, recipes in zip(readings, scan.recipes, strict=True):
+        place, counts = _places_in(reading, cell, prod(sizes[reading.groups :]))
+        own = [side[counts] for side in values]
+        exact.append([Cells.at(place, recipe.of_columns(own), reading.cells) for recipe in recipes])
+    return exact
+
+
+def _places_in(
+    reading: Reading, cell: npt.NDArray[np.int64], bins: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_] | slice]:
+    """The places among the cells that are kept, and which of the rows of a scan have one."""
+    if reading.kept is None:
+        return cell, slice(None)
+    kept, group = np.array(reading.kept, np.int64), cell // bins
+    number = np.minimum(np.searchsorted(kept, group), len(kept) - 1)
+    counts = kept[number] == group
+    return (number * bins + cell % bins)[counts], counts
+
+
+def _one_by_one(
+    scan: Scan, readings: Sequence[Reading], sizes: Sequence[int], rows: Sequence[Sequence[Any]]
+) -> Sequence[Sequence[Sequence[int]]]:
+    exact = [[[0] * reading.cells for _ in reading.coordinates] for reading in readings]
+    alike: dict[tuple[Places | None, int], list[tuple[list[int], Recipe]]] = {}
+    for reading, columns, recipes in zip(readings, exact, scan.recipes, strict=True):
+        alike.setdefault((reading.kept, reading.groups), []).extend(zip(columns, recipes, strict=True))
+    known = [(_numbered(kept), prod(sizes[groups:]), filled) for (kept, groups), filled in alike.items()]
+    for row in rows:
+        key, values = row[: scan.keys], row[scan.keys :]
+        if None in key:
+            continue  # no declared group
+        cell = 0
+        for size, code in zip(sizes, key, strict=True):
+            cell = cell * size + code
+        for numbered, bins, filled in known:
+            group = cell // bins if numbered is None else numbered.get(cell // bins)
+            if group is None:
+                continue  # nothing counts there: rows of it meet other readings' conditions, or none
+            place = group * bins + cell % bins
+            for column, recipe in filled:
+                column[place] = recipe.of(values)
+    return exact
+
+
+def _numbered(kept: Places | None) -> dict[int, int] | None:
+    return None if kept is None else {place: number for number, place in enumerate(kept)}

@@ -1,0 +1,1 @@
+"""How each engine spells what all of them must mean."""

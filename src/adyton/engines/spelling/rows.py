@@ -1,0 +1,248 @@
+"""SQL for numbers and conditions on one row: one emitter for all engines, fed with nodes, never with a text.
+
+It reads columns called ``c0, c1, ...``, integers, truths and texts, so a bigint can hold everything that it
+computes (``schema.LARGEST_VALUE``).  A ``Spelling`` says the few things that engines spell apart; everything
+else is SQL that all of them understand alike.  Nothing here can fail on any row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Protocol, assert_never
+
+from adyton.engines.spelling.marking import Mark
+from adyton.query.nodes import (
+    Always,
+    And,
+    Case,
+    Clip,
+    Comparable,
+    Compare,
+    Condition,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    Floor,
+    Indicator,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    Lookup,
+    Negative,
+    Not,
+    OneOf,
+    Or,
+    Plus,
+    Square,
+    Times,
+    ValueOf,
+)
+from adyton.schema import CategoryColumn, Column, common_grain, times_finer
+
+Places = Mapping[str, str]  # column name -> c0, c1, ...
+
+# 719,166 days are 102,738 weeks: a day from the year 1 on, and this, is never below zero.
+_WEEKS = 719_166
+_FROM_MONDAY = 3  # 1970-01-01 was a Thursday
+
+
+class Spelling(Protocol):
+    """How one engine spells what is computed on the loaded integers."""
+
+    text_type: str
+
+    def text(self, value: str) -> str:
+        """A literal."""
+
+    def byte_order(self, text: str) -> str:
+        """An ASCII text, to be put in the order of its bytes."""
+
+    def exact_sum(self, value: str, largest: int) -> str:
+        """The sum of a bigint expression that is never beyond ``largest``, without overflow."""
+
+    def code(self, number: str, size: int) -> str:
+        """A bigint that is not negative and below ``size``, in the type that is best to group by."""
+
+    def quotient(self, dividend: str, divisor: int) -> str:
+        """The whole part of a bigint that is not negative, divided by a number above 0."""
+
+    def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
+        """The bigint at a place, from 0, of a list; NULL where the place or the number is missing."""
+
+    def date(self, day: str) -> str:
+        """The date that lies a bigint of days after 1970-01-01."""
+
+
+class RowSql:
+    """Emits the nodes of one table."""
+
+    def __init__(self, places: Places, spelling: Spelling, marks: Mapping[str, Mark] | None = None) -> None:
+        self._places, self._spelling, self._marks = places, spelling, marks or {}
+
+    def number(self, node: Comparable) -> str:
+        """The node's integer on its own lattice; NULL where it is missing."""
+        match node:
+            case ValueOf(column) | DayOf(column):
+                return self._places[column.name]
+            case Constant() | Day():
+                return integer(node.lattice.low)
+            case Plus(left, right):
+                grain = node.lattice.grain
+                return f"({self._on(left, grain)} + {self._on(right, grain)})"
+            case Times(left, right):
+                return f"({self.number(left)} * {self.number(right)})"
+            case Negative(inner):
+                return f"(- {self.number(inner)})"
+            case Square(inner):
+                text = self.number(inner)
+                return f"({text} * {text})"
+            case Clip():
+                return self._clip(node)
+            case Floor():
+                return self._floor(node)
+            case Indicator(condition):
+                return f"(CASE WHEN {self.condition(condition)} THEN {integer(1)} ELSE {integer(0)} END)"
+            case Case():
+                return self._case(node)
+            case Lookup(column, numbers):
+                return self._spelling.lookup(self._places[column.name], numbers)
+            case DatePart():
+                return self._part(node)
+            case _:
+                assert_never(node)
+
+    def condition(self, node: Condition) -> str:
+        match node:
+            case Compare(left, operator, right):
+                grain = common_grain(left.lattice.grain, right.lattice.grain)
+                return f"({self._on(left, grain)} {operator} {self._on(right, grain)})"
+            case OneOf(column, values):
+                wanted = set(values)
+                codes = ", ".join(str(i) for i, v in enumerate(column.values) if v in wanted)
+                return f"({self._places[column.name]} IN ({codes}))"
+            case IsTrue(column):
+                return self._places[column.name]
+            case IsMissing(column):
+                return f"({self._places[column.name]} IS NULL)"
+            case IsOutside(column):
+                return self._outside(self._places[column.name], self._marks[column.name], column)
+            case Always(truth):
+                return "TRUE" if truth else "FALSE"
+            case Not(inner):
+                return f"(NOT {self.condition(inner)})"
+            case And(parts):
+                return f"({' AND '.join(self.condition(part) for part in parts)})"
+            case Or(parts):
+                return f"({' OR '.join(self.condition(part) for part in parts)})"
+            case _:
+                assert_never(node)
+
+    def _outside(self, place: str, mark: Mark, column: Column) -> str:
+        """A category that is there is declared; a number that is missing was none."""
+        if isinstance(column, CategoryColumn):
+            return f"(CASE WHEN {place} IS NOT NULL THEN FALSE WHEN {mark.is_set} THEN TRUE END)"
+        return f"(CASE WHEN {place} IS NOT NULL THEN {mark.is_set} END)"
+
+    def _clip(self, node: Clip) -> str:
+        inner: Comparable = node
+        while isinstance(inner, Clip):  # a clip of a clip is one, to the bounds of the outer
+            inner = inner.inner
+        reach, bounds = (inner.lattice.low, inner.lattice.high), (node.lattice.low, node.lattice.high)
+        return clipped(self.number(inner), reach, bounds, self._present(inner))
+
+    def _present(self, node: Comparable) -> tuple[str, ...]:
+        """Conditions that all hold where the node has a value.  They do not repeat the node: its text would
+        double with every clip inside a clip.
+        """
+        match node:
+            case ValueOf(column) | DayOf(column):
+                return (f"{self._places[column.name]} IS NOT NULL",)
+            case DatePart(_, day):
+                return self._present(day)
+            case Constant() | Day() | Indicator():
+                return ()
+            case Plus(left, right) | Times(left, right):
+                return tuple(dict.fromkeys(self._present(left) + self._present(right)))
+            case Negative(inner) | Square(inner) | Clip(inner) | Floor(inner):
+                return self._present(inner)
+            case Lookup():
+                return (f"{self.number(node)} IS NOT NULL",)
+            case Case(branches, otherwise):
+                whens = " ".join(
+                    f"WHEN {self.condition(when)} THEN {_all(self._present(then))}" for when, then in branches
+                )
+                last = "FALSE" if otherwise is None else _all(self._present(otherwise))
+                return (f"(CASE {whens} ELSE {last} END)",)
+            case _:
+                assert_never(node)
+
+    def _floor(self, node: Floor) -> str:
+        """The dividend is moved up by a whole number of steps until it is not negative: below zero, engines
+        round apart.  By the checks of the node it lies below 2**62 + 2**61, and in a bigint.
+        """
+        ratio = node.inner.lattice.grain / node.step
+        dividend = _times(self.number(node.inner), ratio.numerator)
+        if ratio.denominator == 1:
+            return dividend
+        least = min(node.lattice.low, 0)
+        if not least:
+            return self._spelling.quotient(dividend, ratio.denominator)
+        moved = f"({dividend} + {integer(-least * ratio.denominator)})"
+        return f"({self._spelling.quotient(moved, ratio.denominator)} + {integer(least)})"
+
+    def _case(self, node: Case) -> str:
+        grain = node.lattice.grain
+        whens = " ".join(
+            f"WHEN {self.condition(when)} THEN {self._on(then, grain)}" for when, then in node.branches
+        )
+        otherwise = "" if node.otherwise is None else f" ELSE {self._on(node.otherwise, grain)}"
+        return f"(CASE {whens}{otherwise} END)"
+
+    def _part(self, node: DatePart) -> str:
+        day = self._places[node.day.column.name]
+        if node.part == "weekday":
+            return f"(({day} + {integer(_WEEKS + _FROM_MONDAY)}) % {integer(7)} + {integer(1)})"
+        return f"CAST(EXTRACT({node.part.upper()} FROM {self._spelling.date(day)}) AS BIGINT)"
+
+    def _on(self, node: Comparable, grain: Fraction) -> str:
+        """The node's integer, counted in a finer grain."""
+        factor = times_finer(node.lattice.grain, grain)
+        if isinstance(node, Constant | Day):
+            return integer(node.lattice.low * factor)
+        return _times(self.number(node), factor)
+
+
+def clipped(
+    text: str, reach: tuple[int, int], bounds: tuple[int, int], present: tuple[str, ...] | None = None
+) -> str:
+    """``text``, which never leaves ``reach``, or the nearer of the bounds.
+
+    LEAST and GREATEST pass over NULL, so it is asked first whether there is a value.
+    """
+    inside = text
+    if bounds[0] > reach[0]:
+        inside = f"greatest({inside}, {integer(bounds[0])})"
+    if bounds[1] < reach[1]:
+        inside = f"least({inside}, {integer(bounds[1])})"
+    if inside == text or present == ():
+        return inside
+    return f"(CASE WHEN {_all((f'{text} IS NOT NULL',) if present is None else present)} THEN {inside} END)"
+
+
+def integer(value: int) -> str:
+    """A literal; beyond a bigint it gets the engine's own wide type."""
+    return f"CAST({value} AS BIGINT)" if fits_bigint(value) else str(value)
+
+
+def fits_bigint(*values: int) -> bool:
+    return all(-(2**63) <= value < 2**63 for value in values)
+
+
+def _all(conditions: tuple[str, ...]) -> str:
+    return f"({' AND '.join(conditions)})" if conditions else "TRUE"
+
+
+def _times(text: str, factor: int) -> str:
+    return text if factor == 1 else f"({text} * {integer(factor)})"

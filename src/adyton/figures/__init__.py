@@ -1,0 +1,1 @@
+"""Pictures of accounting and plans."""

@@ -1,0 +1,90 @@
+"""How far off an answer may be, against the share that it counts: by plans, by splitting, by an attack."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.figures.look import Axis, Curve
+from adyton.figures.look import figure as drawn_in_style
+from adyton.special import special
+from adyton.validity.binomial import exact_width
+from adyton.validity.plans.plans import Expected, Noise, NoisePlan, within
+from adyton.validity.splitting import exact_splitting_width
+
+SHARES = tuple(
+    Fraction(share) for share in ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """At each of ``SHARES``; None where nothing is certified."""
+
+    alike: tuple[float | None, ...]
+    decreasing: tuple[float | None, ...]
+    alone: tuple[float | None, ...]
+    split: tuple[float | None, ...]
+    fixed: tuple[float | None, ...]
+    attack: tuple[float | None, ...]
+
+
+def curves(
+    rows: int, questions: int, confidence: Fraction, on_step: Callable[[], None] = lambda: None
+) -> Widths:
+    failure, found = 1 - confidence, []
+    for share in SHARES:
+
+        def planned(noise: Noise, *, alike: bool, share: Fraction = share) -> NoisePlan | None:
+            return within(rows, questions, failure, noise, Expected.of(share=share, alike=alike))
+
+        same = planned("constant", alike=True)
+        plans = (same, planned("decreasing", alike=True), planned("constant", alike=False))
+        split = exact_splitting_width(rows, questions, failure, share)
+        fixed = exact_width(rows, failure / questions, share)
+        attack = None
+        if same:
+            attack = attacked(rows, questions, same.scale_of(1), float(share), float(failure))
+        tolerances = [plan.tolerance if plan else None for plan in plans]
+        found.append((*tolerances, split.tolerance if split else None, fixed, attack))
+        on_step()
+    return Widths(*zip(*found, strict=True))
+
+
+def attacked(rows: int, questions: int, scale: float, share: float, failure: float) -> float:
+    """How far off the last answer of an attack is, or more, in a part ``failure`` of its runs.
+
+    All but the last question are random ones of this share; their answers vote, each by its distance from the
+    share, and the last question asks for the rows that the vote favours most.  A computation in floats, not a
+    promise.
+    """
+    variance, normal = share * (1 - share), special()
+    gained = math.sqrt((questions - 1) * variance) / (rows * math.sqrt(scale**2 + variance / rows))
+    overfit = float(normal.ndtr(gained + normal.ndtri(share))) - share
+    return overfit - float(normal.ndtri(failure)) * math.sqrt(scale**2 + variance / rows)
+
+
+def figure(found: Widths, rows: int, questions: int, confidence: Fraction) -> Any:
+    """A plotly figure.  plotly is an extra: pip install 'adyton[plot]'."""
+    shares = [float(share) for share in SHARES]
+    named = (
+        ("adyton, decreasing noise, all as rare", found.decreasing),
+        ("adyton, constant noise, all as rare", found.alike),
+        ("adyton, constant noise, others may be anything", found.alone),
+        ("sample splitting, exact", found.split),
+        ("all questions fixed in advance, exact, no noise", found.fixed),
+    )
+    lines = [Curve(name, shares, list(y), strong=place == 0) for place, (name, y) in enumerate(named)]
+    chance = f"{float(100 * (1 - confidence)):.12g} %"
+    limit = Curve(f"an attack is off by more in {chance} of its runs", shares, list(found.attack), limit=True)
+    return drawn_in_style(
+        f"How far off a share may be: {questions:,} adaptive questions, {rows:,} rows, "
+        f"{float(100 * confidence):.12g} % confidence",
+        Axis("share that a question counts", log=True),
+        Axis("half-width", log=True),
+        [*lines, limit],
+        "adyton plan; shares as expected, the attack on constant noise, docs/how-to/plan-a-study.md",
+    )

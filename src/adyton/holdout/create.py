@@ -1,0 +1,243 @@
+"""How a holdout is made: wishes are checked, the plan is certified, and only then files are written."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, positive, rational
+from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
+from adyton.holdout.methods.choosing import Plan, PricedPlan, Wishes, plan_of
+from adyton.holdout.methods.slices import Groups, groups_from
+from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, labels_from, metric_named
+from adyton.holdout.pairs import pairs_of
+from adyton.holdout.weights import Weights, balancing, weights_from
+from adyton.ledger import Header, SqliteLedger
+from adyton.validity.outward import probability, whole
+
+_LONGEST_NAME = 80
+_MOST_ITEMS = 10**12
+_SAME = Fraction(1, 10**9)  # the range in floats, which errors are a share of, and the range as written
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the owner asked for, as it was given."""
+
+    metric: str
+    labels: object = field(repr=False)
+    items: int | None
+    low: Number | None
+    high: Number | None
+    tolerance: Number | None
+    confidence: Number
+    method: str
+    scores: int | None
+    anytime: bool
+    overfits: int | None
+    threshold: Number | None
+    scale: Number | None
+    noes: int | None
+    rung: Number | None
+    weights: object = None
+    groups: object = None
+    expected: Number | None = None
+    noise: str = "constant"
+    error_high: Number | None = None
+    top: int | None = None
+
+
+def checked_name(by: object) -> None:
+    if by is None:
+        return
+    if not isinstance(by, str) or not by.isprintable() or not 1 <= len(by) <= _LONGEST_NAME:
+        raise InvalidRequest(f"the name of an entrant has 1 to {_LONGEST_NAME} printable characters")
+
+
+def file_named(path: str | Path) -> Path:
+    path = Path(path).absolute()
+    if path.suffix != ".toml":
+        raise InvalidRequest("the file of a holdout ends in .toml")
+    return path
+
+
+def make_files(path: Path, wanted: Wanted) -> None:
+    """Three files: public facts, labels (for the owner alone), and the ledger."""
+    if not path.parent.is_dir():
+        raise InvalidRequest(f"there is no folder {path.parent.name!r} to put {path.name} into")
+    metric = metric_named(wanted.metric)
+    labels, kind, items = _given(metric, wanted.labels, wanted.items)
+    bounds = range_of(metric, wanted)
+    unit = bounds.unit(metric)
+    within = _part(wanted.tolerance, unit, "the tolerance")
+    if within is not None and within >= 1:
+        raise InvalidRequest(
+            f"the tolerance must be below {float(unit):g}, the length of the range of a score"
+        )
+    level = probability(wanted.confidence, "confidence")
+    units, weights = _units(metric, wanted, labels, items)
+    groups = _groups(metric, wanted, items)
+    if kind in ("whole", "text"):
+        warn_of_labels(labels, wanted.weights, "weights")
+        warn_of_labels(labels, wanted.groups, "groups")
+    steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
+    draft = Facts(
+        items, metric, kind, bounds, level, within, wanted.method, {},
+        units, "" if metric.name == "balanced_accuracy" else labels_digest(steps),
+        Fraction(0) if weights is None else weights.stray, labels_digest(codes),
+        None if weights is None or metric.name == "balanced_accuracy" else weights.squares,
+    )  # fmt: skip
+    wishes = Wishes(
+        within, wanted.scores, wanted.anytime, wanted.overfits,
+        _part(wanted.threshold, unit, "the threshold"),
+        _part(wanted.scale, unit, "the scale"), wanted.noes, _part(wanted.rung, unit, "the rung"), groups,
+        _part(wanted.expected, unit, "what is expected"), wanted.noise,
+    )  # fmt: skip
+    plan = plan_of(draft.frame, wanted.method, wishes)
+    facts = replace(draft, method=plan.name, settings=plan.settings())
+    public = None if facts.balanced else steps
+    arrays = {labels_path(path): labels, weights_path(path): public, groups_path(path): codes}
+    _write(path, facts, plan, arrays)
+
+
+def limit_of(plan: Plan) -> int:
+    """What may ever be charged: every score, or the one price of a staged method."""
+    return plan.scores * plan.price if isinstance(plan, PricedPlan) else plan.price
+
+
+def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None]) -> None:
+    """The facts last: what has no facts yet is no holdout.  What was begun in vain is taken away again."""
+    for taken in (path, *arrays, ledger_path(path)):
+        if taken.exists():
+            raise InvalidRequest(f"{taken.name} exists already; a holdout is never overwritten")
+    made: list[Path] = []
+    try:
+        for file, array in arrays.items():
+            if array is not None:
+                paper = io.BytesIO()
+                np.save(paper, array, allow_pickle=False)
+                write_new(file, paper.getvalue(), 0o600)
+                made.append(file)
+        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.currency, limit_of(plan))
+        SqliteLedger.create(ledger_path(path), header).close()
+        made.append(ledger_path(path))
+        write_new(path, facts.to_toml().encode(), 0o644)
+    except BaseException:
+        for file in made:
+            file.unlink(missing_ok=True)
+        raise
+
+
+def _given(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, Kind, int]:
+    if metric.labels == ("none",):
+        if labels is not None or items is None:
+            raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are instead")
+        return None, "none", _countable(whole(items, "the number of items"))
+    if labels is None or items is not None:
+        raise InvalidRequest(f"{metric.name!r} needs labels, which also say how many items there are")
+    array, kind = labels_from(metric, labels)
+    return array, kind, int(array.size)
+
+
+def _countable(items: int) -> int:
+    if items > _MOST_ITEMS:
+        raise InvalidRequest(f"at most {_MOST_ITEMS:,} items")
+    return items
+
+
+def _units(
+    metric: Metric, wanted: Wanted, labels: Array | None, items: int
+) -> tuple[int | None, Weights | None]:
+    """How many independent values of full weight there are, if not one for each item."""
+    if metric.name == "rmse" and wanted.method != "gaussian":
+        raise InvalidRequest(
+            "a root goes with the method 'gaussian' alone; squared_error goes with all of them"
+        )
+    if metric.name == "balanced_accuracy":
+        if wanted.weights is not None or wanted.method != "gaussian" or labels is None:
+            raise InvalidRequest(
+                "balanced_accuracy has weights of its own, and goes with the method 'gaussian' alone"
+            )
+        weights = balancing(labels)
+        return weights.units, weights
+    if wanted.weights is None:
+        return (len(pairs_of(labels)[0]) if metric.name == "auc" and labels is not None else None), None
+    if metric.name == "auc" or wanted.method != "gaussian":
+        raise InvalidRequest("weights go with averages over items and the method 'gaussian' alone")
+    weights = weights_from(wanted.weights, items)
+    return weights.units, weights
+
+
+def _groups(metric: Metric, wanted: Wanted, items: int) -> Groups | None:
+    if wanted.groups is None:
+        return None
+    if metric.name in ("auc", "balanced_accuracy") or wanted.weights is not None:
+        raise InvalidRequest("groups go with averages over items without weights")
+    return groups_from(wanted.groups, items)
+
+
+def range_of(metric: Metric, wanted: Wanted) -> Range:
+    """Public bounds, as the metric needs them."""
+    low, high, longest = wanted.low, wanted.high, wanted.error_high
+    top = 1
+    if metric.name == "top_k":
+        top = whole(wanted.top, "top, how many predictions there are for an item,")
+    elif wanted.top is not None:
+        raise InvalidRequest(f"{metric.name!r} takes no top")
+    if metric.bounds == "none":
+        if (low, high, longest) != (None, None, None):
+            raise InvalidRequest(f"{metric.name!r} takes no bounds")
+        return Range(top=top)
+    if longest is not None and low is None and high is None:
+        return Range(error_high=positive(longest, "error_high"))
+    if metric.bounds == "error":
+        raise InvalidRequest(
+            f"{metric.name!r} needs error_high, the largest loss of one item that counts, such as 5"
+        )
+    if longest is not None or low is None or high is None:
+        raise InvalidRequest(
+            f"{metric.name!r} needs public bounds: low and high of the labels, "
+            "or error_high of the error of one item"
+        )
+    return Range(*_between(rational(low, "low"), rational(high, "high")))
+
+
+def _between(bottom: Fraction, top: Fraction) -> tuple[Fraction, Fraction]:
+    if bottom >= top:
+        raise InvalidRequest("low must be below high")
+    if abs(Fraction(float(top)) - Fraction(float(bottom)) - (top - bottom)) > _SAME * (top - bottom):
+        raise InvalidRequest("low and high are too near to each other for floats of their size")
+    return bottom, top
+
+
+def _part(amount: Number | None, unit: Fraction, what: str) -> Fraction | None:
+    """What the owner said in the unit of scores, as a part of their range."""
+    return None if amount is None else positive(amount, what) / unit
+
+
+def warn_of_labels(labels: Array | None, public: object, what: str) -> None:
+    """Warns the owner, who alone sees it, where items of one label always have one value of ``public``.
+
+    Classes that are balanced by weights look like this.  A handful of items could do so by chance, and is
+    left alone.
+    """
+    if labels is None or public is None:
+        return
+    values = np.asarray(public)
+    if values.shape != labels.shape:
+        return
+    classes, own = np.unique(labels, return_inverse=True)
+    kinds, other = np.unique(values.astype(str), return_inverse=True)
+    together = len(np.unique(own * np.int64(len(kinds)) + other))
+    if len(kinds) > 1 and together == len(classes) and len(labels) >= 10 * len(classes):
+        warnings.warn(
+            f"the {what} look as if they were made from the labels: items with the same label have the same "
+            f"value. The {what} of a holdout are public, so whoever sees them sees the labels",
+            stacklevel=4,
+        )

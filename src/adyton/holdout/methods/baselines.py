@@ -1,0 +1,133 @@
+"""Two older ways without noise: fresh items for every score, and scores rounded to a coarse grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up
+from adyton.holdout.methods.base import Ends, Frame
+from adyton.holdout.metrics import COARSE, Steps, total
+from adyton.noise import Bits
+from adyton.validity.published.compressibility import Rounded, counted_rounding_width
+from adyton.validity.search import largest
+from adyton.validity.splitting import exact_splitting_width, splitting_width
+
+_MOST = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Score j rests on the j-th of ``scores`` equal parts of the items, in the order in which they are kept.
+
+    Its claim is that of ``splitting_width``.
+    """
+
+    frame: Frame
+    scores: int
+    name: ClassVar[str] = "split"
+    currency: ClassVar[str] = "pure"
+    price: ClassVar[int] = 1
+    radius: ClassVar[int] = 0
+    theorems: ClassVar[tuple[str, ...]] = ("SAMPLE-SPLITTING",)
+
+    @property
+    def each(self) -> int:
+        return self.frame.items // self.scores
+
+    def read(self, values: Steps, number: int) -> int:
+        return total(values[(number - 1) * self.each : number * self.each])
+
+    def release(self, exact: int, number: int, bits: Bits) -> int:
+        return exact
+
+    def share(self, released: int) -> Fraction:
+        return Fraction(released, self.each * self.frame.steps)
+
+    def half_width(self) -> float:
+        return _split_width(self.frame, self.scores)
+
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        return [around(self.share(one), self.half_width()) for one in released]
+
+    def settings(self) -> dict[str, str | int]:
+        return {"scores": self.scores}
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """The middle of one of ``cells`` equal cells of [0, 1].
+
+    Its claim is that of ``counted_rounding_width``.
+    """
+
+    frame: Frame
+    scores: int
+    name: ClassVar[str] = "rounding"
+    currency: ClassVar[str] = "pure"
+    price: ClassVar[int] = 1
+    radius: ClassVar[int] = 0
+    theorems: ClassVar[tuple[str, ...]] = ("FORKING-PATHS",)
+
+    @property
+    def cells(self) -> int:
+        return _rounded(self.frame, self.scores).levels
+
+    def read(self, values: Steps, number: int) -> int:
+        return total(values)
+
+    def release(self, exact: int, number: int, bits: Bits) -> int:
+        return min(exact * self.cells // self.frame.whole, self.cells - 1)
+
+    def share(self, released: int) -> Fraction:
+        return Fraction(2 * released + 1, 2 * self.cells)
+
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        return [around(self.share(one), self.half_width()) for one in released]
+
+    def half_width(self) -> float:
+        return float_up(Fraction(_rounded(self.frame, self.scores).tolerance) + self.frame.rounding)
+
+    def settings(self) -> dict[str, str | int]:
+        return {"scores": self.scores}
+
+
+def around(value: Fraction, half: float) -> Ends:
+    return value - Fraction(half), value + Fraction(half)
+
+
+@lru_cache(maxsize=256)
+def _split_width(frame: Frame, scores: int) -> float:
+    made = splitting_width(frame.items, scores, frame.failure)
+    if made is not None and frame.steps == COARSE and frame.items // scores <= 10**5:
+        made = exact_splitting_width(frame.items, scores, frame.failure)
+    return math.inf if made is None else float_up(Fraction(made.tolerance) + frame.rounding)
+
+
+@lru_cache(maxsize=256)
+def _rounded(frame: Frame, scores: int) -> Rounded:
+    return counted_rounding_width(frame.items, scores, frame.failure)
+
+
+def plan_baseline(
+    kind: type[Split] | type[Rounding], frame: Frame, tolerance: Fraction | None, scores: int | None
+) -> Split | Rounding:
+    """As many scores as the tolerance allows, or so many if that is certified."""
+    if scores is None and tolerance is None:
+        raise InvalidRequest("give a tolerance, or how many scores there will be, or both")
+    if scores is None:
+        scores = largest(lambda k: kind(frame, k).half_width() <= (tolerance or 0), _MOST)
+    if scores < 1:
+        raise InvalidRequest(f"{frame.items:,} items certify no score within {float(tolerance or 0):g}")
+    made = kind(frame, scores)
+    width = made.half_width()
+    if width >= 1 or (tolerance is not None and width > tolerance):
+        raise InvalidRequest(
+            f"{scores:,} scores from {frame.items:,} items are certified within {width:.4g} by {kind.name}"
+        )
+    return made

@@ -1,0 +1,194 @@
+"""The default: every score with fresh Gaussian noise, so many of them that all intervals hold at once."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from adyton.exact import float_up, units_up
+from adyton.holdout.methods.base import Ends, Frame
+from adyton.holdout.metrics import Steps, total
+from adyton.noise import Bits, rounded_gaussian
+from adyton.validity.plans.planned_scores import Blocks, Side, Table
+from adyton.validity.plans.score_plans import table_of, wish_for
+from adyton.validity.subset.answers import hoeffding_width, price_of
+from adyton.validity.subset.shares import least_share
+from adyton.validity.subset.tails import Floats, Way
+
+Parts = tuple[Floats, Floats, Floats]
+SLACK = Fraction(1, 4000)  # the best location is found up to half of this
+"""Of a width: plans are made for so much less, so that no search for the ends of an interval exceeds it."""
+_MORE_KEPT = (1, 6, 36)
+"""Of c / (1 - c): a comparison of models that seldom differ does better if more is kept; each has a third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Sums of values with rounded Gaussian noise; the scales of ``blocks`` are in steps of the sum.
+
+    ``reach`` is what the plan was made for: how far the ends of an interval are below and above a score, of
+    any score or of one that is as ``expected``.
+
+    Claim:    with probability 1 - failure the intervals of all scores and comparisons, each of predictions
+              chosen in the light of all scores before it, hold at once; the items are mu-GDP with mu**2 the
+              sum of the squares of steps / scale.
+    Assumes:  items are independent draws from the population; nobody has seen them otherwise; the noise is
+              fresh; all that ``blocks``, ``reach`` and ``expected`` say was fixed in advance.
+    Source:   derived here.  Theorem: HOLDOUT-SCORES.
+    """
+
+    frame: Frame
+    blocks: Blocks
+    reach: tuple[float, float]
+    expected: Fraction | None = None
+    anytime: bool = False
+    name: ClassVar[str] = "gaussian"
+    currency: ClassVar[str] = "gdp"
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("HOLDOUT-SCORES", "SUBSET-SHARES", "ROUNDED-GAUSSIAN-IS-GDP", "GDP-FILTER")
+
+    @property
+    def scores(self) -> int:
+        return self.blocks.scores
+
+    @property
+    def price(self) -> int:
+        """Of the score with the least noise: the ledger does not know which number it will give."""
+        return units_up((self.frame.steps / Fraction(min(self.blocks.scales))) ** 2)
+
+    @property
+    def radius(self) -> int:
+        return units_up((self.frame.steps / (2 * Fraction(min(self.blocks.scales)))) ** 2)
+
+    def read(self, values: Steps, number: int) -> int:
+        return total(values)
+
+    def release(self, exact: int, number: int, bits: Bits) -> int:
+        return exact + int(rounded_gaussian.draw(self.blocks.scale(number), 1, bits)[0])
+
+    def release_difference(self, exact: int, number: int, bits: Bits) -> int:
+        """Of two sums: it has twice the range of a sum, and twice the noise.  Theorem: PAIRED-COMPARISON."""
+        return exact + int(rounded_gaussian.draw(2 * self.blocks.scale(number), 1, bits)[0])
+
+    def share(self, released: int) -> Fraction:
+        return Fraction(released, self.frame.whole)
+
+    def half_width(self) -> float:
+        """Half the length of the interval of a score as expected; without an expectation, of every score."""
+        inner = (Fraction(self.reach[0]) + Fraction(self.reach[1])) / 2 / (1 - SLACK)
+        return float_up(inner + margin(self.frame))
+
+    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
+        """Of the intervals of these scores, for the mean over the population.  Theorem: HOLDOUT-SCORES."""
+        items, stray = self.frame.items, self.frame.rounding
+        found = self._sums(released, numbers, items, 0, (1,))
+        return [(low / items - stray, high / items + stray) for low, high in found]
+
+    def difference_ends(self, released: Sequence[int], numbers: Sequence[int], differing: int) -> list[Ends]:
+        """The same for differences of two scores that differ in at most so many items.
+
+        Theorem: PAIRED-COMPARISON.
+        """
+        items, stray = self.frame.items, 2 * self.frame.rounding
+        found = self._sums(released, numbers, differing, differing, _MORE_KEPT)
+        return [
+            ((2 * low - differing) / items - stray, (2 * high - differing) / items + stray)
+            for low, high in found
+        ]
+
+    def _sums(
+        self, released: Sequence[int], numbers: Sequence[int], units: int, middle: int, more: tuple[int, ...]
+    ) -> list[Ends]:
+        """Ends of expected sums of ``units`` values in [0, 1]; a difference counts how often the first is
+        better, which is half of it and of the units: ``middle`` is 0 for a score.
+
+        With weights two bounds on the moments hold, of which the better may be taken: that of so many coins,
+        and Hoeffding's, by the squares of the weights.  Theorem: WEIGHTED-SCORES.
+        """
+        scale = 2 * self.frame.steps if not middle else 4 * self.frame.steps
+        halves = Fraction(middle, 2)
+        below = [halves + Fraction(2 * x - 1, scale) for x in released]  # before it was rounded
+        above = [units - halves - Fraction(2 * x + 1, scale) for x in released]
+        low, high = self._ways(numbers, more)
+        ways = [
+            Way(*map(np.concatenate, zip(one, other, strict=True)))
+            for one, other in zip(low, high, strict=True)
+        ]
+        noise = np.array([self.blocks.scale(j) / self.frame.steps for j in numbers])  # exact: a power of two
+        answers, noises = np.array([float(x) for x in below + above]), np.concatenate([noise, noise])
+        found = [Fraction(float(share)) * units for share in least_share(answers, units, noises, ways)]
+        if self.frame.squares is not None:
+            widths = hoeffding_width(float_up(self.frame.squares), np.array([1.0]), noises, ways)
+            shorter = [x - Fraction(float(width)) for x, width in zip(below + above, widths, strict=True)]
+            found = list(map(max, found, shorter))
+        count = len(numbers)
+        return [(found[i], units - found[count + i]) for i in range(count)]
+
+    def _ways(self, numbers: Sequence[int], more: tuple[int, ...]) -> tuple[list[Parts], list[Parts]]:
+        """How both ends pay for the scores before theirs: by parts and levels that were fixed in advance."""
+        sides = [table(self).sides(j) for j in numbers]
+        before = [in_values(self).spent_before(j) for j in numbers]
+        made = []
+        for place in (0, 1):
+            picked = [side[place] for side in sides]
+            made.append([_parts(self.frame, before, picked, factor, len(more)) for factor in more])
+        return made[0], made[1]
+
+    def settings(self) -> dict[str, str | int]:
+        facts: dict[str, str | int] = {"scores": self.scores, "reach": json.dumps(self.reach)}
+        facts |= {"counts": json.dumps(self.blocks.counts), "scales": json.dumps(self.blocks.scales)}
+        facts |= {} if self.expected is None else {"expected": str(self.expected)}
+        return {**facts, "anytime": "yes"} if self.anytime else facts
+
+
+def margin(frame: Frame) -> Fraction:
+    """Half a step of the sum for the rounded noise, and what rounding the values of items can do."""
+    return Fraction(1, 2 * frame.whole) + frame.rounding
+
+
+def squares_of(frame: Frame) -> float | None:
+    """As plans need it."""
+    return None if frame.squares is None else float_up(frame.squares)
+
+
+def in_values(plan: Gaussian) -> Blocks:
+    """The noise of the plan in units of values instead of steps."""
+    return _in_values(plan.blocks, plan.frame.steps)
+
+
+@lru_cache(maxsize=4096)
+def _in_values(blocks: Blocks, steps: int) -> Blocks:
+    return Blocks(blocks.counts, tuple(scale / steps for scale in blocks.scales))
+
+
+def table(plan: Gaussian) -> Table:
+    """Parts kept and levels of each score; part of what a holdout promised when it was made."""
+    expected = None if plan.expected is None else float(plan.expected)
+    wish = wish_for(
+        plan.frame.items, plan.frame.failure, plan.reach, expected, plan.anytime, squares_of(plan.frame)
+    )
+    return table_of(wish, in_values(plan))
+
+
+def _parts(
+    frame: Frame, before: Sequence[Fraction], sides: Sequence[Side], factor: int, choices: int
+) -> tuple[Floats, Floats, Floats]:
+    """Fresh parts, prices and levels: c / (1 - c) is ``factor`` times that of the plan."""
+    fresh, price, level = [], [], []
+    counted = frame.items if frame.squares is None else frame.squares
+    for spent, side in zip(before, sides, strict=True):
+        odds = factor * side.kept / (1 - side.kept)
+        kept = odds / (1 + odds)
+        fresh.append(1.0 if spent == 0 else 1 - kept)
+        price.append(0.0 if spent == 0 else price_of(counted, spent, 1 - fresh[-1]))
+        level.append(side.log_level - math.log(choices) * (1 + 1e-12))
+    return np.array(fresh), np.array(price), np.array(level)

@@ -1,0 +1,98 @@
+"""Guess and check: a good guess is confirmed almost for nothing; a bad one is answered, and makes all later
+answers a little dearer.  Neither the number of questions nor that of bad guesses is fixed in advance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from adyton.exact import float_up
+from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.metrics import Steps, total
+from adyton.noise import Bits
+from adyton.validity.textbook.concentration import hoeffding_width
+
+SERIES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
+MOST_CELLS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class GuessAndCheck:
+    """Every answer, a confirmed guess or a rounded score, is within ``tolerance`` of the population.
+
+    Claim:    with probability 1 - failure all answers are, for any adaptive questions and guesses; when the
+              items can no longer promise it, nothing is answered.
+    Assumes:  items are independent draws from the population; nobody has seen them otherwise.
+    Source:   Rogers, Roth, Smith, Srebro, Thakkar, Woodworth 2020; counted here.  Theorem: GUESS-AND-CHECK.
+    """
+
+    frame: Frame
+    tolerance: Fraction
+    name: ClassVar[str] = "guess_and_check"
+    currency: ClassVar[str] = "pure"
+    needs_guess: ClassVar[bool] = True
+    theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
+    price: ClassVar[int] = 1
+    START: ClassVar[State] = {"asked": 0, "failed": 0, "answers": "1"}
+
+    def start(self, bits: Bits) -> State:
+        return dict(self.START)
+
+    def left(self, state: State) -> int | None:
+        return None if self.refusal(state) is None else 0
+
+    def refusal(self, state: State) -> str | None:
+        if self.cells(state) is None:
+            return f"after {state['failed']:,} wrong guesses the items promise no more within the tolerance"
+        return None
+
+    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
+        assert guess is not None
+        cells = self.cells(state)
+        assert cells is not None
+        exact = Fraction(total(values), self.frame.whole)
+        after = {**state, "asked": state["asked"] + 1}
+        half = float_up(self.tolerance)
+        if abs(exact - guess) <= self.tolerance - self._stray(state):
+            return Reply("confirmed", guess, half), after
+        cell = min(math.floor(exact * cells), cells - 1)
+        after |= {"failed": state["failed"] + 1, "answers": hex(_answers(state) * cells)}
+        return Reply("answered", Fraction(2 * cell + 1, 2 * cells), half), after
+
+    def _stray(self, state: State) -> Fraction:
+        share = question_failure(
+            self.frame.failure, int(state["asked"]), int(state["failed"]), _answers(state)
+        )
+        return Fraction(hoeffding_width(self.frame.items, share)) + self.frame.rounding
+
+    def cells(self, state: State) -> int | None:
+        """The fewest equal cells whose middles are near enough; None if none are."""
+        room = self.tolerance - self._stray(state)
+        if room <= 0:
+            return None
+        cells = math.ceil(1 / (2 * room))
+        return cells if cells <= MOST_CELLS else None
+
+    def settings(self) -> dict[str, str | int]:
+        return {}
+
+
+def _answers(state: State) -> int:
+    """Written with base 16: Python refuses to write, or to read, long decimals."""
+    return int(state["answers"], 0)
+
+
+def question_failure(failure: Fraction, asked: int, failed: int, answers: int) -> Fraction:
+    """beta c(i) c(f) / (C(i, f) answers): what a question may fail with, after i others of which f failed.
+
+    c(x) = 6 / (pi (x + 1))**2 sums to 1; ``answers`` is the product of the cells of all past answers.
+    Theorem: GUESS-AND-CHECK.
+    """
+    return failure * _share(asked) * _share(failed) / (math.comb(asked, failed) * answers)
+
+
+def _share(x: int) -> Fraction:
+    return SERIES / (x + 1) ** 2

@@ -1,0 +1,97 @@
+"""SparseValidate: the analyst says what a score will be, and the holdout says yes or no."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+from adyton.exact import float_down, float_up
+from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.metrics import Steps, total
+from adyton.noise import Bits
+from adyton.validity.outward import whole
+from adyton.validity.textbook.concentration import hoeffding_width
+
+
+@dataclass(frozen=True, slots=True)
+class SparseValidate:
+    """Yes if the guess is within ``accept`` steps of the sum; after so many a "no" nothing is answered.
+
+    Claim:    with probability 1 - failure every guess that got a yes is within the tolerance of the
+              population value, over all adaptive questions.
+    Assumes:  items are independent draws from the population; nobody has seen them otherwise.
+    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015; counted here.  Theorem: SPARSE-VALIDATE.
+    """
+
+    frame: Frame
+    questions: int
+    noes: int
+    accept: int
+    name: ClassVar[str] = "sparse_validate"
+    currency: ClassVar[str] = "pure"
+    needs_guess: ClassVar[bool] = True
+    theorems: ClassVar[tuple[str, ...]] = ("SPARSE-VALIDATE", "HOEFFDING")
+    price: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        whole(self.questions, "the number of questions")
+        whole(self.noes, "the number of noes")
+        whole(self.accept, "the accepted steps", least=0)
+
+    def half_width(self) -> float:
+        """Of a guess that got a yes."""
+        share = Fraction(self.accept, self.frame.whole) + Fraction(1, 2 * self.frame.whole)
+        stray = validate_width(self.frame, self.questions, self.noes)
+        return float_up(share + Fraction(stray) + self.frame.rounding)
+
+    def start(self, bits: Bits) -> State:
+        return {"asked": 0, "left": self.noes}
+
+    def left(self, state: State) -> int | None:
+        return min(int(state["left"]), self.questions - int(state["asked"]))
+
+    def refusal(self, state: State) -> str | None:
+        if state["left"] < 1:
+            return f"all {self.noes:,} noes are used up"
+        return f"all {self.questions:,} questions are used up" if state["asked"] >= self.questions else None
+
+    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
+        assert guess is not None
+        near = abs(total(values) - self.frame.lattice(guess)) <= self.accept
+        after = {"asked": state["asked"] + 1, "left": state["left"] - (not near)}
+        return Reply("yes", guess, self.half_width()) if near else Reply("no", None, None), after
+
+    def settings(self) -> dict[str, str | int]:
+        return {"questions": self.questions, "noes": self.noes, "accept": self.accept}
+
+
+def validate_nodes(questions: int, noes: int) -> int:
+    """How many different questions any one analyst can ever ask: C(m,1) + ... + C(m,B).
+
+    Theorem: SPARSE-VALIDATE.
+    """
+    return sum(math.comb(questions, j) for j in range(1, min(noes, questions) + 1))
+
+
+@lru_cache(maxsize=4096)
+def validate_width(frame: Frame, questions: int, noes: int) -> float:
+    """How far any of those can stray.  Theorem: SPARSE-VALIDATE."""
+    return hoeffding_width(frame.items, frame.failure / validate_nodes(questions, noes))
+
+
+def plan_sparse_validate(frame: Frame, tolerance: Fraction, questions: int, noes: int) -> SparseValidate:
+    """As much of the tolerance as is not needed for what the items may stray is accepted."""
+    whole(questions, "the number of questions")
+    whole(noes, "the number of noes")
+    stray = Fraction(validate_width(frame, questions, noes))
+    room = tolerance - stray - frame.rounding - Fraction(1, frame.whole)
+    if room <= 0:
+        raise InvalidRequest(
+            f"{questions:,} questions with {noes:,} noes stray by {float(stray):.4g} already; "
+            f"the tolerance is {float_down(tolerance):g}"
+        )
+    return SparseValidate(frame, questions, noes, math.floor(room * frame.whole))

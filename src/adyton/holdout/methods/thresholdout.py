@@ -1,0 +1,239 @@
+"""Thresholdout: the training score is confirmed for nothing; only where it overfits does the holdout speak.
+
+    T^ = T + gamma, gamma ~ Lap(2 s)
+    for each question:  "no answer" if the budget of overfits is spent
+        eta ~ Lap(4 s), fresh
+        if |holdout - training| > T^ + eta:  holdout + xi, xi ~ Lap(s); one overfit less; gamma is drawn anew
+        otherwise:                           training
+
+Here all of it happens on whole steps of the sum, with two-sided geometric noise in place of Laplace's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up, units_up
+from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.metrics import Steps, total
+from adyton.mechanisms.sparse.above_threshold import draw_one
+from adyton.noise import Bits
+from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
+from adyton.validity.hinge.stability import LARGEST_MU, stability_width
+from adyton.validity.outward import SAFE, whole
+from adyton.validity.search import largest, largest_near, least
+
+_MOST_QUESTIONS = 10**12
+_STEPS = 20
+_AROUND = (0.85, 0.93, 1.0, 1.08)
+_FEW = 32  # with more overfits than these the quick search for a scale is exact enough
+_GROWTH = 3.3  # as a fourth root, and logarithms grow too
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholdout:
+    """``threshold`` and ``scale`` (the s above) are in steps of the sum; one item moves it by ``steps``.
+
+    Claim:    epsilon-DP with epsilon = 2 overfits steps / scale for the items, whatever is asked.
+    Assumes:  training scores do not depend on the items of the holdout but through earlier answers; the words
+              of ``bits`` are uniform and independent of everything the analyst has seen.
+    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015.  Theorem: THRESHOLDOUT-PRIVACY.
+              What it says of the population: ``half_width``.  Theorem: THRESHOLDOUT-VALIDITY.
+    """
+
+    frame: Frame
+    overfits: int
+    questions: int
+    threshold: int
+    scale: float
+    name: ClassVar[str] = "thresholdout"
+    currency: ClassVar[str] = "pure"
+    needs_guess: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole(self.overfits, "the number of overfits")
+        whole(self.questions, "the number of questions")
+        whole(self.threshold, "the threshold in steps", least=0)
+        if not (self.scale > 0 and math.isfinite(self.scale)):
+            raise InvalidRequest("the scale of the noise must be finite and above 0")
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        certified = ("THRESHOLDOUT-VALIDITY", "HINGE-OF-A-PAIR") if self.half_width() is not None else ()
+        return ("THRESHOLDOUT-PRIVACY", *certified)
+
+    @property
+    def epsilon(self) -> Fraction:
+        return 2 * self.overfits * self.frame.steps / Fraction(self.scale)
+
+    @property
+    def price(self) -> int:
+        return units_up(self.epsilon)
+
+    def half_width(self) -> float | None:
+        """Of all answers at once; None where it would say nothing."""
+        width = width_of(self.frame, self.overfits, self.questions, self.threshold, self.scale)
+        return width if width < _HALF else None
+
+    def start(self, bits: Bits) -> State:
+        return {"left": self.overfits, "asked": 0, "offset": self._gamma(bits)}
+
+    def left(self, state: State) -> int | None:
+        return min(int(state["left"]), self.questions - int(state["asked"]))
+
+    def refusal(self, state: State) -> str | None:
+        if state["left"] < 1:
+            return f"no answer: the budget of {self.overfits:,} overfits is spent"
+        if state["asked"] >= self.questions:
+            return f"no answer: all {self.questions:,} questions are used up"
+        return None
+
+    def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
+        """One question; the caller has asked ``refusal`` first."""
+        assert guess is not None
+        assert self.refusal(state) is None
+        exact, training = total(values), self.frame.lattice(guess)
+        eta = draw_one(Fraction(4 * self.scale), bits)
+        after = {**state, "asked": state["asked"] + 1}
+        if abs(exact - training) <= self.threshold + state["offset"] + eta:
+            return Reply("training", guess, self.half_width()), after
+        released = Fraction(exact + draw_one(Fraction(self.scale), bits), self.frame.whole)
+        after |= {"left": state["left"] - 1, "offset": self._gamma(bits)}
+        return Reply("holdout", released, self.half_width()), after
+
+    def _gamma(self, bits: Bits) -> int:
+        return draw_one(Fraction(2 * self.scale), bits)
+
+    def settings(self) -> dict[str, str | int]:
+        facts: dict[str, str | int] = {"overfits": self.overfits, "questions": self.questions}
+        return {**facts, "threshold": self.threshold, "scale": repr(self.scale)}
+
+
+@lru_cache(maxsize=4096)
+def width_of(frame: Frame, overfits: int, questions: int, threshold: int, scale: float) -> float:
+    """Half-width of all answers, against the population, rounded up; infinite if nothing is certified.
+
+    Claim:    Pr[some |a_j - q_j(P)| > width] <= failure over ``questions`` adaptive questions.
+    Assumes:  as Thresholdout, and that the items are independent draws from the population.
+    Source:   derived here.  Theorem: THRESHOLDOUT-VALIDITY.
+    """
+    if 2 * overfits > MOST_RELEASES or frame.steps % 2:
+        return math.inf
+    reach = float_up(Fraction(frame.steps, 2) / Fraction(scale))
+    if reach * math.sqrt(2 * overfits) > 2:
+        return math.inf
+    stability = stability_width_of(RandomizedResponses(2 * overfits, reach), frame.failure)
+    noise = noise_part(overfits, questions, threshold, scale, float(frame.failure)) / frame.whole
+    margin = float_up(Fraction(1, 2 * frame.whole) + frame.rounding)
+    return (noise + stability + margin) * SAFE
+
+
+def noise_part(overfits: int, questions: int, threshold: int, scale: float, failure: float) -> float:
+    """a + E(max_j |a_j - q_j(S)| - a)_+ / failure at a good a = T + v1 + v2, in steps, rounded up.
+
+    gamma counts once for each of B rounds, eta once for each question, xi once for each overfit.  The gamma
+    that is met at a question is no fresh one: rounds with a large gamma last longer, hence the maximum.
+    """
+    v1 = math.ceil(max(0.0, 2 * scale * math.log(overfits / (2 * failure))))
+    v2 = math.ceil(max(0.0, 4 * scale * math.log(questions / (2 * failure))))
+    a = threshold + v1 + v2
+    hinge = overfits * scale * math.exp(-v1 / (2 * scale))
+    hinge += 2 * scale * questions * math.exp(-v2 / (4 * scale))
+    hinge += overfits * scale * math.exp(-a / scale)
+    return (a + hinge / failure) * SAFE
+
+
+def plan_thresholdout(
+    frame: Frame,
+    tolerance: Fraction,
+    questions: int,
+    threshold: Fraction | None = None,
+    overfits: int | None = None,
+) -> Thresholdout | None:
+    """About the most overfits that are certified within ``tolerance`` for so many questions; None: not one.
+
+    ``threshold`` is half the tolerance unless given.  If it is given how many overfits there may be, noise is
+    calculated for these; None if they are not certified.
+    """
+    whole(questions, "the number of questions")
+    if questions > _MOST_QUESTIONS:
+        raise InvalidRequest(f"at most {_MOST_QUESTIONS:,} questions")
+    t = tolerance / 2 if threshold is None else threshold
+    steps = math.floor(t * frame.whole)
+
+    def width(overfits: int) -> float:
+        return width_of(frame, overfits, questions, steps, best(overfits))
+
+    def best(overfits: int) -> float:
+        near = _near_scale(frame, overfits, questions)
+        if overfits > _FEW:
+            return near
+        return min(
+            (near * factor for factor in _AROUND),
+            key=lambda s: width_of(frame, overfits, questions, steps, s),
+        )
+
+    most = min(questions, MOST_RELEASES // 2)
+    if overfits is not None:
+        fits = whole(overfits, "the number of overfits") <= most and width(overfits) <= tolerance
+        return Thresholdout(frame, overfits, questions, steps, best(overfits)) if fits else None
+    found = largest_near(lambda overfits: width(overfits) <= tolerance, _guess(width(1), t, tolerance), most)
+    return Thresholdout(frame, found, questions, steps, best(found)) if found else None
+
+
+def _guess(width: float, threshold: Fraction, tolerance: Fraction) -> int:
+    """About how many overfits fit if one has this ``width``: what exceeds the threshold grows slowly."""
+    room, one = float(tolerance - threshold), width - float(threshold)
+    if room <= 0 or not 0 < one < math.inf:
+        return 1
+    return max(1, int(min(math.pow(room / one, _GROWTH), _MOST_QUESTIONS)))
+
+
+def _near_scale(frame: Frame, overfits: int, questions: int) -> float:
+    """About the best scale: searched with the Gaussian pair, which is quick; the true one is near it."""
+    beta = float(frame.failure)
+    slope = noise_part(overfits, questions, 0, 1e6, beta) / 1e6  # the noise part is this times the scale
+    middle = math.sqrt(frame.whole * frame.steps * math.sqrt(2 * overfits) / slope)
+
+    def width(scale: float) -> float:
+        mu = min(frame.steps / (2 * scale) * math.sqrt(2 * overfits), LARGEST_MU)
+        return slope * scale / frame.whole + stability_width(mu, frame.failure)
+
+    return least(width, middle / 8, middle * 8, _STEPS)
+
+
+# What was published ----------------------------------------------------------------------------------------
+
+
+def published_overfits(items: int, tolerance: float, failure: float, questions: int) -> int:
+    """The most overfits that the published theorem certifies: 0 for every n up to 10**6 and tau up to 0.1.
+
+    T = 3 tau / 4, sigma = tau / (96 ln(4 m / beta)), n >= min(n0, n1)(B, sigma, tau / 8, beta / (2 m)).
+    """
+    sigma = tolerance / (96 * math.log(4 * questions / failure))
+    tau, beta = tolerance / 8, failure / (2 * questions)
+
+    def enough(overfits: int) -> bool:
+        n0 = max(2 * overfits / (sigma * tau), math.log(6 / beta) / tau**2)
+        n1 = 80 * math.sqrt(overfits * math.log(1 / (tau * beta))) / (tau * sigma)
+        return items >= min(n0, n1)
+
+    return largest(enough, 10**9)
+
+
+def published_epsilons(overfits: int, sigma: float, items: int, delta: float) -> dict[str, float]:
+    """What B overfits cost: purely, as the paper's lemma, as half of it, and as advanced composition proves.
+
+    The half that some slides show is not proved: two B-fold compositions of 1/(sigma n), each with delta / 2,
+    cost more.
+    """
+    one = 1 / (sigma * items)
+    lemma = math.sqrt(32 * overfits * math.log(2 / delta)) * one
+    advanced = one * math.sqrt(2 * overfits * math.log(2 / delta)) + overfits * one * math.expm1(one)
+    return {"pure": 2 * overfits * one, "lemma": lemma, "half": lemma / 2, "proved": 2 * advanced}

@@ -1,0 +1,1 @@
+"""Questions chosen by answers: how an analyst fools himself, and what stops it."""

@@ -1,0 +1,1 @@
+"""Selections and sparse vectors of the literature, broken and whole."""

@@ -1,0 +1,233 @@
+"""The file behind a SQLite ledger: how it is made, opened and recognised."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.ledger.faults import failed
+from adyton.ledger.links import FORMAT, Header, Receipt
+from adyton.ledger.sqlite.notes import NOTES
+from adyton.ledger.sqlite.rows import append
+from adyton.ledger.sqlite.unanswered import UNANSWERED, await_answer
+
+UPGRADE = "adyton upgrade-ledger STUDY"
+_PATIENCE = 30.0  # seconds to wait for other writers
+_APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
+
+# Amounts are text because SQLite's integers end at 64 bits.
+_TABLES = """
+CREATE TABLE header (
+    number INTEGER PRIMARY KEY CHECK (number = 1), study TEXT NOT NULL, currency TEXT NOT NULL,
+    "limit" TEXT NOT NULL, salt TEXT NOT NULL, converted_from TEXT, digest TEXT NOT NULL
+) STRICT;
+CREATE TABLE receipts (
+    number INTEGER PRIMARY KEY, question TEXT NOT NULL, detail TEXT NOT NULL, amount TEXT NOT NULL,
+    radius TEXT NOT NULL, request TEXT, name TEXT NOT NULL, pure TEXT NOT NULL, unproved INTEGER NOT NULL,
+    spent TEXT NOT NULL, spent_radius TEXT NOT NULL, spent_pure TEXT NOT NULL,
+    unproved_so_far INTEGER NOT NULL, spent_by TEXT NOT NULL, sub_limit TEXT, settled TEXT NOT NULL,
+    asked_at TEXT NOT NULL, previous TEXT NOT NULL, secret TEXT NOT NULL, digest TEXT NOT NULL
+) STRICT;
+CREATE INDEX receipts_by_name ON receipts (name, number);
+CREATE UNIQUE INDEX receipts_by_request ON receipts (name, request) WHERE request IS NOT NULL;
+CREATE TABLE answers (
+    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL, radius TEXT NOT NULL,
+    content TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL
+) STRICT;
+CREATE INDEX answers_by_question ON answers (question, number);
+CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL) STRICT;
+"""
+# INSERT OR REPLACE deletes without asking the DELETE trigger, hence the third one.
+_GUARDS = """
+CREATE TRIGGER {table}_update BEFORE UPDATE ON {table} BEGIN SELECT RAISE(ABORT, 'append only'); END;
+CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} BEGIN SELECT RAISE(ABORT, 'append only'); END;
+CREATE TRIGGER {table}_replace BEFORE INSERT ON {table}
+    WHEN EXISTS (SELECT 1 FROM {table} WHERE number = NEW.number)
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+"""
+_SCHEMA = "".join(
+    [
+        _TABLES,
+        *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers", "facts")),
+        NOTES,
+        UNANSWERED,
+    ]
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """To read and to write; only to read where the file lies in a folder that cannot be written to."""
+    try:
+        # mode=rw never creates.
+        return _checked(path, _opened(path.as_uri() + "?mode=rw"))
+    except sqlite3.Error as fault:
+        name = fault.sqlite_errorname
+        if not path.is_file() or not name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+            raise
+        read_only = _checked(path, _opened_to_read(path))
+        read_only.execute("PRAGMA query_only = ON")
+        return read_only
+
+
+def _opened(uri: str) -> sqlite3.Connection:
+    # isolation_level=None leaves BEGIN and COMMIT to us.
+    return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    """SQLite reads a log only where it may write beside it, and leaves it out of a file that cannot change.
+
+    So a ledger without a log is read as it is, and one with a log is put together in memory.
+    """
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return _opened(path.as_uri() + "?mode=ro&immutable=1")
+    with tempfile.TemporaryDirectory() as folder:  # for its owner alone, as the ledger is
+        copy = Path(folder, path.name)
+        for file, place in ((path, copy), (log, copy.with_name(log.name))):
+            shutil.copyfile(file, place)
+        memory = _opened(":memory:")
+        with closing(sqlite3.connect(copy)) as whole:
+            whole.backup(memory)
+    return memory
+
+
+def open_format(path: Path) -> tuple[sqlite3.Connection, int]:
+    """A connection to a ledger of any format, and which one it is."""
+    connection = _opened(path.as_uri() + "?mode=rw")
+    try:
+        return connection, _format_of(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _format_of(path: Path, connection: sqlite3.Connection) -> int:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+        raise LedgerCorrupt(f"{path.name} is not a ledger")
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        version = _format_of(path, connection)
+        if version != FORMAT:
+            advice = f"; convert it with: {UPGRADE}" if 0 < version < FORMAT else ""
+            raise LedgerCorrupt(
+                f"{path.name} is a ledger of format {version}, and this version reads {FORMAT}{advice}; "
+                "nothing was answered"
+            )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # on macOS fsync alone does not reach the disk
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def settle(path: Path, connection: sqlite3.Connection) -> None:
+    """After a failed flush nobody knows what of the log is on the disk: put all of it into the file first."""
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise LedgerCorrupt(
+            f"the disk of the ledger {path.name} reported an error, and others have it open: close them "
+            "first; nothing was answered"
+        )
+
+
+def stored_facts(connection: sqlite3.Connection) -> dict[str, str] | None:
+    """The public facts that the ledger was made for, by their names; None if it does not know them."""
+    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'"
+    if connection.execute(found).fetchone() is None:
+        return None
+    row = connection.execute("SELECT text FROM facts").fetchone()
+    try:
+        facts = json.loads(row[0]) if row else None
+    except ValueError:
+        return None
+    return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else None
+
+
+def make_file(
+    path: Path, header: Header, facts: Mapping[str, str] | None = None, first: Receipt | None = None
+) -> None:
+    """Build the ledger under another name, then link it into place: nobody ever meets half a ledger.
+
+    ``facts`` are what its study says, by name; ``first`` carries what another ledger has spent.
+    """
+    _refuse_leftovers(path)
+    draft: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
+        draft = Path(name)
+        os.close(handle)
+        write_draft(draft, header, facts, first)
+        os.link(draft, path)
+        flush_folder(path.parent)
+    except FileExistsError:
+        raise InvalidRequest(f"{path.name} exists already; a ledger is never overwritten") from None
+    except (OSError, sqlite3.Error) as fault:
+        raise failed(path, fault) from fault
+    finally:
+        if draft is not None:
+            remove_draft(draft)
+
+
+def remove_draft(draft: Path) -> None:
+    for rest in ("", "-wal", "-shm", "-journal"):  # a full disk leaves all of them behind
+        draft.with_name(draft.name + rest).unlink(missing_ok=True)
+
+
+def _refuse_leftovers(path: Path) -> None:
+    # SQLite would play the log of a deleted ledger into the new one.  Look for the log first: if the file is
+    # missing after that, no other process can be creating it with this log.
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and not path.exists():
+        raise InvalidRequest(
+            f"{log.name} is left over from another ledger: put that one back or move it away"
+        )
+
+
+def write_draft(
+    draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None = None
+) -> None:
+    facts_of_header = (header.study, header.currency, str(header.limit), header.salt)
+    row = (1, *facts_of_header, header.converted_from, header.digest)
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(f"BEGIN;{_SCHEMA}")  # all in one flush
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        if facts is not None:
+            connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+        if first is not None:
+            append(connection, first)
+            await_answer(connection, first)
+        connection.execute("COMMIT")
+        settle(draft, connection)  # closing would do the same, and say nothing where it fails
+
+
+def flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as fault:
+        raise failed(path, fault) from fault
+    return found.st_dev, found.st_ino

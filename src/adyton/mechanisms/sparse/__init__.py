@@ -1,0 +1,1 @@
+"""Sparse vectors: a stream of comparisons, of which only the yes costs."""

@@ -1,0 +1,1 @@
+"""Many linear questions answered together."""

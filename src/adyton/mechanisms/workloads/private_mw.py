@@ -1,0 +1,185 @@
+"""Private multiplicative weights: very many adaptive linear questions, of which few cost anything.
+
+A question is answered from a public guess of the histogram, unless the sparse vector finds the guess wrong by
+more than a threshold; then it is measured and the guess is corrected.  A guess can be wrong only so often.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, NamedTuple
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.sparse.above_threshold import Watch
+from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
+from adyton.mechanisms.workloads.linear_question import LinearQuestion
+from adyton.mechanisms.workloads.multiplicative_weights import Guess
+from adyton.noise import Bits
+from adyton.privacy import Cost
+
+_ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
+_DOUBLINGS = 16  # of the number of updates that a plan considers
+_MOST_STEPS = 2**45  # total times denominator; beyond, a float could miss the guessed numerator by a step
+
+
+class PmwAnswer(NamedTuple):
+    """A mean value between 0 and 1, and whether it was measured or guessed."""
+
+    mean: float
+    measured: bool
+
+
+class Correction(NamedTuple):
+    """What an update did to the guess: public, because it follows from released numbers."""
+
+    question: LinearQuestion
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class PmwPlan:
+    """What is fixed before the first question; numbers in steps of 1 / (total * denominator) of the mean.
+
+    Claim:    the whole run is as private as ``stream``, for either neighbours: nothing else touches the data.
+    Assumes:  ``total`` is public (or was released before), and a unit adds 1 to one cell or to none.
+    Source:   Hardt, Rothblum 2010; Dwork, Roth 2014, section 4.2.  Theorem: PMW-PRIVACY.
+    """
+
+    cells: int
+    total: int
+    stream: NumericSparse
+    threshold: int
+    gap: float
+    theorems: ClassVar[tuple[str, ...]] = ("PMW-PRIVACY", "PMW-ERROR", "MW-UPDATES")
+
+    def __post_init__(self) -> None:
+        if not (self.total >= 1 and self.steps <= _MOST_STEPS):
+            raise InvalidRequest(f"total times denominator is between 1 and {_MOST_STEPS}, not {self.steps}")
+        if self.threshold < 1 or not 0 < self.gap <= 1:
+            raise InvalidRequest("the threshold is at least 1 step, and the gap above 0 and at most 1")
+        if self.stream.sparse.monotone:  # too low and too high move against each other
+            raise InvalidRequest("the stream must be made for questions that are not monotone")
+
+    @property
+    def steps(self) -> int:
+        """How many steps the mean 1 has."""
+        return self.total * self.stream.sparse.sensitivity
+
+    def cost(self) -> Cost:
+        return self.stream.cost()
+
+    def start(self, bits: Bits) -> PrivateMw:
+        return PrivateMw(self, self.stream.start(bits))
+
+    def resume(self, watch: Watch, corrections: Sequence[Correction]) -> PrivateMw:
+        """The run as it was when ``watch`` and ``corrections`` were kept: a restart resets nothing."""
+        run = PrivateMw(self, watch)
+        for correction in corrections:
+            run.correct(correction)
+        return run
+
+    def error(self, confidence: float, questions: int) -> float:
+        """With this probability all answers of a run made by ``for_cost`` are within it, and it never halts.
+
+        Theorem: PMW-ERROR.
+        """
+        compared = self.stream.error(1 - (1 - confidence) / 2, 2 * questions)
+        return (self.threshold + compared + 1) / self.steps
+
+    @classmethod
+    def for_cost(
+        cls,
+        epsilon: Fraction,
+        cells: int,
+        total: int,
+        questions: int,
+        *,
+        confidence: float = 0.95,
+        denominator: int = 1,
+    ) -> PmwPlan:
+        """The number of updates, and with it all noise, that give the least guaranteed error."""
+        plans = (
+            _plan(epsilon, cells, total, questions, confidence, denominator, 2**k) for k in range(_DOUBLINGS)
+        )
+        found = [plan for plan in plans if plan is not None]
+        if not found:
+            raise InvalidRequest("no number of updates gives an error below 1: more units or a higher price")
+        return min(found, key=lambda plan: plan.error(confidence, questions))
+
+
+def _plan(
+    epsilon: Fraction,
+    cells: int,
+    total: int,
+    questions: int,
+    confidence: float,
+    denominator: int,
+    updates: int,
+) -> PmwPlan | None:
+    """The threshold that keeps every update's gap large enough, or None where it would be above 1."""
+    gap = math.sqrt(math.log(max(cells, 2)) / (2 * updates)) * _ABOVE_THE_EDGE
+    stream = NumericSparse.for_cost(epsilon, updates, sensitivity=denominator)
+    fail = (1 - confidence) / 2
+    compared = stream.error(1 - fail, 2 * questions)
+    measured = stream.value_error(1 - fail / updates)
+    steps = total * denominator
+    threshold = math.ceil(gap * steps) + compared + measured + 2
+    return None if gap > 1 or threshold >= steps else PmwPlan(cells, total, stream, threshold, gap)
+
+
+class PrivateMw:
+    """A run: the public guess and how it came about, and the secret state of the sparse vector."""
+
+    __slots__ = ("corrections", "guess", "plan", "watch")
+
+    def __init__(self, plan: PmwPlan, watch: Watch) -> None:
+        self.plan = plan
+        self.guess = Guess(plan.cells)
+        self.corrections: list[Correction] = []
+        self.watch = watch
+
+    @property
+    def updates(self) -> int:
+        return len(self.corrections)
+
+    @property
+    def halted(self) -> bool:
+        return self.watch.left == 0
+
+    def ask(self, question: LinearQuestion, exact: int, bits: Bits) -> PmwAnswer:
+        """``exact`` is the question's whole numerator for the private histogram.
+
+        Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a
+        positive also says in which direction to correct.
+        """
+        if self.halted:
+            raise InvalidRequest("all updates are spent: the guess is public and can be asked directly")
+        lift = self._lift(question)
+        mean = self.guess.answer(question)
+        guessed = round(mean * self.plan.steps)  # a public integer: the difference moves as ``exact`` does
+        for sign in (1, -1):
+            excess, self.watch = self.plan.stream.step(
+                self.watch, sign * (exact * lift - guessed), self.plan.threshold, bits
+            )
+            if excess is not None:
+                heard = (guessed + sign * excess) / self.plan.steps
+                self.correct(Correction(question, sign * max(excess / self.plan.steps, self.plan.gap)))
+                return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
+        return PmwAnswer(mean, measured=False)
+
+    def correct(self, correction: Correction) -> None:
+        self.guess.correct(*correction)
+        self.corrections.append(correction)
+
+    def _lift(self, question: LinearQuestion) -> int:
+        """How many steps a numerator is, so that all questions share one sensitivity."""
+        lift, rest = divmod(self.plan.stream.sparse.sensitivity, question.denominator)
+        if rest:
+            raise InvalidRequest(
+                f"a denominator of {question.denominator} does not divide the declared "
+                f"{self.plan.stream.sparse.sensitivity}"
+            )
+        return lift

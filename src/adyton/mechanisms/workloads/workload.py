@@ -1,0 +1,251 @@
+"""Many linear questions about one histogram, answered together.
+
+A workload never holds its matrix W where it has a formula: all ranges of 1,024 cells are 524,800 questions.
+What the matrix mechanism needs of W is W'W (cells x cells), and W C W' on the diagonal for a given C.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm, prod
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.workloads.linear_question import LARGEST_WEIGHT, Box, LinearQuestion, Weights
+from adyton.noise.refine import Floats, Integers
+
+
+class Workload(Protocol):
+    """Questions with whole weights over one denominator."""
+
+    @property
+    def cells(self) -> int: ...
+
+    @property
+    def questions(self) -> int: ...
+
+    @property
+    def denominator(self) -> int: ...
+
+    @property
+    def fractional(self) -> bool:
+        """Whether the value of every cell in every question is between 0 and 1."""
+        ...
+
+    def numerators(self, histogram: Any) -> Any:
+        """``denominator`` times W x, in the arithmetic of the histogram: whole for whole counts."""
+        ...
+
+    def gram(self) -> Floats:
+        """W'W."""
+        ...
+
+    def variances(self, covariance: Floats) -> Floats:
+        """The diagonal of W C W', for a symmetric C."""
+        ...
+
+    def question(self, index: int) -> LinearQuestion: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Every cell by itself."""
+
+    cells: int
+    denominator: ClassVar[int] = 1
+    fractional: ClassVar[bool] = True
+
+    @property
+    def questions(self) -> int:
+        return self.cells
+
+    def numerators(self, histogram: Any) -> Any:
+        return histogram.copy()
+
+    def gram(self) -> Floats:
+        return np.eye(self.cells)
+
+    def variances(self, covariance: Floats) -> Floats:
+        return np.diag(covariance).copy()
+
+    def question(self, index: int) -> LinearQuestion:
+        return Box((self.cells,), {0: [index]})
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Cells 0 to i, for every i: a cumulative distribution."""
+
+    cells: int
+    denominator: ClassVar[int] = 1
+    fractional: ClassVar[bool] = True
+
+    @property
+    def questions(self) -> int:
+        return self.cells
+
+    def numerators(self, histogram: Any) -> Any:
+        return np.cumsum(histogram)
+
+    def gram(self) -> Floats:
+        """Cells i and j are both in the prefixes that reach the farther of them."""
+        i = np.arange(self.cells, dtype=float)
+        shared: Floats = self.cells - np.maximum(i[:, None], i)
+        return shared
+
+    def variances(self, covariance: Floats) -> Floats:
+        sums: Floats = covariance.cumsum(axis=0).cumsum(axis=1)
+        return np.diag(sums).copy()
+
+    def question(self, index: int) -> LinearQuestion:
+        return Box((self.cells,), {0: range(index + 1)})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Cells i to j for all i <= j, ordered by i and then by j."""
+
+    cells: int
+    denominator: ClassVar[int] = 1
+    fractional: ClassVar[bool] = True
+
+    @property
+    def questions(self) -> int:
+        return self.cells * (self.cells + 1) // 2
+
+    def numerators(self, histogram: Any) -> Any:
+        sums = np.concatenate([np.zeros(1, histogram.dtype), np.cumsum(histogram)])
+        first, last = np.triu_indices(self.cells)
+        return sums[last + 1] - sums[first]
+
+    def gram(self) -> Floats:
+        """Cells i <= j are both in (i + 1) (cells - j) ranges."""
+        i = np.arange(self.cells, dtype=float)
+        shared: Floats = (1 + np.minimum(i[:, None], i)) * (self.cells - np.maximum(i[:, None], i))
+        return shared
+
+    def variances(self, covariance: Floats) -> Floats:
+        """Of a difference of two prefix sums."""
+        sums = np.pad(covariance.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+        first, last = np.triu_indices(self.cells)
+        own = np.diag(sums)
+        spread: Floats = own[last + 1] + own[first] - 2 * sums[first, last + 1]
+        return spread
+
+    def question(self, index: int) -> LinearQuestion:
+        if not 0 <= index < self.questions:
+            raise InvalidRequest(f"there are {self.questions} ranges, and no number {index}")
+        starts = np.cumsum(np.arange(self.cells, 0, -1))
+        first = int(np.searchsorted(starts, index, side="right"))
+        last = index - (int(starts[first - 1]) if first else 0) + first
+        return Box((self.cells,), {0: range(first, last + 1)})
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """All marginal tables of ``ways`` attributes of a product of categories, one after the other."""
+
+    shape: tuple[int, ...]
+    ways: int
+    denominator: ClassVar[int] = 1
+    fractional: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.ways <= len(self.shape):
+            raise InvalidRequest(f"a marginal has 0 to {len(self.shape)} attributes, not {self.ways}")
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def questions(self) -> int:
+        return sum(prod(self.shape[a] for a in kept) for kept in self._tables())
+
+    def numerators(self, histogram: Any) -> Any:
+        view = histogram.reshape(self.shape)
+        return np.concatenate([view.sum(axis=self._dropped(kept)).ravel() for kept in self._tables()])
+
+    def gram(self) -> Floats:
+        """Two cells share the question of a table where they agree on all of its attributes."""
+        total = np.zeros((self.cells, self.cells))
+        for kept in self._tables():
+            block: Any = np.ones((1, 1))
+            for axis, size in enumerate(self.shape):
+                block = np.kron(block, np.eye(size) if axis in kept else np.ones((size, size)))
+            total += block
+        return total
+
+    def variances(self, covariance: Floats) -> Floats:
+        size = len(self.shape)
+        pairs: Any = covariance.reshape(self.shape * 2)
+        tables = []
+        for kept in self._tables():
+            both = [a if a in kept else a + size for a in range(size)]  # the same letter: a diagonal
+            einsum: Any = np.einsum  # numpy's types know only its other way of being called
+            tables.append(einsum(pairs, [*range(size), *both], list(kept)).ravel())
+        return np.concatenate(tables)
+
+    def question(self, index: int) -> LinearQuestion:
+        for kept in self._tables():
+            sizes = [self.shape[a] for a in kept]
+            if 0 <= index < prod(sizes):
+                place = np.unravel_index(index, sizes) if sizes else ()
+                return Box(self.shape, {a: [int(c)] for a, c in zip(kept, place, strict=True)})
+            index -= prod(sizes)
+        raise InvalidRequest(f"there are {self.questions} questions in these marginals")
+
+    def _tables(self) -> list[tuple[int, ...]]:
+        return list(itertools.combinations(range(len(self.shape)), self.ways))
+
+    def _dropped(self, kept: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(a for a in range(len(self.shape)) if a not in kept)
+
+
+class Questions:
+    """Any rows of whole or rational weights, written out; negative ones are allowed."""
+
+    __slots__ = ("denominator", "fractional", "matrix")
+
+    def __init__(self, rows: Sequence[Sequence[int | Fraction]] | Integers) -> None:
+        exact = [[Fraction(w) for w in row] for row in np.asarray(rows, dtype=object).tolist()]
+        if not exact or not exact[0] or len({len(row) for row in exact}) != 1:
+            raise InvalidRequest("a workload has at least one question, and the same cells in each")
+        self.denominator = lcm(*(w.denominator for row in exact for w in row))
+        whole = [[int(w * self.denominator) for w in row] for row in exact]
+        if max(self.denominator, *(abs(w) for row in whole for w in row)) > LARGEST_WEIGHT:
+            raise InvalidRequest(f"weights need whole numbers above {LARGEST_WEIGHT}: choose a coarser grain")
+        self.matrix = np.array(whole, dtype=np.int64)
+        self.matrix.setflags(write=False)
+        self.fractional = bool(self.matrix.min() >= 0 and self.matrix.max() <= self.denominator)
+
+    def __repr__(self) -> str:
+        return f"Questions({self.questions} of {self.cells} cells)"
+
+    @property
+    def cells(self) -> int:
+        return len(self.matrix[0])
+
+    @property
+    def questions(self) -> int:
+        return len(self.matrix)
+
+    def numerators(self, histogram: Any) -> Any:
+        return self.matrix @ histogram
+
+    def gram(self) -> Floats:
+        weights = self.matrix / self.denominator
+        return weights.T @ weights
+
+    def variances(self, covariance: Floats) -> Floats:
+        weights = self.matrix / self.denominator
+        spread: Floats = ((weights @ covariance) * weights).sum(axis=1)
+        return spread
+
+    def question(self, index: int) -> LinearQuestion:
+        return Weights(self.matrix[index], self.denominator)

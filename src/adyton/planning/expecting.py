@@ -1,0 +1,66 @@
+"""What an asker expects of values, for the widths of a preview: numbers that they could have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+
+from adyton.accounting.noisy_reading import Noised, step_of
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, rational
+from adyton.planning.part import Part
+from adyton.planning.price import by_name
+from adyton.population.subset_ends import span_of
+from adyton.query.nodes import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+
+Expected = Callable[[str], Fraction | None]
+
+
+def expected_of(
+    expect: Number | Mapping[str, Number] | None, parts: Iterable[Part], units: int | None
+) -> Expected:
+    """What is expected of a value with this name; None if nothing.
+
+    One number is for all values whose width depends on what they are.
+    """
+    if expect is None:
+        return lambda name: None
+    own = {part.name.casefold(): part for part in parts}
+    named = by_name(expect, "expect")
+    if not named:
+        only = rational(expect, "expect")
+        for part in own.values():
+            _check(part, only, units)
+        return lambda name: only
+    unknown = next((name for name, _ in named if name.casefold() not in own), None)
+    if unknown is not None:
+        names = ", ".join(part.name for part in own.values())
+        raise InvalidRequest(f"expect names {unknown[:100]!r}, which is no value of the question: {names}")
+    known = {name.casefold(): rational(value, f"expect for {name!r}") for name, value in named}
+    for name, value in known.items():
+        _check(own[name], value, units)
+    return lambda name: known.get(name.casefold())
+
+
+def _check(part: Part, value: Fraction, units: int | None) -> None:
+    for noised in part.noised:
+        possible = _possible(noised, units)
+        if possible is not None and not possible[0] <= value <= possible[1]:
+            low, high = (f"{float(end):.12g}" for end in possible)
+            raise InvalidRequest(f"expect for {part.name!r} must be from {low} to {high}: it is no other")
+
+
+def _possible(noised: Noised, units: int | None) -> tuple[Fraction, Fraction] | None:
+    """The least and the greatest that a value can be, from public facts; None if it has no such width."""
+    reading = noised.reading
+    match reading.measure:
+        case Proportion() | Cdf():
+            return Fraction(0), Fraction(1)
+        case Mean(value):
+            lattice = value.lattice
+            return lattice.low * lattice.grain, lattice.high * lattice.grain
+        case Count() | CountPersons() | Sum() | SumOfPersons() if units is not None:
+            low, high = span_of(noised)
+            return units * low * step_of(reading), units * high * step_of(reading)
+        case _:
+            return None

@@ -1,0 +1,144 @@
+"""Counts, sums, means and proportions: integers with noise, or the ratio of two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import LEVEL, Noised, step_of
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.columns import Cells, whole
+from adyton.exact import float_up
+from adyton.lines import Line
+from adyton.mechanisms import Ratio, largest_ratio, worst_error
+from adyton.mechanisms.ratio import Ends, Solved
+from adyton.noise import Bits
+from adyton.noise.refine import Floats
+from adyton.planning.part import Columns, OfOneReading, Read
+from adyton.population.base import Standing, learned_key
+from adyton.population.subset_ends import uncentred
+
+_MANY = 32
+
+Rounded = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Additive(OfOneReading):
+    """One reading with noise on every integer."""
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("RATIO-INTERVAL",) if len(self.reading.coordinates) > 1 else ()
+
+    @property
+    def noises(self) -> int:
+        return 1
+
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+        return self.mechanism.release(exact[0], bits)
+
+    def alike(self, standing: Standing) -> Hashable:
+        """Which rows are read makes no difference, but for what is known of the spread in them."""
+        reading = self.reading
+        if learned_key(reading) in standing.learned:
+            return None
+        public = (reading.coordinates, reading.sensitivity, reading.public_rows)
+        return type(reading.measure), public, self.mechanism
+
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        return [mean_ratio(self.only, released, LEVEL)] if len(released) == 2 else []
+
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+        if len(released) == 2:
+            return _means(self.only, released, standing, solved)
+        return _single(self.only, released[0], standing)
+
+    def bound(self, matching: int | None) -> Bound:
+        error = worst_error(self.mechanism, self.reading.sensitivity, LEVEL)
+        steps = Fraction(error) * step_of(self.reading)
+        if self.reading.public_rows is not None:
+            return Bound(LEVEL, float_up(steps / self.reading.public_rows))
+        if len(self.reading.coordinates) == 1:
+            return Bound(LEVEL, float_up(steps))
+        return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
+
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
+        absent = standing.missing
+        if absent is not None:
+            return absent
+        width = standing.population.half_width(self.only, standing, matching, expect)
+        several = len(self.reading.coordinates) > 1
+        return Bound(standing.population.level, width, matching if several else None)
+
+
+def _single(part: Noised, released: Sequence[int], standing: Standing) -> Values:
+    step, z = step_of(part.reading) / (part.reading.public_rows or 1), whole(released)
+    error = part.mechanism.error(LEVEL) * step
+    noise = Intervals(LEVEL, Line(step, -error).down(z), Line(step, error).up(z))
+    population: Intervals | Absent | None = standing.missing
+    if population is None:
+        low, high = standing.population.singles(part, z, standing)
+        population = Intervals(standing.population.level, Line(step).down(low), Line(step).up(high))
+    return Values(Line(step).near(z), noise, population)
+
+
+def mean_ratio(part: Noised, released: Columns, level: float) -> Ratio:
+    """The ratio of a mean's two integers, for the noise interval."""
+    top, bottom = (whole(column).astype(float) for column in released)
+    return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), part.mechanism.ratio_error(level))
+
+
+def ratio_guess(released: Columns, solved: Solved) -> Floats:
+    """The quotient, within its interval."""
+    top, bottom = (whole(column).astype(float) for column in released)
+    guess: Floats = top / np.maximum(bottom, 1.0, out=bottom)
+    if solved.places is None:
+        return np.clip(guess, solved.low, solved.high)
+    np.clip(guess, -solved.reach, solved.reach, out=guess)
+    guess[solved.places] = np.clip(guess[solved.places], solved.low, solved.high)
+    return guess
+
+
+def _means(part: Noised, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+    """A mean from its centred sum and its count, clipped to the bounds that it must have."""
+    (noise,) = solved
+    population: Intervals | Absent | None = standing.missing
+    if population is None:
+        low, high = standing.population.means(part, [whole(column) for column in released], standing)
+        wide = Solved(len(low), noise.reach, None, low, high)
+        population = Intervals(standing.population.level, *uncentred_outward(part, wide))
+    guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
+    return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
+
+
+def uncentred_outward(part: Noised, solved: Solved) -> Ends:
+    """From the ends of intervals of the ratio to those of the mean, rounded outwards."""
+    line, reach = uncentred(part), solved.reach
+    return _outward(solved, -reach, solved.low, line.down), _outward(solved, reach, solved.high, line.up)
+
+
+def _outward(solved: Solved, end: float, ratios: Floats, rounded: Rounded) -> Floats:
+    """Where nothing was looked for, the interval ends at the end of the range."""
+    told = _away_from(solved.reach, ratios, rounded)
+    if solved.places is None:
+        return told
+    everywhere = np.full(solved.size, rounded(np.array([end]))[0])
+    everywhere[solved.places] = told
+    return everywhere
+
+
+def _away_from(reach: float, ratios: Floats, rounded: Rounded) -> Floats:
+    """Most ratios of many small groups are an end of the whole range: both of these are worked out once."""
+    if len(ratios) < _MANY:
+        return rounded(ratios)
+    least, most = rounded(np.array([-reach, reach]))
+    told: Floats = np.where(ratios < 0, least, most)
+    inside = np.flatnonzero(np.abs(ratios) != reach)
+    told[inside] = rounded(ratios[inside])
+    return told

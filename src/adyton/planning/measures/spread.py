@@ -1,0 +1,133 @@
+"""Variances and standard deviations: from the mean, and the mean squared distance from a public middle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import LEVEL, Noised
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.columns import Cells, whole
+from adyton.lines import Line
+from adyton.mechanisms import Ratio
+from adyton.mechanisms.ratio import Ends, Solved
+from adyton.noise import Bits
+from adyton.noise.refine import Floats
+from adyton.planning.measures.additive import mean_ratio, ratio_guess
+from adyton.planning.part import Columns, OfOneReading, Read
+from adyton.population.base import Standing
+from adyton.population.subset_ends import uncentred
+
+_EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
+_OUTWARD = 2.0**-40  # far more than the rounding of a square and a difference
+_SUM, _SQUARE, _COUNT = range(3)  # the columns that are read, each with noise of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Spread(OfOneReading):
+    """E (x - c)**2 - (E x - c)**2 with a public c, or its ``root``, from a sum, a sum of squares and a count.
+
+    Claim:    if the mean and the mean square lie in their intervals, the variance lies between the least and
+              the greatest that any pair of them gives.
+    Source:   the identity above holds for every c.  Theorem: VARIANCE-INTERVAL.
+    """
+
+    root: bool
+
+    @property
+    def mean(self) -> Noised:
+        return self._ratio(_SUM)
+
+    @property
+    def square(self) -> Noised:
+        return self._ratio(_SQUARE)
+
+    def _ratio(self, top: int) -> Noised:
+        """One of the two means, as if it had been read alone; what is paid for is ``only``."""
+        reading, both = self.reading, (top, _COUNT)
+        coordinates = tuple(reading.coordinates[i] for i in both)
+        boxes = tuple(coordinate.box for coordinate in coordinates)
+        sensitivity = replace(reading.sensitivity, boxes=boxes, curved=False)
+        pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
+        return Noised(pair, self.mechanism.at(*both))
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("RATIO-INTERVAL", "VARIANCE-INTERVAL")
+
+    @property
+    def noises(self) -> int:
+        return 2
+
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+        return self.mechanism.release(exact[0], bits)
+
+    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+        """Of the mean and of the square, for the noise."""
+        both = (self.mean, _SUM), (self.square, _SQUARE)
+        return [mean_ratio(part, _over_count(released, top), _EACH) for part, top in both]
+
+    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+        noise = self._intervals(solved[0].ends(), solved[1].ends(), LEVEL)
+        means = ratio_guess(_over_count(released, _SUM), solved[0])
+        squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
+        population = standing.missing or self.population(released, standing)
+        return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
+
+    def population(self, released: Columns, standing: Standing) -> Intervals:
+        """Where an interval is not missing."""
+        sums, squares, counts = (whole(column) for column in released)
+        mean = standing.population.means(self.mean, (sums, counts), standing)
+        square = standing.population.means(self.square, (squares, counts), standing)
+        both = self._intervals(mean, square, standing.population.level)
+        most = standing.population.most_variance(self.only, (sums, squares, counts), standing)
+        return both if most is None else replace(both, high=np.minimum(both.high, self._in_units(most)))
+
+    def _in_units(self, most: Floats) -> Floats:
+        """From squares of half of the range to what is answered, rounded up."""
+        centred, _, _ = self.reading.coordinates
+        assert centred.value is not None
+        half = Line(centred.box[1] * centred.value.lattice.grain / 2)
+        root: Floats = half.near(np.sqrt(most)) * (1 + _OUTWARD)
+        return root if self.root else root**2 * (1 + _OUTWARD)
+
+    def bound(self, matching: int | None) -> Bound:
+        return Bound(LEVEL, None)
+
+    def population_bound(
+        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
+        return standing.missing or Bound(standing.population.level, None)
+
+    def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:
+        first, last = map(self._from_middle, mean)
+        least, most = map(uncentred(self.square).near, square)
+        return self._range((first, last), (least, most), level)
+
+    def _range(self, mean: Ends, square: Ends, level: float) -> Intervals:
+        """Theorem: VARIANCE-INTERVAL."""
+        (first, last), (least, most) = mean, square
+        far, near = np.maximum(first**2, last**2), np.minimum(first**2, last**2)
+        near = np.where((first <= 0) & (last >= 0), 0.0, near)
+        slack = _OUTWARD * (np.abs(most) + far)
+        low, high = np.maximum(0.0, least - far - slack), np.maximum(0.0, most - near + slack)
+        if self.root:
+            low, high = np.sqrt(low) * (1 - _OUTWARD), np.sqrt(high) * (1 + _OUTWARD)
+        return Intervals(level, low, high)
+
+    def _value(self, mean: Floats, square: Floats) -> Floats:
+        variance = np.maximum(0.0, uncentred(self.square).near(square) - self._from_middle(mean) ** 2)
+        return np.sqrt(variance) if self.root else variance
+
+    def _from_middle(self, ratio: Floats) -> Floats:
+        """The mean's distance from the middle of the bounds."""
+        centred, counted = self.mean.reading.coordinates
+        assert centred.value is not None
+        return Line(counted.times * centred.value.lattice.grain / 2).near(ratio)
+
+
+def _over_count(released: Columns, top: int) -> Columns:
+    return [released[top], released[_COUNT]]

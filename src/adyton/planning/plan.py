@@ -1,0 +1,319 @@
+"""From a question and a price to mechanisms and their cost, by public facts alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import Noised
+from adyton.certify import Certificate, Key, KeyColumn, Keys, Known
+from adyton.errors import InvalidRequest
+from adyton.ledger import Order
+from adyton.ledger.cap import Cap
+from adyton.planning.keys import PART, KeyFinding, plan_keys
+from adyton.planning.known import known_of
+from adyton.planning.limits import check_size
+from adyton.planning.measures.additive import Additive
+from adyton.planning.measures.distribution import Distribution
+from adyton.planning.measures.search import Search, rounds_of
+from adyton.planning.measures.spread import Spread
+from adyton.planning.parallel import Families, due, families_of, shares_of
+from adyton.planning.part import Part
+from adyton.planning.price import Price
+from adyton.planning.pricing import Pricing, matching_rows
+from adyton.planning.split_price import most_for_each, still_due, whole_price
+from adyton.planning.widths import check_widths
+from adyton.privacy import PrivacyUnit
+from adyton.query.conditions.possible_cells import cell_codes, kept_cells
+from adyton.query.names import distinct_names
+from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
+from adyton.query.request import Asking
+from adyton.query.shape import AS_ASKED, Shape
+from adyton.query.text import question_text
+from adyton.schema import Table, TextColumn
+from adyton.sensitivity import Reading, readings_for
+from adyton.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is read for one question, and which noise it gets."""
+
+    question: Question
+    text: str
+    parts: tuple[Part, ...]
+    certificate: Certificate
+    matching: int | None
+    finding: KeyFinding | None = None
+    shape: Shape = AS_ASKED
+
+    @property
+    def noised(self) -> tuple[Noised, ...]:
+        finding = self.finding.noised if self.finding is not None else ()
+        return (*finding, *(noised for part in self.parts for noised in part.noised))
+
+    @property
+    def readings(self) -> list[Reading]:
+        """What the values need."""
+        return [noised.reading for part in self.parts for noised in part.noised]
+
+    @property
+    def known(self) -> dict[str, Known]:
+        """What is public about each value, by its name."""
+        return {part.name: known_of(part.noised[0].reading.measure) for part in self.parts}
+
+    def values(self, cells: int) -> int:
+        """How many noisy values of the answer must be right at the same time."""
+        return cells * sum(part.noises for part in self.parts)
+
+    def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> Keys:
+        """The groups, in the order of the cells: all that are declared, or those that were found."""
+        by, own = self.question.by, self.parts[0].keys
+        names = [group.name for group in by]
+        if self.question.finds_keys:
+            labels: list[Sequence[Key]] = [[_key(g, key[i]) for key in found or ()] for i, g in enumerate(by)]
+            codes = [np.arange(len(found or ()), dtype=np.int32)] * len(by)
+            cells = len(found or ())
+        else:
+            labels = [group_values(group) for group in by]
+            codes, cells = cell_codes(self.question)
+        if own is not None:
+            names += distinct_names([None], [own[0]], taken=names)
+            labels, codes = [*labels, own[1]], [np.repeat(column, len(own[1])) for column in codes]
+            codes.append(np.tile(np.arange(len(own[1]), dtype=np.int32), cells))
+            cells *= len(own[1])
+        columns = map(KeyColumn, labels, codes)
+        return Keys(dict(zip(names, columns, strict=True)), cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Basket:
+    """Plans that are paid for together: one question, or a batch of them."""
+
+    plans: tuple[Plan, ...]
+    amount: int
+    radius: int
+    price: Price
+
+    @property
+    def text(self) -> str:
+        return "; ".join(plan.text for plan in self.plans)
+
+    @property
+    def detail(self) -> str:
+        """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
+        return json.dumps([_detail(noised) for plan in self.plans for noised in plan.noised])
+
+    @property
+    def readings(self) -> list[Reading]:
+        return [reading for plan in self.plans for reading in plan.readings]
+
+    @property
+    def askings(self) -> list[Asking]:
+        return [Asking(plan.question, plan.shape) for plan in self.plans]
+
+    @property
+    def unproved(self) -> bool:
+        """Whether keys are found with Gaussian noise: no theorem on the population covers their threshold."""
+        findings = [plan.finding for plan in self.plans if plan.finding is not None]
+        return any(finding.counted.mechanism.norm == 2 for finding in findings)
+
+    def rows_planned(self, plan: Plan) -> int | None:
+        """For how many rows the width of a mean was planned, where a width was the price."""
+        means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
+        return plan.matching if self.price.by == "within" and means else None
+
+    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+        what = (self.text, self.detail, self.amount, self.radius)
+        return Order(*what, request, cap, unproved=self.unproved)
+
+
+def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
+    """The plan for one question; refuses what cannot be planned.  Reads nothing, charges nothing."""
+    return make_basket(study, [Asking(question)], price, left).plans[0]
+
+
+def make_basket(
+    study: Study, askings: Sequence[Asking], price: Price, left: int, *, as_before: bool = False
+) -> Basket:
+    """The plans for all that is asked; the price is for all of them together."""
+    return Outline.of(study, askings, as_before=as_before).basket(price, left)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """All of some plans that does not depend on the price: what is read, and which parts share a price.
+
+    Of thousands of questions this takes longer than the rest, and a search for a price tries many.
+    """
+
+    study: Study
+    askings: Sequence[Asking]
+    unit: PrivacyUnit
+    measured: Sequence[_Measured]
+    families: Families
+
+    @classmethod
+    def of(cls, study: Study, askings: Sequence[Asking], *, as_before: bool = False) -> Outline:
+        """``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that
+        cannot match, a price for more groups of a person than there can be, and the number of units for that
+        of rows.
+        """
+        if as_before:
+            askings = [replace(one, question=replace(one.question, every_cell=True)) for one in askings]
+        questions = [asking.question for asking in askings]
+        if len({question.table for question in questions}) > 1:
+            raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
+        unit = study.unit_of(questions[0].table)
+        unit = replace(unit, rows_in=()) if as_before else unit
+        measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
+        check_size(questions, [reading for one in measured for reading in one.readings])
+        return cls(study, askings, unit, measured, families_of([one.readings for one in measured], unit))
+
+    def basket(self, price: Price, left: int) -> Basket:
+        priced = self.priced(price, left)
+        in_order, table = iter(priced.parts), self.askings[0].question.table
+        disjoint = len(self.families) < len(priced.parts)
+        plans = []
+        for asking, finding, pricing in zip(self.askings, priced.findings, priced.pricings, strict=True):
+            parts = tuple(islice(in_order, len(asking.question.measures)))
+            certificate = _certificate(self.study, table, parts, finding, disjoint=disjoint)
+            text = question_text(asking.question)
+            plans.append(
+                Plan(asking.question, text, parts, certificate, pricing.matching, finding, asking.shape)
+            )
+        return Basket(tuple(plans), priced.amount, priced.radius, price)
+
+    def priced(self, price: Price, left: int) -> Priced:
+        """The noise, and what it costs."""
+        study, questions = self.study, [asking.question for asking in self.askings]
+        check_widths(price, questions)
+        most = left if self.unit.parts == 1 else most_for_each(study)
+        pricings = [Pricing(study, price, most, matching_rows(price, q, study)) for q in questions]
+        shares = shares_of(self.families, self.unit)
+        parts = [
+            _part(
+                one.measure, one.readings, pricings[one.place], shares[i] * _for_values(questions[one.place])
+            )
+            for i, one in enumerate(self.measured)
+        ]
+        paid = due(parts, self.families, self.unit, study.filter)
+        findings = [plan_keys(q, self.unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
+        extra = [noised for finding in findings if finding is not None for noised in finding.noised]
+        if extra and len(questions) > 1:
+            raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
+        amount = paid.amount + sum(noised.amount(study.filter) for noised in extra)
+        if self.unit.parts > 1:
+            whole = whole_price(amount, parts, self.families, self.unit, study.filter)
+            amount = still_due(whole, study.allowed - left)
+        return Priced(pricings, parts, findings, amount, paid.radius + sum(n.radius() for n in extra))
+
+
+class Priced(NamedTuple):
+    """An outline at a price."""
+
+    pricings: list[Pricing]
+    parts: list[Part]
+    findings: list[KeyFinding | None]
+    amount: int
+    radius: int
+
+
+def planned_anew(study: Study, askings: Sequence[Asking]) -> bool:
+    """Whether an older version would have planned a question with other cells, or for other rows."""
+    several = study.unit_of(askings[0].question.table).rows > 1
+    return several or any(kept_cells(asking.question) is not None for asking in askings)
+
+
+class _Measured(NamedTuple):
+    place: int  # of its question
+    measure: Measure
+    readings: tuple[Reading, ...]
+
+
+def _measures(question: Question, unit: PrivacyUnit) -> list[tuple[Measure, tuple[Reading, ...]]]:
+    kept = kept_cells(question)
+    return [(m, readings_for(name, m, question, unit, kept)) for name, m in question.measures]
+
+
+def _for_values(question: Question) -> Fraction:
+    return 1 - PART if question.finds_keys else Fraction(1)
+
+
+def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, share: Fraction) -> Part:
+    match measure:
+        case Variance(root=root):
+            pricing.check_total("a variance" if not root else "a standard deviation")
+            (reading,) = readings
+            return Spread(Noised(reading, pricing.noise(reading, share)), root)
+        case Quantile() | Extreme():
+            pricing.check_total("a quantile")
+            (reading,) = readings
+            rounds = rounds_of(reading)
+            return Search(Noised(reading, pricing.noise(reading, share / rounds), rounds))
+        case Cdf():
+            pricing.check_total("a distribution")
+            (reading,) = readings
+            return Distribution(Noised(reading, pricing.noise(reading, share)))
+        case _:
+            (reading,) = readings
+            return Additive(Noised(reading, pricing.noise(reading, share)))
+
+
+def _detail(noised: Noised) -> list[object]:
+    scales = [repr(float(scale)) for scale in noised.mechanism.scales]
+    times = [noised.times] if noised.times > 1 else []
+    kept = noised.reading.kept  # said, so that an answer with all cells is never taken for one without some
+    cells = [f"{len(kept)} cells"] if kept is not None else []
+    return [noised.reading.name, noised.mechanism.name, *scales, *times, *cells]
+
+
+def _key(group: object, code: str | int) -> Key:
+    return code if isinstance(group, TextColumn) else group_values(group)[int(code)]  # type: ignore[arg-type]
+
+
+def _certificate(
+    study: Study, table: Table, parts: tuple[Part, ...], finding: KeyFinding | None, *, disjoint: bool
+) -> Certificate:
+    theorems = [name for part in parts for noised in part.noised for name in noised.mechanism.theorems]
+    theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
+    theorems += [name for part in parts for name in part.theorems]
+    theorems += finding.theorems if finding is not None else ()
+    theorems += ["DISJOINT-FILTERS"] if disjoint else []
+    theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
+    left_out = any(noised.reading.kept is not None for part in parts for noised in part.noised)
+    theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
+    theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
+
+
+def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
+    unit = study.unit_of(table)
+    who = "one row"
+    if unit.person is not None:
+        who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"
+    replaced = "exchanged for another; the number of units is public"
+    how = replaced if unit.neighbours == "replace" else "added or removed"
+    return (
+        f"protected is {who}",
+        f"neighbouring tables differ by one unit {how}",
+        f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
+        "the noise comes from the operating system's generator",
+        *_split(study),
+    )
+
+
+def _split(study: Study) -> tuple[str, ...]:
+    if study.parts == 1:
+        return ()
+    same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
+    return (
+        f"this question reads one of {study.parts} parts of the units, which no other question reads: counts "
+        f"and sums are those of that part ({same} while the study lasts)",
+    )

@@ -1,0 +1,213 @@
+"""What an answer says about the population, although its question was chosen after seeing earlier answers.
+
+Two theorems, by the noise of the study: with Gaussian noise every answer pays for what was released before it
+(``subset_population``); with the noise of a pure study the stability of everything is capped in advance
+(``hinge_population``).  What both have in common is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from adyton.accounting.noisy_reading import Noised
+from adyton.certify import Absent
+from adyton.columns import Array
+from adyton.ledger.cap import Cap
+from adyton.mechanisms.ratio import Ends
+from adyton.noise.refine import Floats
+from adyton.query.nodes import Mean, Sum, Variance
+from adyton.query.text import condition_text, number_text
+from adyton.sensitivity import Reading
+from adyton.study import Study, Validity
+
+NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
+UNPROVED = Absent(
+    "keys were found in the data, or a test on the rows was published: nothing is proved after that"
+)
+ELSEWHERE = Absent("the study's own table is the one that is a sample; this question asks another, or a join")
+
+
+def missing_anywhere(study: Study, at: Position, units: int | None) -> Absent | None:
+    """Why an answer has no population interval, whichever theorem would give it; None if it has one."""
+    if study.validity is None:
+        return NOT_DECLARED
+    if at.unproved:
+        return UNPROVED
+    if at.elsewhere:
+        return ELSEWHERE
+    if units is None:
+        count = f"COUNT(DISTINCT {study.unit.person})" if study.unit.rows > 1 else "COUNT(*)"
+        return Absent(f"the number of units is private: ask {count} of the whole table first")
+    return None
+
+
+def assumptions_about(level: float) -> tuple[str, ...]:
+    return (
+        "the units are independent draws from the population",
+        f"population intervals hold for all answers of the study at once with probability {level:.12g}",
+        "the population value of a count or sum is its expectation for a table of this size",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where an answer stands in the study: its number, what was released before it and by it, and how many
+    values it has.  Radii are squared, in units of the noise; ``pure`` is an epsilon.
+    """
+
+    question: int
+    before: Fraction
+    own: Fraction
+    values: int
+    pure: Fraction = Fraction(0)
+    unproved: bool = False  # it, or something before it, is not covered by the theorem
+    elsewhere: bool = False  # asked of another table than the one that is a sample
+
+    @property
+    def spent(self) -> Fraction:
+        return self.before + self.own
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A noisy count of all units, and the number of the question that asked for it."""
+
+    released: int
+    scale: float
+    noise: str
+    question: int
+
+
+class Population(Protocol):
+    """The population intervals of one study."""
+
+    @property
+    def validity(self) -> Validity | None: ...
+
+    @property
+    def level(self) -> float: ...
+
+    @property
+    def cap(self) -> Cap | None:
+        """What the ledger itself must not let pass, because nothing could be certified beyond it."""
+        ...
+
+    @property
+    def certified(self) -> tuple[int | None, int | None]:
+        """For how much stability, in units, and how many questions intervals are certified; None: any."""
+        ...
+
+    def each(self, question: int) -> int | None:
+        """What this question of a plan may spend of stability; None where nothing is planned."""
+        ...
+
+    def missing(self, at: Position, units: int | None) -> Absent | None:
+        """Why there is no interval for an answer at this position, if so."""
+        ...
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The theorems and assumptions that come with a population interval; none where there is none."""
+        ...
+
+    def units_read(self, units: int | None) -> int | None:
+        """How many of at most so many units one question reads, at most."""
+        ...
+
+    def certifies(self, question: int) -> bool:
+        """Whether failure probability is left for the noise of this question."""
+        ...
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
+        """An upper end for the number of units, from a noisy count of all of them that was asked before.
+
+        It is right for all counts at once, but for their part of the study's failure, or but for ``failure``.
+        """
+        ...
+
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        """At or below which a p-value computed on these rows now may be called significant at ``alpha``."""
+        ...
+
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        """The least level at which it would be significant; 1 if at none."""
+        ...
+
+    @property
+    def last_look(self) -> str:
+        """The theorem behind these two."""
+        ...
+
+    # Of an answer whose interval is not missing:
+
+    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
+        """For counts and sums, in steps of the released integer."""
+        ...
+
+    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+        """For the ratio of a centred sum, the first of two integers, to a count."""
+        ...
+
+    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        """Upper ends of variances, in squares of half of the range, from a centred sum, a centred sum of
+        squares and a count; None where nothing is known but what ``means`` says of both.
+        """
+        ...
+
+    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
+        """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
+        ...
+
+    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
+        """How far below and above 0 a comparison of a search may be although it is there already."""
+        ...
+
+    def half_width(
+        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> float | None:
+        """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute.
+
+        ``expect``: for this value; None for the one that has the widest.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the population intervals of one answer depend on, besides its plan and its integers."""
+
+    population: Population
+    at: Position
+    units: int | None
+    learned: Mapping[Hashable, Floats] = field(default_factory=dict)  # by ``learned_key``
+
+    @property
+    def missing(self) -> Absent | None:
+        """Why there is no interval, if so."""
+        return self.population.missing(self.at, self.units)
+
+    @property
+    def known_units(self) -> int:
+        """Their number, or an upper end of it, where an interval is not missing."""
+        assert self.units is not None
+        return self.units
+
+
+def spread_key(reading: Reading) -> Hashable:
+    """Which values of which rows: a mean, a sum and a variance are about the same if this is.
+
+    As canonical texts, however they were written.
+    """
+    measure = reading.measure
+    assert isinstance(measure, Mean | Sum | Variance)
+    value, where = number_text(measure.value), condition_text(reading.where)
+    return value, measure.value.lattice, where, reading.by, reading.kept
+
+
+def learned_key(reading: Reading) -> Hashable:
+    """A mean needs the variance of its values, a sum the sum of their squares; others need nothing."""
+    return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None

@@ -1,0 +1,255 @@
+"""What an answer of a pure study says about the population: the centred hinge, with a cap fixed in advance.
+
+The theorem has two parts.  The *noise* of an answer is small: the same noise as in the noise interval, at a
+level that leaves room for all questions and cells.  The *stability* of everything released bounds, for every
+function of a unit at once, how far these rows can have been singled out from the population; it grows with
+what has been spent, which every receipt records (``spent_radius``, squared radii measured in noise).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import Noised, step_of
+from adyton.certify import Absent
+from adyton.columns import Array
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up, units_down
+from adyton.ledger.cap import Cap
+from adyton.mechanisms import largest_ratio
+from adyton.mechanisms.ratio import Ends
+from adyton.noise.refine import Floats
+from adyton.population.base import Counted, Position, Standing, assumptions_about, missing_anywhere
+from adyton.study import Study, Validity, keys_failure, planned
+from adyton.validity.hinge.noise_part import laplace_multiplier
+from adyton.validity.hinge.peeling import WidthSchedule
+from adyton.validity.hinge.planned import PlannedSchedule
+from adyton.validity.published.mutual_information import information_of, threshold_after
+from adyton.validity.subset.levels import question_share
+from adyton.validity.subset.ratios import ratio_ends
+from adyton.validity.subset.tails import Places
+
+_LEVELS = 10
+_HALVINGS = 60
+_ROUNDING = 1  # a step, of geometric noise
+
+_OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
+_BEYOND = Absent("beyond the stability that this study was certified for; so are all later answers")
+_PLANNED = ("CENTRED-HINGE-PLAN", "CENTRED-HINGE")
+
+
+@dataclass(frozen=True)
+class HingePopulation:
+    """The population intervals of a pure study."""
+
+    study: Study
+
+    @property
+    def validity(self) -> Validity | None:
+        return self.study.validity
+
+    @cached_property
+    def schedule(self) -> WidthSchedule | PlannedSchedule | None:
+        if self.validity is None:
+            return None
+        rows, delta = self.study.table.rows, keys_failure(self.study)
+        if self.validity.tolerance is None or rows is None:
+            return _open_schedule(self.validity, delta)
+        return planned(self.validity, rows, self.study.unit.neighbours, delta)
+
+    @property
+    def level(self) -> float:
+        return float(self.validity.confidence) if self.validity else 0.0
+
+    def missing(self, at: Position, units: int | None) -> Absent | None:
+        schedule = self.schedule
+        if schedule is not None and not at.elsewhere:
+            if not schedule.covers(at.spent):
+                return Absent(
+                    "beyond the stability that this study was certified for; so are all later answers"
+                )
+            if schedule.questions is not None and at.question > schedule.questions:
+                return Absent(f"beyond the {schedule.questions} questions that this study was certified for")
+        return missing_anywhere(self.study, at, units)
+
+    def each(self, question: int) -> int | None:
+        schedule = self.schedule if self.validity is not None and self.validity.tolerance else None
+        return units_down(schedule.cap) // schedule.questions if schedule and schedule.questions else None
+
+    @property
+    def certified(self) -> tuple[int | None, int | None]:
+        schedule = self.schedule
+        return (units_down(schedule.cap), schedule.questions) if schedule is not None else (None, None)
+
+    @property
+    def cap(self) -> Cap | None:
+        if self.schedule is None or self.validity is None or self.validity.beyond == "answer":
+            return None
+        return Cap(*self.certified)
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.missing(at, units) is not None:
+            return (), ()
+        theorems: tuple[str, ...] = _PLANNED if isinstance(self.schedule, PlannedSchedule) else _OPEN
+        theorems += ("L1-RADIUS", "PURE-IMPLIES-GDP", "HINGE-OF-A-PAIR")
+        theorems += ("HINGE-WITH-DELTA",) if self.study.keys_delta else ()
+        theorems += ("RATIO-OF-MEANS",) if ratios else ()
+        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+        return theorems, assumptions_about(self.level)
+
+    last_look = "EVENTS-AFTER-INFORMATION"
+
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        """The levels of stability were fixed in advance and share alpha equally; the lowest that covers what
+        was spent is used.  0 if nothing can be called significant any more.
+        Theorem: EVENTS-AFTER-INFORMATION.
+        """
+        if self.study.keys_delta:
+            raise InvalidRequest(
+                "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
+            )
+        assert self.schedule is not None
+        covering = [level for level in self.schedule.levels if level.spent >= at.before]
+        if not covering:
+            return 0.0
+        return threshold_after(alpha / len(self.schedule.levels), information_of(units, covering[0].spent))
+
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        """Found by trying: the threshold rises with the level."""
+        low, high = Fraction(0), Fraction(1)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            enough = self.p_value_threshold(middle, at, units) >= p_value
+            low, high = (low, middle) if enough else (middle, high)
+        return float_up(high)
+
+    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
+        reach = float_up(self._hidden(part, standing)[0] + self._drift(part, standing))
+        values = released.astype(float)
+        slack = 2.0**-50 * (np.abs(values) + reach)
+        return values - reach - slack, values + reach + slack
+
+    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+        """The stability part enters once.  Theorem: RATIO-OF-MEANS."""
+        top, bottom = (column.astype(float) for column in released)
+        first, second = map(float_up, self._hidden(part, standing))
+        fixed, reach = first + float_up(self._drift(part, standing)), largest_ratio(part.reading.sensitivity)
+
+        def widths(low: Floats, high: Floats, _: Places) -> Ends:
+            width = fixed + second * np.maximum(np.abs(low), np.abs(high)) * (1 + 2.0**-50)
+            return width, width
+
+        whole = np.full(len(top), reach)
+        return ratio_ends(top, bottom, -whole, whole, widths)
+
+    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        return None
+
+    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
+        each = float_up(self._noise(part, standing, part.mechanism.scales[0]) + _ROUNDING)
+        drift = float_up(self._drift(part, standing))
+
+        def widths(low: Floats, high: Floats, places: Places) -> Ends:
+            on_left, on_right = (side[places] for side in bins)
+            noisy = np.maximum(*((1 - f) * on_left + f * on_right for f in (low, high)))
+            width = (each * noisy + drift) * (1 + 2.0**-50)
+            return width, width
+
+        nothing = np.zeros(len(left))
+        return ratio_ends(left, left + right, nothing, nothing + 1, widths)
+
+    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
+        reach = math.ceil(self._hidden(part, standing)[0] + self._drift(part, standing))
+        return reach, reach
+
+    def half_width(
+        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> float | None:
+        """The same whatever is expected: the hinge does not know the question."""
+        hidden, drift = self._hidden(part, standing), self._drift(part, standing)
+        steps = hidden[0] + drift
+        if len(hidden) > 1:
+            steps += Fraction(largest_ratio(part.reading.sensitivity)) * hidden[1]
+        whole = part.reading.public_rows or (matching if len(hidden) > 1 else 1)
+        return float_up(steps * step_of(part.reading) / whole) if whole else None
+
+    def units_read(self, units: int | None) -> int | None:
+        return units
+
+    def certifies(self, question: int) -> bool:
+        schedule = self.schedule
+        return schedule is not None and (schedule.questions is None or question <= schedule.questions)
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
+        schedule = self.schedule
+        if failure is not None:
+            share = failure * question_share(count.question)
+        elif isinstance(schedule, PlannedSchedule):
+            share = schedule.counting / schedule.questions
+        else:
+            share = self._failure(count.question)
+        z = laplace_multiplier(share)
+        return max(1, math.ceil(count.released + Fraction(z) * Fraction(count.scale) + 1))
+
+    def _drift(self, part: Noised, standing: Standing) -> Fraction:
+        """How far what the rows add may be from what the population makes one expect, in steps."""
+        assert self.schedule is not None
+        units, span = standing.known_units, self._span(part)
+        if isinstance(self.schedule, PlannedSchedule):  # part of it is for the excess of the noise
+            units, span = max(units, self._rows), max(span, 1)
+        return units * span * Fraction(self.schedule.stability(standing.at.spent))
+
+    def _noise(self, part: Noised, standing: Standing, scale: Fraction) -> Fraction:
+        """How much noise a value of the answer may hide, if it has this scale in what is claimed."""
+        schedule, noises = self.schedule, len(part.mechanism.scales) * standing.at.values
+        if isinstance(schedule, PlannedSchedule):
+            relative = scale / (self._rows * max(self._span(part), 1))
+            return Fraction(schedule.threshold(relative, noises)) * scale
+        return Fraction(laplace_multiplier(self._failure(standing.at.question), noises)) * scale
+
+    def _hidden(self, part: Noised, standing: Standing) -> list[Fraction]:
+        """How much of each coordinate's noise the transcript may hide, all values of the answer at once.
+
+        The noise of a mean's count stands in its claim times the mean, which is no more than the largest.
+        """
+        first, *others = part.mechanism.scales
+        most = (others and Fraction(largest_ratio(part.reading.sensitivity))) or Fraction(1)
+        hidden = [self._noise(part, standing, first) + _ROUNDING]
+        return hidden + [self._noise(part, standing, scale * most) / most + _ROUNDING for scale in others]
+
+    @property
+    def _rows(self) -> int:
+        """The public number of units of a plan, or the public guess, in which its noise is measured."""
+        assert self.study.table.rows is not None
+        return self.study.table.rows
+
+    def _span(self, part: Noised) -> int:
+        """The length of the interval in which one unit's share of the (first) integer lies.
+
+        For a mean it is that of value - t * count at the true mean t, which is no longer than the box.
+        """
+        low, high = part.reading.sensitivity.boxes[0]
+        if len(part.reading.coordinates) == 1:
+            low, high = min(low, 0), max(high, 0)
+        return (high - low) * part.reading.sensitivity.rows
+
+    def _failure(self, question: int) -> Fraction:
+        """The part of the failure probability that this question's noise may use."""
+        assert isinstance(self.schedule, WidthSchedule)
+        known = self.schedule.questions
+        return self.schedule.noise_failure * (Fraction(1, known) if known else question_share(question))
+
+
+@lru_cache(maxsize=16)
+def _open_schedule(validity: Validity, delta: Fraction) -> WidthSchedule:
+    assert validity.stability is not None
+    failure = 1 - validity.confidence
+    return WidthSchedule.plan(failure, validity.stability, _LEVELS, questions=validity.questions, delta=delta)

@@ -1,0 +1,77 @@
+"""What an answer says about the population where each question reads units of its own.
+
+The units of a part were in no answer before, so the question was fixed in advance as far as they are
+concerned: its interval is that of a first question, at an equal share of the failure.  Theorem: SPLIT-STUDY.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.exact import float_down
+from adyton.ledger.cap import Cap
+from adyton.population.base import Counted, Position, Standing
+from adyton.population.subset import SubsetPopulation
+from adyton.population.subset_ends import Certain
+from adyton.study.validity import FOR_COUNTS
+from adyton.validity.part_sizes import most_in_part, most_units
+from adyton.validity.subset.tails import largest_normal
+from adyton.validity.subset.ways import Before
+
+_NO_TEST = "no threshold for p-values is proved for a study that splits its units"
+
+
+@dataclass(frozen=True)
+class SplitPopulation(SubsetPopulation):
+    """The population intervals of a study that splits its units.
+
+    Claim:    with the confidence of the study all intervals hold at once, however questions were chosen.
+    Assumes:  units are independent draws from the population; the hash sends each to a part as if by lot.
+    Source:   derived here.  Theorem: SPLIT-STUDY.
+    """
+
+    @property
+    def cap(self) -> Cap:
+        """There is a part for each question that was planned, and none for others."""
+        return Cap(None, self.study.parts)
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        theorems, assumptions = super().certificate(at, units, ratios=ratios)
+        if not theorems:
+            return (), ()
+        subset = ("SUBSET-TRANSFER", "PAY-AS-YOU-GO", "SUBSET-VARIANCE")  # for answers before, which are none
+        kept = tuple(name for name in theorems if name not in subset)
+        return kept, (*assumptions, "a salted hash sends each unit to a part as if by lot")
+
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        raise InvalidRequest(_NO_TEST)
+
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        raise InvalidRequest(_NO_TEST)
+
+    def units_read(self, units: int | None) -> int | None:
+        return None if units is None else most_in_part(units, self.study.parts, self._for_sizes)
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
+        """Of all units, from a noisy count of those of one part."""
+        z = largest_normal(self._for_sizes)
+        in_part = count.released + Fraction(z) * Fraction(count.scale) + 1
+        return most_units(-(-in_part.numerator // in_part.denominator), self.study.parts, self._for_sizes)
+
+    @property
+    def _each(self) -> Fraction:
+        """The failure of one question, and of what must be known for it."""
+        return self._failure / self.study.parts
+
+    @property
+    def _for_sizes(self) -> Fraction:
+        """Three things are said with each part: of its size, of its noisy count, and of all units by it."""
+        return self._each * FOR_COUNTS / 3
+
+    def _certain(self, standing: Standing) -> Certain:
+        level = float_down(self._each * (1 - FOR_COUNTS) / standing.at.values)
+        return Certain(Before(), standing.known_units, level)

@@ -1,0 +1,231 @@
+"""What an answer of a study with Gaussian noise says about the population: the subset theorem.
+
+Every answer pays for what was released before it, and for nothing else: the first one has the interval of a
+question that was fixed in advance.  Nothing has to be planned, and no question is one too many: levels never
+run out, and widths follow what was spent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import Noised, step_of
+from adyton.certify import Absent
+from adyton.columns import Array
+from adyton.exact import float_up, units_down
+from adyton.ledger.cap import Cap
+from adyton.mechanisms.ratio import Ends
+from adyton.noise.refine import Floats
+from adyton.population.base import (
+    Counted,
+    Position,
+    Standing,
+    assumptions_about,
+    learned_key,
+    missing_anywhere,
+)
+from adyton.population.subset_ends import (
+    Certain,
+    cumulated_ends,
+    mean_ends,
+    search_reach,
+    single_ends,
+    span_of,
+    sum_ends,
+    uncentred,
+)
+from adyton.population.variance_ends import EACH, most_squares, most_variance
+from adyton.query.nodes import Cdf, Quantile, Variance
+from adyton.sensitivity.readings import search_weights
+from adyton.study import Study, Validity
+from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
+from adyton.validity.plans.study_plans import StudyPlan
+from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold_paid
+from adyton.validity.subset.levels import KnownLevels, OpenLevels
+from adyton.validity.subset.tails import largest_normal
+from adyton.validity.subset.ways import Before
+
+OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end; the rest for a mean and a mean square
+
+
+@dataclass(frozen=True)
+class SubsetPopulation:
+    """The population intervals of a study with Gaussian noise."""
+
+    study: Study
+
+    @property
+    def validity(self) -> Validity | None:
+        return self.study.validity
+
+    @property
+    def level(self) -> float:
+        return float(self.validity.confidence) if self.validity else 0.0
+
+    @cached_property
+    def plan(self) -> StudyPlan | None:
+        planned = self.validity is not None and self.validity.tolerance is not None
+        return gaussian_plan(self.study) if planned else None
+
+    @cached_property
+    def _levels(self) -> OpenLevels | KnownLevels:
+        if self.plan is not None:
+            return self.plan.levels
+        known = self.validity.questions if self.validity is not None else None
+        return OpenLevels() if known is None else KnownLevels(known)
+
+    def missing(self, at: Position, units: int | None) -> Absent | None:
+        return missing_anywhere(self.study, at, units)
+
+    def each(self, question: int) -> int | None:
+        return units_down(self.plan.radius(question)) if self.plan is not None else None
+
+    @property
+    def certified(self) -> tuple[int | None, int | None]:
+        return None, self.validity.questions if self.validity is not None else None
+
+    @property
+    def cap(self) -> Cap | None:
+        if self.validity is None or self.validity.beyond != "refuse" or self.validity.questions is None:
+            return None
+        return Cap(None, self.validity.questions)
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.missing(at, units) is not None:
+            return (), ()
+        theorems: tuple[str, ...] = (
+            "SUBSET-SHARES",
+            "SUBSET-TRANSFER",
+            "PAY-AS-YOU-GO",
+            "SUBSET-VARIANCE",
+            "L2-RADIUS",
+        )
+        theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
+        theorems += ("SUBSET-WITH-PURE-PARTS",) if at.pure else ()
+        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+        return theorems, assumptions_about(self.level)
+
+    last_look = "SUBSET-P-VALUES"
+
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        return p_value_threshold_paid(alpha, units, Before(at.before, at.pure))
+
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        return corrected_p_value(p_value, units, Before(at.before, at.pure))
+
+    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
+        squares = standing.learned.get(learned_key(part.reading))
+        if squares is None:
+            return single_ends(part, released, self._certain(standing))
+        return sum_ends(part, released, self._certain(standing), squares)
+
+    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+        top, bottom = released
+        first, second = (float_up(scale) for scale in part.mechanism.scales)
+        certain = self._certain(standing)
+        if isinstance(part.reading.measure, Variance):
+            certain = replace(certain, level=certain.level * (1 - OF_VARIANCES))
+        spread = standing.learned.get(learned_key(part.reading))
+        return mean_ends(part, top, bottom, certain, (first, second), spread)
+
+    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+        return most_variance(part, released, self._certain_of_variances(standing))
+
+    def most_squares(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats:
+        """Upper ends of sums of squared values, in squared steps, from what was released for variances."""
+        return most_squares(part, released, self._certain_of_variances(standing))
+
+    def squares_failure(self, standing: Standing) -> Fraction:
+        """How likely it may be that the noise of the squares of a variance is larger than means that settle
+        by them take it to be: a part of the level of that variance, where it stands.
+        """
+        return Fraction(self._certain_of_variances(standing).level * EACH)
+
+    def _certain_of_variances(self, standing: Standing) -> Certain:
+        certain = self._certain(standing)  # a variance has the levels of two values
+        return replace(certain, level=2 * certain.level * OF_VARIANCES)
+
+    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
+        return cumulated_ends(part, left, right, bins, self._certain(standing))
+
+    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
+        measure = part.reading.measure
+        assert isinstance(measure, Quantile)
+        times, _ = search_weights(measure)
+        return search_reach(part, measure.fraction, times, self._certain(standing))
+
+    def half_width(
+        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+    ) -> float | None:
+        certain, reading = self._certain(standing), part.reading
+        if len(reading.coordinates) == 1 and not isinstance(reading.measure, Cdf):
+            step = step_of(reading) / (reading.public_rows or 1)
+            middle = Fraction(standing.known_units * sum(span_of(part)), 2)
+            released = middle if expect is None else expect / step
+            return _half(self.singles(part, np.array([round(released)]), _widest(standing)), step)
+        if not matching:
+            return None
+        if isinstance(reading.measure, Cdf):
+            fraction, bins = (
+                float(Fraction(1, 2) if expect is None else expect),
+                len(reading.measure.points) + 1,
+            )
+            sides = (np.array([matching * fraction]), np.array([matching * (1 - fraction)]))
+            half = np.array([bins / 2])
+            return _half(cumulated_ends(part, *sides, (half, half), certain), Fraction(1))
+        line = uncentred(part)
+        ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
+        count = matching * reading.coordinates[1].times
+        both = np.array([round(ratio * count)]), np.array([count])
+        return _half(self.means(part, both, _widest(standing)), line.scale)
+
+    def units_read(self, units: int | None) -> int | None:
+        return units
+
+    def certifies(self, question: int) -> bool:
+        return self.validity is not None
+
+    def units_at_most(self, count: Counted, failure: Fraction | None = None) -> int:
+        return max(1, math.ceil(count.released + self._noise_of(count, failure)))
+
+    def units_at_least(self, count: Counted) -> int:
+        """A lower end, right together with the upper ones."""
+        return max(0, math.floor(count.released - self._noise_of(count, None)))
+
+    def _noise_of(self, count: Counted, failure: Fraction | None) -> Fraction:
+        share = failure if failure is not None else self._failure * FOR_COUNTS
+        z = largest_normal(share * Fraction(OpenLevels().share(count.question)))
+        return Fraction(z) * Fraction(count.scale) + 1
+
+    @property
+    def _failure(self) -> Fraction:
+        assert self.validity is not None
+        return 1 - self.validity.confidence
+
+    def noise_failure(self, question: int) -> Fraction:
+        """How likely it may be that the noise of this answer is larger than settling takes it to be."""
+        return self._failure * FOR_NOISE * Fraction(OpenLevels().share(question))
+
+    def _certain(self, standing: Standing) -> Certain:
+        at = standing.at
+        level = float(claims_failure(self.study)) * self._levels.share(at.question) / at.values
+        planned = self.plan.kept(at.question) if self.plan is not None else None
+        return Certain(Before(at.before, at.pure), standing.known_units, level, planned)
+
+
+def _widest(standing: Standing) -> Standing:
+    """For one cell, whichever it is."""
+    return replace(standing, learned={key: end.max(keepdims=True) for key, end in standing.learned.items()})
+
+
+def _half(ends: Ends, step: Fraction) -> float:
+    low, high = ends
+    return float_up(Fraction(float((high - low)[0])) / 2 * step)

@@ -1,0 +1,256 @@
+"""The ends of population intervals in a study with Gaussian noise: of counts, sums, means and quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import Noised
+from adyton.columns import Array
+from adyton.exact import UNITS_PER_ONE, float_down, float_up
+from adyton.lines import Line
+from adyton.mechanisms import largest_ratio
+from adyton.mechanisms.ratio import Ends
+from adyton.noise.refine import Floats
+from adyton.validity.plans.study_plans import OF_THE_COUNT
+from adyton.validity.subset.ratios import ratio_ends
+from adyton.validity.subset.shares import greatest_share, least_share
+from adyton.validity.subset.tails import Places, Way
+from adyton.validity.subset.variances import rough_variance_width, variance_width
+from adyton.validity.subset.ways import Before, ways_after
+
+_MANY = 256
+HALF_STEP = 0.5
+"""Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
+UP = 1 + 2.0**-50
+_CANCELLED = 2.0**-48  # of a difference of two numbers that may be nearly alike
+
+
+@dataclass(frozen=True, slots=True)
+class Certain:
+    """What the intervals of one answer rest on: its level for each value, and what was released before it."""
+
+    before: Before
+    units: int  # at most
+    level: float  # of each value of the answer, both sides together
+    planned: float | None = None
+
+    def ways(self, share: float, more: Fraction = Fraction(0)) -> list[Way]:
+        """For a part of the level; ``more`` was released by this very answer before the value was asked."""
+        before = Before(self.before.spent + more, self.before.pure)
+        return ways_after(before, self.units, self.level * share, self.planned)
+
+
+def single_ends(part: Noised, released: Array, certain: Certain) -> Ends:
+    """Ends of what the population makes one expect of a count or a sum, in steps.
+
+    A unit's part lies in an interval; given its mean it is spread at most as a coin between the two ends.
+    Theorem: SUBSET-SHARES.
+    """
+    coin, answers = (
+        Coin(certain.units, *span_of(part), float_up(part.mechanism.scales[0])),
+        released.astype(float),
+    )
+    ways = certain.ways(1 / 2)
+    return coin.least(answers - HALF_STEP, ways), coin.greatest(answers + HALF_STEP, ways)
+
+
+def sum_ends(part: Noised, released: Array, certain: Certain, squares: Floats) -> Ends:
+    """The same of a sum, if the study knows upper ends of the sums of the squares of its values.
+
+    Claim:    as ``single_ends``, at the same level, and never wider.
+    Assumes:  as ``single_ends``; ``squares`` are at least what is expected of the sums of all squared values,
+              with a level of their own.
+    Source:   derived here, from Bennett 1962.  Theorem: SUBSET-SUMS.
+    """
+    units, (least, most) = float(certain.units), span_of(part)
+    spread = squares * part.reading.sensitivity.rows * UP
+    scale, ways = np.array(float_up(part.mechanism.scales[0])), certain.ways(1 / 2)
+
+    def width(first: Floats, last: Floats, places: Places, beyond: Floats) -> Floats:
+        near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
+        variance = np.maximum(spread[places] - near**2 / units, 0.0) + _CANCELLED * spread[places]
+        beyond = beyond * UP + (most - least) * 2.0**-20  # what a unit adds, from the mean of all
+        return variance_width(variance, beyond, scale, ways) + HALF_STEP
+
+    def above(first: Floats, last: Floats, places: Places) -> Ends:
+        return width(first, last, places, most - first / units), np.full(len(places), np.inf)
+
+    def below(first: Floats, last: Floats, places: Places) -> Ends:
+        return np.full(len(places), np.inf), width(first, last, places, last / units - least)
+
+    (low, high), answers = single_ends(part, released, certain), released.astype(float)
+    ones, guess = np.ones(len(answers)), np.clip(answers, low, high)
+    # What lies beyond the guess lies beyond the end on this side of it.
+    return (
+        ratio_ends(answers, ones, low, guess, above)[0],
+        ratio_ends(answers, ones, guess, high, below)[1],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Coin:
+    """Sums of parts in low..high: shares of the units, times the length of the interval, from its end on.
+
+    ``units`` is their number, or more: units that are not there add 0, which lies in the interval.
+    """
+
+    units: int
+    low: int
+    high: int
+    scale: float
+
+    @property
+    def _length(self) -> int:
+        return self.high - self.low
+
+    def _shares(self, answers: Floats) -> Floats:
+        shares: Floats = (answers - float(self.units * self.low)) / self._length
+        return shares
+
+    def least(self, answers: Floats, ways: Sequence[Way]) -> Floats:
+        share = least_share(_down(self._shares(answers)), self.units, self.scale / self._length, ways)
+        least: Floats = _down(share * self.units * self._length + self.units * self.low)
+        return np.maximum(least, float(self.units * self.low))
+
+    def greatest(self, answers: Floats, ways: Sequence[Way]) -> Floats:
+        share = greatest_share(_up(self._shares(answers)), self.units, self.scale / self._length, ways)
+        greatest: Floats = _up(share * self.units * self._length + self.units * self.low)
+        return np.minimum(greatest, float(self.units * self.high))
+
+
+def mean_ends(
+    part: Noised,
+    top: Array,
+    bottom: Array,
+    certain: Certain,
+    scales: tuple[float, float],
+    learned: Floats | None = None,
+) -> Ends:
+    """Ends of the ratio of a centred sum and a count, in their steps.  Theorem: SUBSET-MEANS.
+
+    ``scales``: the standard deviations of the noise of the two; ``learned``: upper ends of the variances of
+    the values, if the study knows any.
+    """
+    sensitivity, counts = part.reading.sensitivity, bottom.astype(float)
+    reach, each = largest_ratio(sensitivity), float(sensitivity.boxes[1][1] * sensitivity.rows)
+    # The most of a unit's count, times this, bounds the sum of the variances if one value's is 1.
+    weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), counts, certain) * each * UP
+    step = float_down(uncentred(part).scale)
+    known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * UP
+    ways = certain.ways((1 - OF_THE_COUNT) / 2)
+
+    def widths(first: Floats, last: Floats, places: Places) -> Ends:
+        far = np.maximum(np.abs(first), np.abs(last))
+        near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
+        variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * UP
+        rounding = HALF_STEP * (1 + far)
+        if len(places) > _MANY and float(near.max()) == 0 and float(far.min()) == reach:
+            # The first step: for the whole range all have the same noise, and it may be rough.
+            noise = float(np.hypot(scales[0], reach * scales[1])) * UP
+            least = scales[0] / noise / UP
+            width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways, least) + rounding
+            return width, width
+        noises = np.hypot(scales[0], far * scales[1]) * UP
+        steady = np.hypot(scales[0], near * scales[1]) / noises / UP
+        beyond = np.concatenate([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
+        both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways, np.tile(steady, 2))
+        above, below = np.split(both, 2)
+        return above + rounding, below + rounding
+
+    whole = np.full(len(counts), reach)
+    return ratio_ends(top.astype(float), counts, -whole, whole, widths)
+
+
+def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
+    """Upper ends of what is expected of counts, for as much as a mean's variance needs them."""
+    ways, answers = certain.ways(OF_THE_COUNT), counts + HALF_STEP
+    if len(answers) <= _MANY:
+        return coin.greatest(answers, ways)
+    # Each count is raised to the next of a few, which are as far apart as a count of that size is uncertain.
+    least, most_of_all = answers.min(), answers.max()
+    start, end = coin.scale**0.5, (most_of_all - least + coin.scale) ** 0.5
+    steps = least - coin.scale + np.linspace(start, end, _MANY) ** 2
+    steps[-1] = most_of_all
+    wide = (end - start) / (_MANY - 1) or 1.0
+    place = ((np.sqrt(answers - least + coin.scale) - start) / wide).astype(np.int64)
+    place = np.clip(place, 0, _MANY - 1)
+    while (below := steps[place] < answers).any():  # twice at the most; the last step is below none
+        place = place + below
+    most: Floats = coin.greatest(steps, ways)[place]
+    return most
+
+
+def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certain: Certain) -> Ends:
+    """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts.  Theorem: SUBSET-MEANS."""
+    scale, rows, whole = float_up(part.mechanism.scales[0]), part.reading.sensitivity.rows, left + right
+    every = float(bins[0][0] + bins[1][0])
+    coin = Coin(certain.units, 0, rows, scale * every**0.5 * UP)
+    most = most_rows(coin, whole + HALF_STEP * (every - 1), certain) * rows * UP
+    ways = certain.ways((1 - OF_THE_COUNT) / 2)
+
+    def widths(first: Floats, last: Floats, places: Places) -> Ends:
+        on_left, on_right = (side[places] for side in bins)
+        likeliest = np.clip(0.5, first, last)
+        variance = most[places] * likeliest * (1 - likeliest) * UP
+        quietest = np.clip(on_left / (on_left + on_right), first, last)
+        *ends, least = (
+            np.hypot((1 - f) * np.sqrt(on_left), f * np.sqrt(on_right)) for f in (first, last, quietest)
+        )
+        rounding = np.maximum(*(((1 - f) * on_left + f * on_right) * HALF_STEP for f in (first, last)))
+        noise = scale * np.maximum(*ends) * UP  # convex, so the greatest is at an end
+        beyond = np.concatenate([1 - first, last]) * rows * UP + rows * 2.0**-20
+        steady = scale * least / noise / UP
+        both = variance_width(np.tile(variance, 2), beyond, np.tile(noise, 2), ways, np.tile(steady, 2))
+        above, below = np.split(both, 2)
+        return above + rounding, below + rounding
+
+    nothing = np.zeros(len(left))
+    return ratio_ends(left, whole, nothing, nothing + 1, widths)
+
+
+def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) -> tuple[int, int]:
+    """How far below and above 0 a comparison may be although the quantile is at that very place.
+
+    There times * (rows not above) - times * share * (all rows) has the expectation 0, and is spread at most
+    as a coin with that share.  The places were chosen by the comparisons before, which are paid for as well.
+    """
+    rows, scale = part.reading.sensitivity.rows, np.array([float_up(part.mechanism.scales[0])])
+    below_it, above_it = float_up(share), float_up(1 - share)
+    variance = np.array([certain.units * (times * rows) ** 2 * below_it * above_it * UP])
+    ways = certain.ways(1 / 2, more=Fraction(part.radius(), UNITS_PER_ONE))
+    above, below = (
+        float(variance_width(variance, np.array([times * rows * b * UP]), scale, ways)[0])
+        for b in (above_it, below_it)
+    )
+    return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)
+
+
+def uncentred(part: Noised) -> Line:
+    """From the ratio of a mean's two integers to the mean that it stands for."""
+    centred, counted = part.reading.coordinates
+    assert centred.value is not None
+    lattice = centred.value.lattice
+    half = lattice.grain / 2
+    return Line(counted.times * half, (lattice.low + lattice.high) * half)
+
+
+def span_of(part: Noised) -> tuple[int, int]:
+    """Between which numbers one unit's part of the first integer lies.  Theorem: PERSONS-AS-ROWS."""
+    low, high = part.reading.sensitivity.boxes[0]
+    rows = part.reading.sensitivity.rows
+    return min(low, 0) * rows, max(high, 0) * rows
+
+
+def _down(values: Floats) -> Floats:
+    lowered: Floats = values - 2.0**-50 * np.abs(values)
+    return lowered
+
+
+def _up(values: Floats) -> Floats:
+    raised: Floats = values + 2.0**-50 * np.abs(values)
+    return raised

@@ -1,0 +1,152 @@
+"""Upper ends of variances in a study with Gaussian noise: mean squared distances from public places.
+
+No mean squared distance from a place is below the variance, and the one from the mean is the variance.  Of
+some places, fixed in advance, one is near the mean; the distance from it is one number, made of the three
+that were released, and has one interval, where a mean and a mean square have two, whose errors add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import Noised
+from adyton.columns import Array
+from adyton.exact import float_up
+from adyton.mechanisms.ratio import Ends
+from adyton.noise.refine import Floats
+from adyton.population.subset_ends import HALF_STEP, UP, Certain, Coin, most_rows
+from adyton.validity.plans.study_plans import OF_THE_COUNT
+from adyton.validity.subset.ratios import ratio_ends
+from adyton.validity.subset.shares import greatest_share
+from adyton.validity.subset.tails import Places, Way
+from adyton.validity.subset.variances import variance_width
+
+PLACES = np.linspace(-1.0, 1.0, 17)
+"""In halves of the range, from its middle: eighths, which floats hold exactly."""
+EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
+"""Of the level: for each place, for the sum of the squares, and for the noise of the squares in settling."""
+_ROUNDS = 3
+_OUTWARD = 2.0**-40  # far more than the rounding of what is made of a few floats
+_CANCELLED = 2.0**-48  # of the terms of a sum that may cancel
+
+
+def most_variance(part: Noised, released: Sequence[Array], certain: Certain) -> Floats:
+    """Upper ends of the variances of the population, for each cell, in squares of half of the range.
+
+    ``part`` reads a centred sum, a centred sum of squares and a count.
+
+    Claim:    with probability 1 - ``certain.level`` the variance is at most this.
+    Assumes:  as ``mean_ends``.
+    Source:   derived here.  Theorem: VARIANCE-INTERVAL.
+    """
+    around = Around(part, [column.astype(float) for column in released])
+    weighed = around.weighed(certain)
+    ways = certain.ways(EACH)
+    ends = around.ends(around.likely_best(weighed, ways), weighed, ways)
+    return np.minimum(ends, 1.0)
+
+
+def most_squares(part: Noised, released: Sequence[Array], certain: Certain) -> Floats:
+    """Upper ends of what is expected of the sum of all squared values, for each cell, in squared steps.
+
+    ``part`` is that of a variance.  Nothing is divided by the count, which has noise of its own.
+
+    Claim:    with probability 1 - ``certain.level`` this and all that ``most_variance`` says hold at once.
+    Assumes:  as ``mean_ends``.
+    Source:   derived here.  Theorem: SUBSET-SUMS.
+    """
+    value = part.reading.coordinates[0].value
+    assert value is not None
+    low, high = value.lattice.low, value.lattice.high
+    around = Around(part, [column.astype(float) for column in released])
+    sums = around.sums(-(low + high) / (high - low), certain.units, certain.ways(EACH))
+    return sums * (float(high - low) / 2) ** 2 * (1 + _OUTWARD)
+
+
+class Around:
+    """Squared distances from a place for each cell: of the released integers, their noise and rounding."""
+
+    def __init__(self, part: Noised, released: Sequence[Floats]) -> None:
+        (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
+        self._linear, self._square, self._counted = counted / reach, counted / (2 * square), float(counted)
+        self._each = float(counted * part.reading.sensitivity.rows)  # the most that a unit can count
+        self._scales = [float_up(scale) for scale in part.mechanism.scales]
+        self._sums, self._squares, self._counts = released
+
+    def weighed(self, certain: Certain) -> Floats:
+        """Times the variance of one value, an upper end of the sum of the variances of all units."""
+        coin = Coin(certain.units, 0, int(self._each), self._scales[-1])
+        return most_rows(coin, self._counts, certain) * self._each * UP
+
+    def ends(self, place: Floats, weighed: Floats, ways: Sequence[Way]) -> Floats:
+        """Upper ends of the mean squared distances from these places."""
+        most = _range(place)
+
+        def widths(first: Floats, last: Floats, some: Places) -> Ends:
+            near = np.clip(most[some] / 2, first, last)
+            variance = weighed[some] * near * (most[some] - near) * UP
+            noises = np.maximum(*(self._noise(place[some], end) for end in (first, last))) * UP
+            quietest = np.clip(0.5 + place[some] ** 2, first, last)
+            steady = self._noise(place[some], quietest) / noises / UP
+            beyond = (last + 2.0**-20) * self._each * UP  # a distance is 0 or more
+            below = variance_width(variance, beyond, noises, ways, steady)
+            return np.full(len(some), np.inf), below + self._rounding(place, some)
+
+        _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), most, widths)
+        return ends * (1 + _OUTWARD)
+
+    def sums(self, place: float, units: int, ways: Sequence[Way]) -> Floats:
+        """Upper ends of what is expected of the sums of all squared distances from one place."""
+        places, most = np.full(len(self._counts), place), self._each * float(_range(place)) * UP
+        top = self._top(places) + self._rounding(places, np.arange(len(places)))
+        noise = float(self._noise(place, 0.0))
+        share = greatest_share(top / most + _OUTWARD * np.abs(top / most), units, noise / most, ways)
+        return share * units * (most / self._counted) * (1 + _OUTWARD)
+
+    def likely_best(self, weighed: Floats, ways: Sequence[Way]) -> Floats:
+        """For each cell the place that has about the least end.  All of them are valid: floats choose."""
+        way = min(ways, key=lambda way: (way.price - way.log_level) * (1 + 1 / way.fresh))
+        least, best = np.full(len(self._counts), np.inf), np.zeros(len(self._counts))
+        for place in PLACES:
+            top, most, end = self._top(place), _range(place), self._guess(place)
+            for _ in range(_ROUNDS):
+                rows = weighed * np.minimum(end, most / 2) * most / way.fresh
+                width = np.sqrt(2 * (way.price - way.log_level) * (self._noise(place, end) ** 2 + rows))
+                end = np.clip((top + width) / np.maximum(self._counts, 1.0), 0.0, most)
+            best = np.where(end < least, place, best)
+            least = np.minimum(least, end)
+        return best
+
+    def _top(self, place: Floats | float) -> Floats:
+        """(x - t)**2 = (x - c)**2 - 2 (t - c) (x - c) + (t - c)**2, in squares of half of the range, counted
+        as often as a row is."""
+        moved = self._square * self._squares - 2 * place * self._linear * self._sums
+        top: Floats = moved + (0.5 + place**2) * self._counts
+        return top
+
+    def _guess(self, place: Floats) -> Floats:
+        guess: Floats = np.clip(self._top(place) / np.maximum(self._counts, 1.0), 0.0, _range(place))
+        return guess
+
+    def _noise(self, place: Floats | float, distance: Floats | float) -> Floats:
+        """Of the sum of the distances less ``distance`` times the count."""
+        first, second, third = self._scales
+        both = np.hypot(self._square * second, 2 * place * self._linear * first)
+        noise: Floats = np.hypot(both, (0.5 + place**2 - distance) * third)
+        return noise
+
+    def _rounding(self, place: Floats, some: Places) -> Floats:
+        """Noise is rounded to whole steps; and what floats may lose."""
+        sums, squares, counts = (np.abs(column[some]) for column in (self._sums, self._squares, self._counts))
+        steps = self._square + 2 * np.abs(place[some]) * self._linear + _range(place[some])
+        terms = self._square * squares + _range(place[some]) * (2 * self._linear * sums + 2 * counts)
+        rounding: Floats = HALF_STEP * steps * UP + _CANCELLED * terms
+        return rounding
+
+
+def _range(place: Floats | float) -> Floats:
+    """The largest squared distance of any value."""
+    most: Floats = np.square(1 + np.abs(place))
+    return most

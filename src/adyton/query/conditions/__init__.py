@@ -1,0 +1,1 @@
+"""What conditions can be, seen without looking at any row."""

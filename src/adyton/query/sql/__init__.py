@@ -1,0 +1,1 @@
+"""From SQL text to a question: what is not named here is refused."""

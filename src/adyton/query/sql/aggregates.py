@@ -1,0 +1,280 @@
+"""Aggregates: what SELECT may ask for, and the measure that each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sqlglot import exp
+
+from adyton.query.names import default_name
+from adyton.query.nodes import (
+    EVERY_ROW,
+    Case,
+    Cdf,
+    Clip,
+    Condition,
+    Constant,
+    Count,
+    CountPersons,
+    Extreme,
+    Indicator,
+    IsMissing,
+    IsTrue,
+    Mean,
+    Measure,
+    Not,
+    Number,
+    Or,
+    Proportion,
+    Quantile,
+    Sum,
+    SumOfPersons,
+    Variance,
+    all_of,
+)
+from adyton.query.sql.expressions import Source, is_condition
+from adyton.query.sql.functions import called
+from adyton.schema import BooleanColumn
+
+_PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
+Bounds = tuple[Fraction, Fraction]
+# A measure, and what it is called if it is given no name.
+Named = tuple[str, Measure]
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether ``node`` is one of the aggregates, perhaps with FILTER."""
+    node = node.this if type(node) is exp.Filter else node
+    return type(node) is exp.Anonymous and str(node.this).upper() in AGGREGATES
+
+
+def read_measure(source: Source, node: exp.Expr) -> Named:
+    """The measure that ``node`` asks for."""
+    node, where = filtered(source, node)
+    if not is_aggregate(node):
+        raise source.refusal(
+            node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
+        )
+    with source.at(node):
+        return AGGREGATES[called(source, node)](source, node, where)
+
+
+def filtered(source: Source, node: exp.Expr) -> tuple[exp.Expr, Condition]:
+    """An aggregate without its FILTER, and the rows that the FILTER leaves."""
+    if type(node) is not exp.Filter:
+        return node, EVERY_ROW
+    source.check_parts(node, "this", "expression")
+    return node.this, read_where(source, node.args["expression"])
+
+
+def read_where(source: Source, clause: exp.Expr | None) -> Condition:
+    if clause is None:
+        return EVERY_ROW
+    source.check_parts(clause, "this")
+    return source.condition(clause.this)
+
+
+def read_value(source: Source, node: exp.Expr) -> tuple[Number, Condition]:
+    """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
+    node = source.bare(node)
+    if is_condition(node):
+        reason = "write PROPORTION(condition), or CASE WHEN condition THEN 1 ELSE 0 END"
+        raise source.refusal(node, f"a condition is not a number; {reason}")
+    if type(node) is exp.Column:
+        column = source.column(node)
+        if isinstance(column, BooleanColumn):
+            return Indicator(IsTrue(column)), Not(IsMissing(column))
+    return source.number(node), EVERY_ROW
+
+
+# Counts and proportions ------------------------------------------------------------------------------------
+
+
+def _count(source: Source, node: exp.Expr, where: Condition) -> Named:
+    (counted,), bounds = _arguments(source, node, "COUNT(*), COUNT(column) or COUNT(DISTINCT person)", 1)
+    if type(counted) is exp.Distinct:
+        return _count_persons(source, counted, where, bounds)
+    name, present = _counted(source, node, source.bare(counted))
+    where = all_of(present, where)
+    if _PER_ROW in bounds:
+        raise source.refusal(node, f"a row counts once; {_PER_ROW} is for SUM")
+    if _PER_GROUP in bounds:
+        _person(source, node)
+        return name, SumOfPersons(Constant(Fraction(1)), *bounds[_PER_GROUP], where)
+    return name, Count(where)
+
+
+def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Condition]:
+    """What a count is called, and which rows it counts."""
+    if type(counted) is exp.Star:
+        source.check_parts(counted)
+        return "count", EVERY_ROW
+    if type(counted) is exp.Column:
+        column = source.column(counted)
+        return f"count_{column.name}", Not(IsMissing(column))
+    if type(counted) is exp.Literal:  # COUNT(1)
+        source.constant(counted)
+        return "count", EVERY_ROW
+    if type(counted) is exp.Case:
+        value = source.number(counted)
+        if isinstance(value, Case) and value.otherwise is None and _are_written(value):
+            whens = tuple(when for when, _ in value.branches)
+            return "count", whens[0] if len(whens) == 1 else Or(whens)
+        raise source.refusal(node, "COUNT of a CASE counts where it gives a literal, without ELSE")
+    raise source.refusal(node, "COUNT takes * or one column; COUNT_IF takes a condition")
+
+
+def _are_written(value: Case) -> bool:
+    return all(isinstance(then, Constant) for _, then in value.branches)
+
+
+def _count_persons(
+    source: Source, node: exp.Expr, where: Condition, bounds: dict[str, Bounds]
+) -> tuple[str, Measure]:
+    source.check_parts(node, "expressions")
+    if bounds:
+        raise source.refusal(node, "a person counts once; leave out the bounds")
+    person = _person(source, node)
+    if len(node.expressions) != 1 or not source.is_person(node.expressions[0]):
+        raise source.refusal(
+            node, f"distinct values cannot be counted, only persons: COUNT(DISTINCT {person})"
+        )
+    return "count_persons", CountPersons(where)
+
+
+def _person(source: Source, node: exp.Expr) -> str:
+    if source.table.person is None:
+        reason = "the unit of this study is a row, so persons are not known"
+        raise source.refusal(node, f"{reason}; ask about rows, with COUNT(*) or SUM(number)")
+    return source.table.person
+
+
+def _count_if(source: Source, node: exp.Expr, where: Condition) -> Named:
+    (condition,), _ = _arguments(source, node, "COUNT_IF(condition)", 1, bounds=())
+    counted = source.condition(condition)
+    return default_name("count_if", counted), Count(all_of(counted, where))
+
+
+def _proportion(source: Source, node: exp.Expr, where: Condition) -> Named:
+    (written,), _ = _arguments(source, node, "PROPORTION(condition), with one condition", 1, bounds=())
+    condition = source.condition(written)
+    return default_name("proportion", condition), Proportion(condition, where)
+
+
+# Sums, means and spreads -----------------------------------------------------------------------------------
+
+
+def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
+    (written,), bounds = _arguments(
+        source, node, f"SUM(number) or SUM(number, {_PER_GROUP} => (low, high))", 1
+    )
+    value, present = read_value(source, written)
+    name, where = default_name("sum", value), all_of(present, where)
+    if _PER_ROW in bounds:
+        value = Clip(value, *bounds[_PER_ROW])
+    if _PER_GROUP in bounds:
+        _person(source, node)
+        return name, SumOfPersons(value, *bounds[_PER_GROUP], where)
+    return name, Sum(value, where)
+
+
+def _spread(kind: Callable[[Number, Condition], Measure], stem: str) -> Callable[..., Named]:
+    def read(source: Source, node: exp.Expr, where: Condition) -> Named:
+        name = called(source, node)
+        form = f"{name}(number) or {name}(number, {_PER_ROW} => (low, high))"
+        (written,), bounds = _arguments(source, node, form, 1, bounds=(_PER_ROW,))
+        value, present = read_value(source, written)
+        bounded = Clip(value, *bounds[_PER_ROW]) if bounds else value
+        return default_name(stem, value), kind(bounded, all_of(present, where))
+
+    return read
+
+
+# Places in the order of values -----------------------------------------------------------------------------
+
+
+def _extreme(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name = called(source, node)
+    (written,), _ = _arguments(source, node, f"{name}(number)", 1, bounds=())
+    value = source.number(written)
+    return default_name(name.lower(), value), Extreme(value, "least" if name == "MIN" else "greatest", where)
+
+
+def _median(source: Source, node: exp.Expr, where: Condition) -> Named:
+    (written,), _ = _arguments(source, node, "MEDIAN(number)", 1, bounds=())
+    value = source.number(written)
+    return default_name("median", value), Quantile(value, Fraction(1, 2), where)
+
+
+def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name = called(source, node)
+    form = f"{name}(number, fraction), such as {name}(x, 0.9)"
+    (written, fraction), bounds = _arguments(source, node, form, 2, bounds=(_PER_ROW,))
+    value = source.number(written)
+    bounded = Clip(value, *bounds[_PER_ROW]) if bounds else value
+    return default_name("quantile", value), Quantile(bounded, source.constant(fraction), where)
+
+
+def _cdf(source: Source, node: exp.Expr, where: Condition) -> Named:
+    if len(node.expressions) < 2:
+        raise source.refusal(node, "write CDF(number, point, point, ...)")
+    written, *points = node.expressions
+    value = source.number(written)
+    return default_name("cdf", value), Cdf(value, tuple(source.constant(point) for point in points), where)
+
+
+def _histogram(source: Source, node: exp.Expr, where: Condition) -> Named:
+    raise source.refusal(node, "HISTOGRAM is the only value of its SELECT, beside groups")
+
+
+def _arguments(
+    source: Source, node: exp.Expr, form: str, number: int, bounds: tuple[str, ...] = (_PER_GROUP, _PER_ROW)
+) -> tuple[list[exp.Expr], dict[str, Bounds]]:
+    """The arguments of an aggregate, and the bounds that it names behind them."""
+    plain = [one for one in node.expressions if type(one) is not exp.Kwarg]
+    named = node.expressions[len(plain) :]
+    if len(plain) != number or any(type(one) is not exp.Kwarg for one in named):
+        raise source.refusal(node, f"write {form}")
+    read: dict[str, Bounds] = {}
+    for one in named:
+        name = str(one.this.this).lower()
+        if name not in bounds or name in read:
+            raise source.refusal(node, f"write {form}; {name} does not belong here")
+        read[name] = _bounds(source, one)
+    return plain, read
+
+
+def _bounds(source: Source, node: exp.Expr) -> Bounds:
+    source.check_parts(node, "this", "expression")
+    pair = node.args["expression"]
+    if type(pair) is not exp.Tuple or len(pair.expressions) != 2:
+        raise source.refusal(node, "bounds are written as (low, high)")
+    source.check_parts(pair, "expressions")
+    low, high = map(source.constant, pair.expressions)
+    return low, high
+
+
+_VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
+_DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
+AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
+    "COUNT": _count,
+    "COUNT_IF": _count_if,
+    "COUNTIF": _count_if,
+    "SUM": _sum,
+    "AVG": _spread(Mean, "avg"),
+    "PROPORTION": _proportion,
+    "VARIANCE": _VARIANCE,
+    "VAR_POP": _VARIANCE,
+    "VAR_SAMP": _VARIANCE,
+    "STDDEV": _DEVIATION,
+    "STDDEV_POP": _DEVIATION,
+    "STDDEV_SAMP": _DEVIATION,
+    "MIN": _extreme,
+    "MAX": _extreme,
+    "MEDIAN": _median,
+    "QUANTILE": _quantile,
+    "PERCENTILE_CONT": _quantile,
+    "CDF": _cdf,
+    "HISTOGRAM": _histogram,
+}

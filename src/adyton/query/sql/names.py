@@ -1,0 +1,151 @@
+"""What a question names, and where: columns, tables, the person; and the words in which a node is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel
+
+from adyton.errors import InvalidRequest
+from adyton.query.scope import entry_of, has_entry, is_person
+from adyton.query.sql.place import Refused, place
+from adyton.schema import Column, Table
+
+LONGEST_COLUMN_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The text that is read, the table it asks about, and what the names of tables in it stand for."""
+
+    text: str
+    table: Table
+    known_as: str
+    aliases: Mapping[str, str] = field(default_factory=dict)  # in small letters -> the table's own name
+
+    @contextlib.contextmanager
+    def at(self, node: exp.Expr) -> Iterator[None]:
+        """What is found wrong meanwhile is said with the place of ``node``, unless a place was named."""
+        try:
+            yield
+        except InvalidRequest as wrong:
+            raise self.placed(node, wrong) from None
+
+    def placed(self, node: exp.Expr, wrong: InvalidRequest) -> Refused:
+        """``wrong`` with the place of ``node``, unless it names one."""
+        return wrong if isinstance(wrong, Refused) else self.refusal(node, wrong.message)
+
+    def refusal(self, node: exp.Expr, reason: str) -> Refused:
+        """The error that names the place of ``node`` and why it is refused."""
+        try:
+            fragment = node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE).replace('"', "")
+        except Exception:  # a fragment is a courtesy; the refusal stands without it
+            fragment = "a long expression"
+        return Refused(f"{reason} {place(self.text, _start(node), fragment)}")
+
+    def check_parts(self, node: exp.Expr, *allowed: str) -> None:
+        """Nothing but ``allowed`` may be said about ``node``, so nothing can be left out by mistake."""
+        for name, value in node.args.items():
+            if name not in allowed and not (value is None or value is False or value == []):
+                said = name.rstrip("_").replace("_", " ").upper()
+                raise self.refusal(node, f"{said} is not supported in {title(node)}")
+
+    def column(self, node: exp.Expr) -> Column:
+        """The column that ``node`` names."""
+        if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
+            raise self.refusal(node, "a column is needed here")
+        name = self._own_name(node)
+        if len(name) > LONGEST_COLUMN_NAME:
+            raise self.refusal(node, "no column has so long a name")
+        source = self._source_of(node)
+        if self.is_person(node) and not has_entry(self.table, name, source):
+            raise self.refusal(
+                node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
+            )
+        try:
+            return entry_of(self.table, name, source).shown
+        except InvalidRequest as wrong:
+            if self.text[_start(node) : _start(node) + 1] == '"':
+                hint = f"{wrong.message}. A string stands in single quotes: '{name}'"
+                raise self.refusal(node, hint) from None
+            raise self.placed(node, wrong) from None
+
+    def is_person(self, node: exp.Expr) -> bool:
+        """Whether ``node`` names the column that says whose row it is."""
+        if type(node) is not exp.Column or type(node.this) is not exp.Identifier or self.table.person is None:
+            return False
+        return is_person(self.table, self._own_name(node), self._source_of(node))
+
+    def has_column(self, name: str) -> bool:
+        return any(column.name.casefold() == name.casefold() for column in self.table.columns)
+
+    def plain_name(self, node: exp.Expr) -> str | None:
+        """The name, if ``node`` is nothing else and belongs to no table by name."""
+        if type(node) is not exp.Column or node.args.get("table") is not None:
+            return None
+        return self._own_name(node) if type(node.this) is exp.Identifier else None
+
+    def _own_name(self, node: exp.Expr) -> str:
+        """The name of a column, which may be said to belong to the table."""
+        self.check_parts(node, "this", "table")
+        return self.name(node.this)
+
+    def _source_of(self, node: exp.Expr) -> str | None:
+        """The table that a column is said to belong to."""
+        qualifier = node.args.get("table")
+        if qualifier is None:
+            return None
+        known = self.aliases or {self.known_as.casefold(): self.table.name}
+        found = known.get(self.name(qualifier).casefold())
+        if found is None:
+            names = ", ".join(map(repr, known))
+            raise self.refusal(
+                node, f"the {'only table here is' if len(known) == 1 else 'tables here are'} {names}"
+            )
+        return found
+
+    def name(self, node: exp.Expr) -> str:
+        if type(node) is not exp.Identifier:
+            raise self.refusal(node, "a name is needed here")
+        self.check_parts(node, "this", "quoted")
+        return str(node.this)
+
+    def bare(self, node: exp.Expr) -> exp.Expr:
+        """``node`` without the brackets around it."""
+        while type(node) is exp.Paren:
+            self.check_parts(node, "this")
+            node = node.this
+        return node
+
+    def chain(
+        self, node: exp.Expr, kinds: Collection[type[exp.Expr]]
+    ) -> tuple[exp.Expr, list[tuple[type[exp.Expr], exp.Expr]]]:
+        """The first operand of a chain like a - b + c, and the others with their signs, from the left."""
+        rest = []
+        while type(node) in kinds:
+            self.check_parts(node, "this", "expression")
+            rest.append((type(node), node.args["expression"]))
+            node = node.this
+        return node, rest[::-1]
+
+
+def _start(node: exp.Expr) -> int:
+    """Where a node begins, or what holds it: some words leave no trace in the tree."""
+    inside: exp.Expr | None = node
+    while inside is not None:
+        starts = [part.meta["start"] for part in inside.walk() if "start" in part.meta]
+        if starts:
+            return int(min(starts))
+        inside = inside.parent
+    return 0
+
+
+def title(node: exp.Expr) -> str:
+    """What kind of node it is, in words."""
+    if type(node) is exp.Anonymous:
+        return str(node.this).upper()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()

@@ -1,0 +1,172 @@
+"""Where the words of a question may stand: beside which others, how deep, and in which clause.
+
+The parser forgives missing and misplaced words, and a forgiven question may not be the one that was meant.
+"""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from adyton.query.sql.place import refuse, shortened
+
+DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
+NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW", "GRAIN")
+
+_T = TokenType
+_CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.ORDER_BY, _T.LIMIT, _T.OFFSET)
+_ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET"
+_DIRECTIONS = {_T.ASC, _T.DESC}
+_PREFIXES = {_T.NOT, _T.DASH}
+_ENDS_VALUE = {
+    *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.R_PAREN, _T.END, _T.NULL, _T.TRUE, _T.FALSE),
+    *(_T.ASC, _T.DESC),
+}
+_BEGINS_VALUE = {
+    *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.L_PAREN, _T.CASE, _T.NULL, _T.TRUE, _T.FALSE, _T.DATE, _T.VAR),
+}
+_BEFORE_JOIN = {_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER}
+# What may stand in each part of FROM.
+_IN_FROM: dict[TokenType, set[TokenType]] = {
+    _T.FROM: {_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT, *_BEFORE_JOIN},
+    _T.JOIN: {_T.IDENTIFIER, _T.ALIAS, _T.DOT, *_BEFORE_JOIN},
+    _T.ON: {_T.ON, _T.IDENTIFIER, _T.DOT, _T.EQ, _T.R_PAREN, *_BEFORE_JOIN},
+    _T.USING: {_T.USING, _T.R_PAREN, *_BEFORE_JOIN},
+}
+_JOIN_WORDS = {*_BEFORE_JOIN, _T.ON, _T.USING}
+# What must follow a word, where the parser would also take something else or nothing.
+_MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
+    _T.ALIAS: ({_T.IDENTIFIER}, "a name follows AS; it may be quoted with double quotes"),
+    _T.FROM: ({_T.IDENTIFIER}, "the name of the table follows FROM"),
+    _T.JOIN: ({_T.IDENTIFIER}, "the name of a table follows JOIN"),
+    _T.LEFT: ({_T.JOIN, _T.OUTER}, "JOIN follows LEFT"),
+    _T.INNER: ({_T.JOIN}, "JOIN follows INNER"),
+    _T.OUTER: ({_T.JOIN}, "JOIN follows OUTER"),
+    _T.ON: ({_T.IDENTIFIER, _T.L_PAREN}, "write ON a.key = b.key"),
+    _T.USING: ({_T.L_PAREN}, "write USING (key)"),
+    _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
+    _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
+    _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the point"),
+    _T.LIMIT: ({_T.NUMBER}, "a whole number follows LIMIT"),
+    _T.OFFSET: ({_T.NUMBER}, "a whole number follows OFFSET"),
+    _T.FARROW: ({_T.L_PAREN}, "bounds are written as (low, high)"),
+    _T.COMMA: (_BEGINS_VALUE | _PREFIXES | {_T.STAR, _T.DOT}, "nothing follows this comma"),
+}
+
+
+def check_order(words: list[Token], text: str, *, whole: bool) -> None:
+    """Refuses the first word that cannot stand where it does.  ``whole`` says that a question is read."""
+    _check_forms(words, text)
+    _check_nesting(words, text)
+    _check_neighbours(words, text)
+    _check_clauses(words, text, whole=whole)
+
+
+def _check_forms(words: list[Token], text: str) -> None:
+    """COUNT(DISTINCT column), EXTRACT(part FROM column) and name => (...) have one form each."""
+    for position, word in enumerate(words):
+        if word.token_type is _T.DISTINCT and not _calls(words, position - 2, "COUNT"):
+            refuse(word, text, "DISTINCT stands in COUNT(DISTINCT person) only")
+        if word.token_type is _T.FARROW and words[position - 1].token_type is not _T.VAR:
+            refuse(word, text, f"the arguments with names are {', '.join(NAMED_ARGUMENTS).lower()}")
+        if _calls(words, position, "EXTRACT") and not _extracts(words, position + 3):
+            refuse(word, text, "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)")
+
+
+def _calls(words: list[Token], position: int, name: str) -> bool:
+    if not 0 <= position < len(words) - 1:
+        return False
+    word, after = words[position : position + 2]
+    called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN
+    return called and word.text.upper() == name
+
+
+def _extracts(words: list[Token], position: int) -> bool:
+    """Whether the word there is the FROM of an EXTRACT."""
+    if position >= len(words) or words[position].token_type is not _T.FROM:
+        return False
+    return _calls(words, position - 3, "EXTRACT") and words[position - 1].token_type is _T.VAR
+
+
+def _check_nesting(words: list[Token], text: str) -> None:
+    levels, pending, before = [0], 0, _T.UNKNOWN
+    for word in words:
+        if word.token_type in _PREFIXES:
+            pending += before not in _ENDS_VALUE  # else it is a minus between two numbers
+        elif word.token_type in (_T.L_PAREN, _T.CASE):
+            levels.append(levels[-1] + pending + 1)
+            pending = 0
+        else:
+            pending = 0
+            if word.token_type in (_T.R_PAREN, _T.END) and len(levels) > 1:
+                levels.pop()
+        if levels[-1] + pending > DEEPEST_NESTING:
+            refuse(word, text, f"the text nests deeper than {DEEPEST_NESTING} levels")
+        before = word.token_type
+
+
+def _check_neighbours(words: list[Token], text: str) -> None:
+    end = Token(_T.UNKNOWN, "")
+    depth, clause = 0, _T.UNKNOWN
+    for before, word, after in zip([end, *words[:-1]], words, [*words[1:], end], strict=True):
+        depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
+        if word.token_type in _JOIN_WORDS and (depth or clause not in _IN_FROM):
+            refuse(word, text, f"{word.text.upper()} stands in FROM only")
+        clause = word.token_type if depth == 0 and word.token_type in (*_CLAUSES, *_IN_FROM) else clause
+        reason = _misplaced(before, word, after, clause if depth == 0 else _T.UNKNOWN)
+        if reason is not None:
+            refuse(word, text, reason)
+
+
+def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> str | None:
+    """Why ``word`` cannot stand between its neighbours, if so."""
+    kind, follows = word.token_type, before.token_type in _ENDS_VALUE
+    needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
+    if kind in (_T.FROM, _T.JOIN) and after.token_type is _T.L_PAREN:
+        return f"a table follows {word.text.upper()}; no subquery or bracket is supported: filter in WHERE"
+    if after.token_type not in needed:
+        return reason
+    if kind not in _IN_FROM.get(clause, {kind}):
+        if clause is _T.FROM:
+            return "FROM names one table and perhaps an alias, or tables with JOIN between them"
+        return "write JOIN table ON a.key = b.key, or JOIN table USING (key)"
+    if kind is _T.OUTER and before.token_type is not _T.LEFT:
+        return "LEFT stands before OUTER"
+    if clause in (_T.LIMIT, _T.OFFSET) and kind not in (clause, _T.NUMBER):
+        return "LIMIT and OFFSET take one number each, in this order"
+    if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not follows or before.token_type in _DIRECTIONS):
+        return f"{word.text.upper()} stands behind what ORDER BY orders by"
+    alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM, _T.JOIN)
+    if clause is _T.SELECT and kind is _T.NUMBER and before.text.upper() == "TOP":
+        return f"TOP is not supported: write LIMIT {shortened(word.text)} at the end of the question"
+    if follows and kind in _BEGINS_VALUE and not alias:
+        return f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}"
+    if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
+        return "NOT stands before a condition, or before IN or BETWEEN"
+    after_star = before.token_type is _T.STAR and kind is not _T.PLUS
+    if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and not after_star:
+        return f"nothing stands before {word.text.upper()!r}"
+    if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
+        return "a point stands in a number, or between a table and a column"
+    return None
+
+
+def _check_clauses(words: list[Token], text: str, *, whole: bool) -> None:
+    """Clauses come in one order, once each; WHERE also opens a FILTER, and FROM stands in EXTRACT."""
+    if whole and words[0].token_type is not _T.SELECT:
+        refuse(words[0], text, "a question begins with SELECT")
+    latest, before, depth = -1, (words[0], words[0]), 0
+    for position, word in enumerate(words):
+        depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
+        filtering = before[0].token_type is _T.FILTER
+        if filtering and word.token_type is not _T.WHERE:
+            refuse(word, text, "write FILTER (WHERE condition)")
+        if word.token_type in _CLAUSES and not filtering and not _extracts(words, position):
+            place_in_order = _CLAUSES.index(word.token_type)
+            if place_in_order == 0 <= latest:
+                refuse(word, text, "SELECT inside a question is not supported: ask one SELECT at a time")
+            if not whole or depth:
+                refuse(word, text, f"{word.text.upper()} cannot stand here")
+            if place_in_order <= latest:
+                refuse(word, text, f"the order is {_ORDER}, each at most once")
+            latest = place_in_order
+        before = (before[1], word)

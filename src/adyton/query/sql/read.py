@@ -1,0 +1,124 @@
+"""The SQL that is answered: one SELECT of aggregates over a table, read into a question.
+
+The grammar and the meaning of each construct are in docs/reference/sql.md.  What is not in it is refused with
+its place and a reason, before anything is charged.  Text is only ever read here; no engine sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from adyton.errors import InvalidRequest
+from adyton.query.groups import Grouped
+from adyton.query.names import distinct_names
+from adyton.query.nodes import Condition, Count, Group, Measure, Number, Question
+from adyton.query.request import Asking
+from adyton.query.scope import is_person, names_in
+from adyton.query.sql.aggregates import read_measure, read_value, read_where
+from adyton.query.sql.expressions import Source
+from adyton.query.sql.from_clause import read_from
+from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
+from adyton.query.sql.options import Options
+from adyton.query.sql.shape import Answered
+from adyton.query.sql.words import Known, question_tree, syntax_tree
+from adyton.schema import Table
+
+MOST_ITEMS = 100
+_SHAPE = ("having", "order", "limit", "offset")
+
+
+def parse(sql: str, table: Table, *further: Table) -> Question:
+    """The question that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
+    asking = parse_asking(sql, table, *further)
+    if asking != Asking(asking.question):
+        raise InvalidRequest(
+            "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
+            "and without another name for a column"
+        )
+    return asking.question
+
+
+def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
+    """All that ``sql`` says: the question about ``table``, or ``further`` tables of the same persons, how to
+    show the answer, and perhaps a price.
+    """
+    options, tree = question_tree(sql, _known(table, *further))
+    source = Source(sql, table, table.name)
+    with source.at(tree):
+        return _asking(source, options, tree, (table, *further))
+
+
+def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asking:
+    if type(tree) is not exp.Select:
+        raise source.refusal(tree, "a question is one SELECT")
+    source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *_SHAPE)
+    table, aliases = read_from(source, tree, tables)
+    source = replace(source, table=table, aliases=aliases)
+    items = read_items(source, tree)
+    if len(items) > MOST_ITEMS:
+        raise InvalidRequest(f"SELECT lists {len(items)} values; at most {MOST_ITEMS} are answered at once")
+    by = read_groups(source, items, tree.args.get("group"))
+    measures, by = _measures(source, items, by)
+    where = read_where(source, tree.args.get("where"))
+    question = Question(table, measures, where, by, _most_groups(options, table))
+    return Asking(question, Answered(source, question, items).shape(tree), options.epsilon, options.delta)
+
+
+def parse_condition(text: str, table: Table) -> Condition:
+    """The condition on a row of ``table`` that ``text`` writes."""
+    source = Source(text, table, table.name)
+    return source.condition(syntax_tree(text, _known(table)))
+
+
+def parse_number(text: str, table: Table) -> Number:
+    """The number in a row of ``table`` that ``text`` writes."""
+    source = Source(text, table, table.name)
+    return source.number(syntax_tree(text, _known(table)))
+
+
+def parse_group(text: str, table: Table) -> Grouped:
+    """What rows of ``table`` are grouped by: a column, or a number with few values."""
+    source, tree = Source(text, table, table.name), syntax_tree(text, _known(table))
+    with source.at(tree):
+        return read_group(source, tree)
+
+
+def parse_value(text: str, table: Table) -> tuple[Number, Condition]:
+    """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
+    return read_value(Source(text, table, table.name), syntax_tree(text, _known(table)))
+
+
+def _known(*tables: Table) -> Known:
+    names = frozenset(name.casefold() for table in tables for name in names_in(table))
+    return Known(names, tables[0])
+
+
+def _most_groups(options: Options, table: Table) -> int | None:
+    """The groups of a person that count; who a person is must be what the study says."""
+    named = options.privacy_unit_column
+    if named is not None and not is_person(table, named):
+        known = f"it is {table.person!r}" if table.person else "the unit is a row"
+        raise InvalidRequest(f"privacy_unit_column cannot be chosen: in this study {known}")
+    if options.max_groups_contributed is not None and table.person is None:
+        raise InvalidRequest("max_groups_contributed is about persons; the unit of this study is a row")
+    return options.max_groups_contributed
+
+
+def _measures(
+    source: Source, items: Sequence[Item], by: tuple[Group, ...]
+) -> tuple[tuple[tuple[str, Measure], ...], tuple[Group, ...]]:
+    """The aggregates of the SELECT list, and the groups; a histogram adds its bins to them."""
+    histogram = read_histogram(source, items)
+    if histogram is not None:
+        bins, where, given = histogram
+        names = distinct_names([given], ["count"], taken=[group.name for group in (*by, bins)])
+        return ((names[0], Count(where)),), (*by, bins)
+    asked = [item for item in items if item.aggregates]
+    read = [read_measure(source, item.node) for item in asked]
+    names = distinct_names(
+        [item.alias for item in asked], [default for default, _ in read], taken=[group.name for group in by]
+    )
+    return tuple(zip(names, [measure for _, measure in read], strict=True)), by

@@ -1,0 +1,186 @@
+"""A study that was charged under wrong facts goes on under corrected ones; nothing is given back.
+
+First the old ledger is closed for good, durably, and says which ledger comes after it; then the new one
+appears, whole, with a first receipt that carries everything spent.  So at no moment can both be asked.  After
+a crash in between neither can: the same command again makes the new one, with the salt that the old one wrote
+down.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.ledger import Anchor, AnchoredLedger, Header, Order, Receipt, SqliteLedger
+from adyton.ledger.base import next_receipt, now
+from adyton.ledger.carried import carried_texts
+from adyton.ledger.links import fresh_secret
+from adyton.ledger.sqlite.file import make_file
+from adyton.ledger.sqlite.ledger import same_limit
+from adyton.study import Study, named_facts
+
+_MAY_CHANGE = ("table.", "columns.", "public.")
+_OF_A_COLUMN = ("kind", "values", "low", "high", "grain")  # or a number, for what has no name
+
+
+@dataclass(frozen=True, slots=True)
+class Amended:
+    """The first receipt of the new ledger, and the facts that differ: what they were, and are."""
+
+    first: Receipt
+    changed: dict[str, tuple[str, str]]
+
+
+def amend(old: Study, new: Study) -> Amended:
+    """Close the ledger of ``old`` and begin that of ``new`` with all that was spent.
+
+    Claim:    all answers before and after keep the privacy limit together, and population intervals hold for
+              all answers of the old study at once, and for all of the new one.
+    Assumes:  a unit of the old data is one unit of the new data, and the reverse.
+    Source:   derived here.  Theorem: AMENDED-STUDY.
+    """
+    if old.parts > 1:
+        raise InvalidRequest("a study that splits its units cannot be amended: its parts would be others")
+    changed = _changes(old, new)
+    files = _files(old, new)
+    with closing(_opened(old)) as ledger:
+        if not ledger.count():
+            raise InvalidRequest("nothing was charged yet: simply change the study file")
+        if not same_limit(ledger.header.limit, new.allowed):
+            raise InvalidRequest("the limit of the new study is not that of the old one")
+        anchored = AnchoredLedger(ledger, Anchor(old.anchor)) if old.anchor is not None else None
+        (anchored or ledger).verify()
+        if not ledger.closing():
+            _check_free(new)
+        reasons = ledger.close_for_good(lambda _: _reason(new, files))
+        if anchored is not None:
+            anchored.advance()
+        header, first = _beginning(ledger, new, files, reasons[0])
+        _begin(new, header, first, made_before=len(reasons) > 1)
+        ledger.carried_out(first.digest)
+    return Amended(first, changed)
+
+
+def check_amended(old: Study, new: Study) -> None:
+    """LedgerCorrupt unless the new ledger begins with all that the old one, intact and closed, has spent."""
+    files = _files(old, new)
+    with closing(_opened(old)) as ledger, closing(_opened(new)) as later:
+        ledger.verify()
+        reasons = ledger.closing()
+        first = next(later.receipts(), None)
+        if not reasons or first is None or first != _beginning(ledger, new, files, reasons[0])[1]:
+            raise LedgerCorrupt("the new ledger does not begin with what the old one has spent")
+
+
+def _changes(old: Study, new: Study) -> dict[str, tuple[str, str]]:
+    """What differs, if all of it may: see AMENDED-STUDY for why nothing else is covered."""
+    before, after = named_facts(old), named_facts(new)
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    changed = {name: (before.get(name, "nothing"), after.get(name, "nothing")) for name in names}
+    if not changed:
+        raise InvalidRequest("both study files say the same: there is nothing to amend")
+    for name, (was, is_now) in changed.items():
+        if not _may_change(name):
+            raise InvalidRequest(
+                f"{name} cannot be amended ({was} before, {is_now} now): who is protected, how much may be "
+                "learned and what intervals rest on stay as they were; start a new study on other data"
+            )
+    planned = new.validity is not None and new.validity.tolerance is not None
+    if planned and "table.rows" in changed:
+        raise InvalidRequest(
+            "table.rows cannot be amended in a study that plans its questions (validity.tolerance): its "
+            "noise and its widths were planned for the old number"
+        )
+    return changed
+
+
+def _may_change(name: str) -> bool:
+    if name.startswith("private."):  # what a table is called may have any letters: the last word decides
+        *_, last = name.split(".")
+        return last == "rows" or (".columns." in name and (last in _OF_A_COLUMN or last.isdecimal()))
+    return name.startswith(_MAY_CHANGE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    old: Path
+    new: Path
+
+    @property
+    def place(self) -> str:
+        """The new ledger as seen from the old one: both may be moved together."""
+        return os.path.relpath(self.new.absolute(), self.old.absolute().parent)
+
+
+def _files(old: Study, new: Study) -> _Files:
+    if old.ledger is None or new.ledger is None:
+        raise InvalidRequest("only a study with a ledger in a file can be amended")
+    if old.ledger.absolute() == new.ledger.absolute():
+        raise InvalidRequest("give the corrected study file a name of its own: it gets a ledger of its own")
+    if old.anchor is not None and new.anchor is not None and old.anchor.absolute() == new.anchor.absolute():
+        raise InvalidRequest("give the corrected study an anchor of its own: the old one stays in force")
+    return _Files(old.ledger, new.ledger)
+
+
+def _opened(study: Study) -> SqliteLedger:
+    assert study.ledger is not None
+    if not study.ledger.exists():
+        raise InvalidRequest(f"there is no ledger {study.ledger.name}: nothing was charged yet")
+    return SqliteLedger.open(
+        study.ledger,
+        study=study.fingerprint,
+        currency=study.filter_name,
+        limit=study.allowed,
+        facts=named_facts(study),
+    )
+
+
+def _reason(new: Study, files: _Files) -> str:
+    drawn = {"salt": fresh_secret(), "secret": fresh_secret()}
+    return json.dumps({"study": new.fingerprint, "ledger": files.place, **drawn, "at": now()})
+
+
+def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> tuple[Header, Receipt]:
+    """The header and the first receipt of the ledger that comes after a closed one."""
+    why, totals = json.loads(reason), ledger.totals()
+    if (why["study"], why["ledger"]) != (new.fingerprint, files.place):
+        raise InvalidRequest(
+            f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
+        )
+    header = Header(new.fingerprint, ledger.header.currency, ledger.header.limit, why["salt"])
+    texts = carried_texts(ledger.head(), totals.receipts)
+    # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
+    radius = sum(receipt.order.radius for receipt in ledger.receipts())
+    spent = totals.spent
+    carried = Order(*texts, spent, radius, pure=totals.pure, unproved=totals.unproved > 0)
+    first = next_receipt(header, None, carried, why["at"], settled=0, last_of_name=None, secret=why["secret"])
+    return header, first
+
+
+def _check_free(new: Study) -> None:
+    """Before anything is closed: what stands in the way of the new ledger would leave neither of them."""
+    assert new.ledger is not None
+    taken = [path for path in (new.ledger, new.anchor) if path is not None and path.exists()]
+    if taken:
+        raise InvalidRequest(f"{taken[0].name} exists already: the corrected study must be a new one")
+    if not os.access(new.ledger.absolute().parent, os.W_OK):
+        raise InvalidRequest("the ledger of the corrected study cannot be written where it should lie")
+
+
+def _begin(new: Study, header: Header, first: Receipt, *, made_before: bool) -> None:
+    assert new.ledger is not None
+    path = new.ledger.absolute()
+    if not path.exists():
+        if made_before:
+            raise LedgerCorrupt(f"the ledger {path.name} was made before and is missing: put it back")
+        make_file(path, header, named_facts(new), first)
+    with closing(_opened(new)) as ledger:
+        if next(ledger.receipts(), None) != first:
+            raise InvalidRequest(f"{path.name} exists already, and is not the one that follows this study")
+        anchor = Anchor(new.anchor) if new.anchor is not None else None
+        if anchor is not None and anchor.read() is None and ledger.count() == first.number:
+            ledger.mark(lambda mark, _: anchor.write(mark))

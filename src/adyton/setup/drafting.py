@@ -1,0 +1,278 @@
+"""The first draft of a study file, from names and types alone.
+
+No value is read unless the owner says that the file is public; bounds and values may come from another file
+that is.  The number of rows is read only where it is public by the owner's choice of neighbours.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from adyton.accounting import filter_named
+from adyton.engines.loading.csv_lines import SEPARATORS
+from adyton.engines.loading.sources import count_units, describe
+from adyton.errors import InvalidRequest
+from adyton.exact import positive, rational
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.text import fraction_text
+from adyton.setup.public_profile import MOST_VALUES, Profile, public_profiles
+from adyton.setup.which_filter import choose_filter
+from adyton.study import FILL_IN, check_lines, check_size
+
+_NO_WORD = re.compile(r"\W")
+_KINDS = (
+    (re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"), "integer"),
+    (re.compile(r"DOUBLE|FLOAT|REAL|DECIMAL.*"), "real"),
+    (re.compile(r"DATE|TIMESTAMP.*"), "date"),
+    (re.compile(r"BOOLEAN"), "boolean"),
+    (re.compile(r"VARCHAR|ENUM.*"), "category"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the owner says on the command line; everything else is left to fill in."""
+
+    epsilon: str
+    delta: str
+    neighbours: Neighbours = "replace"
+    person: str | None = None
+    rows_per_person: int = 1
+    rows: int | None = None
+    lines: int | None = None
+    name: str | None = None
+    filter: str | None = None
+    public: bool = False
+    metadata: Path | None = None
+    questions: int | None = None
+    why: str = ""  # this filter, where the number of questions decided it
+
+    def decided(self) -> Wishes:
+        """With a filter: the one that is named, or the better one for so many questions."""
+        limit = _guarantee(self)
+        if self.questions is None or not limit.delta:
+            return replace(self, filter=self.filter or ("gdp" if limit.delta else "pure"))
+        unit = PrivacyUnit(self.neighbours, self.person, self.rows_per_person)
+        choice = choose_filter(limit, unit, self.questions)
+        better = replace(self, filter=self.filter or choice.name, why=str(choice))
+        return replace(better, delta="0") if better.filter == "pure" else better  # it needs none
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What public files say about the columns, and the name of the file that says it."""
+
+    profiles: dict[str, Profile]
+    file: str | None = None
+
+    def of(self, name: str) -> Profile | None:
+        return self.profiles.get(name.casefold())
+
+
+def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
+    """The text of a study file for ``data``, with FILL IN where the owner must decide."""
+    wishes = wishes.decided()
+    types = describe(data)
+    if wishes.person is not None and wishes.person not in types:
+        raise InvalidRequest(f"the data has no column {wishes.person!r}; it has: {', '.join(types)}")
+    rows = _rows(data, wishes)
+    _check_promise(wishes, rows)
+    asked_for = {name: kind for name, kind in types.items() if name != wishes.person}
+    known = _known(data, asked_for, wishes)
+    columns = [_column(name, kind, known) for name, kind in asked_for.items()]
+    open_values = any(f"values = {_toml(FILL_IN)}" in column for column in columns)
+    notes = [_METADATA_NOTE.format(known.file)] if known.file else []
+    if data.suffix.lower() in SEPARATORS and not wishes.public:
+        notes.append(_CSV_NOTE)
+    sections = [_table(data, wishes, rows, study_file), _privacy(wishes, finds_keys=open_values)]
+    return "\n".join([_PREFACE, *notes, *sections, *columns])
+
+
+def _known(data: Path, columns: Iterable[str], wishes: Wishes) -> _Known:
+    """Values are read here, and only from a file that the owner calls public."""
+    if wishes.metadata is None:
+        return _Known(_folded(public_profiles(data)) if wishes.public else {})
+    if wishes.public:
+        raise InvalidRequest("give either --public, if the data itself is public, or --metadata")
+    if wishes.metadata.exists() and wishes.metadata.samefile(data):
+        raise InvalidRequest("--metadata is the data itself; if all of it is public, say --public")
+    profiles = _folded(public_profiles(wishes.metadata))
+    if not any(name.casefold() in profiles for name in columns):
+        raise InvalidRequest(
+            f"no column of {wishes.metadata.name!r} is a column of the data, which has: {', '.join(columns)}"
+        )
+    return _Known(profiles, wishes.metadata.name)
+
+
+def _folded(profiles: dict[str, Profile]) -> dict[str, Profile]:
+    return {name.casefold(): profile for name, profile in profiles.items()}
+
+
+_PREFACE = """\
+# What everyone may know about this study.  Review it: every promise rests on it.
+# Bounds and values must come from public knowledge, never from the data.  From the first answer on, the
+# ledger beside this file belongs to exactly these facts.
+"""
+
+
+_CSV_NOTE = """\
+# The data is CSV, and CSV is text: a column of which nothing is known begins as a category.  Where it holds
+# numbers, days or truths, set kind to "integer", "real", "date" or "boolean" and give its bounds.
+"""
+
+
+_METADATA_NOTE = """\
+# Kinds, bounds and values of columns that are in {!r} were read there, because it is public.  The
+# data may go further: what lies outside the bounds is clipped, and other values count as missing.
+"""
+
+
+def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> str:
+    lines = [
+        "[table]",
+        f"name = {_toml(wishes.name or _NO_WORD.sub('_', data.stem))}",
+        f"source = {_toml(_relative(data, study_file))}  # as seen from this file",
+    ]
+    if wishes.neighbours == "replace":
+        lines.append(f"rows = {rows}  # exact, and public under neighbours = 'replace'")
+    elif rows is not None:
+        units = "a public guess of the persons" if wishes.rows_per_person > 1 else "a public guess"
+        also = "" if wishes.rows_per_person > 1 else " and to preview means"
+        lines.append(f"rows = {rows}  # {units}; used for delta < 1/rows{also}")
+    else:
+        lines.append("# rows = 10000  # a public guess, if you want to give one; needed for delta above 1e-8")
+    if wishes.rows_per_person > 1:
+        guess = wishes.lines if wishes.lines is not None else _toml(FILL_IN)
+        lines.append(f"lines = {guess}  # {_LINES_ADVICE.format(wishes.rows_per_person)}")
+    return "\n".join(lines) + "\n"
+
+
+_LINES_ADVICE = "a public guess of how many rows count, at most {} of a person; or remove this line"
+
+
+def _rows(data: Path, wishes: Wishes) -> int | None:
+    """Counted only where the number is public: under ``replace``, or in a public file."""
+    if wishes.rows is None and (wishes.neighbours == "replace" or wishes.public):
+        return count_units(data, wishes.person)
+    return wishes.rows
+
+
+def _guarantee(wishes: Wishes) -> Guarantee:
+    return Guarantee(positive(wishes.epsilon, "epsilon"), rational(wishes.delta, "delta"))
+
+
+def _check_promise(wishes: Wishes, rows: int | None) -> None:
+    """What the study would refuse later is refused now."""
+    unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
+    check_size(rows, unit, _guarantee(wishes))
+    check_lines(wishes.lines, rows, unit.rows, "table")
+    filter_named(wishes.filter or "gdp").allowed(_guarantee(wishes))
+
+
+def _privacy(wishes: Wishes, *, finds_keys: bool) -> str:
+    limit = _guarantee(wishes)
+    lines = ["[privacy]", *([f"# {wishes.why}"] if wishes.why else [])]
+    if wishes.person is None:
+        lines.append('unit = "row"  # or "person", with person = the column that identifies one')
+    else:
+        lines += [
+            'unit = "person"',
+            f"person = {_toml(wishes.person)}",
+            f"rows_per_person = {wishes.rows_per_person}",
+        ]
+    lines += [
+        f'neighbours = "{wishes.neighbours}"  # "replace": size public; "add-or-remove": size private',
+        f"epsilon = {fraction_text(limit.epsilon)}",
+        f"delta = {_delta(limit.delta)}",
+        f'filter = "{wishes.filter}"  # "gdp", "zcdp" or "pure" (delta = 0); fixed for ever',
+    ]
+    if finds_keys and limit.delta:
+        part = f"# keys_delta = {_delta(limit.delta / 10)}"
+        lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
+    return "\n".join(lines) + "\n"
+
+
+def _column(name: str, kind_of_file: str, known: _Known) -> str:
+    own = next((kind for pattern, kind in _KINDS if pattern.fullmatch(kind_of_file)), None)
+    if own is None:
+        return f"# column {name!r} has type {kind_of_file}, which cannot be questioned\n"
+    profile = known.of(name)
+    kind = profile.kind if profile is not None and own == "category" else own  # any kind can be text
+    found = _from_profile(profile, kind) if profile is not None else {}
+    said = f"  # as in {known.file!r}" if known.file else ""
+    lines = [f"[columns.{_key(name)}]", f'kind = "{kind}"']
+    for key, advice in _ADVICE[kind]:
+        if key in found:
+            lines.append(f"{key} = {found[key]}{said}")
+        else:
+            many = key == "values" and profile is not None and profile.kind == "category"
+            lines.append(f"{key} = {_toml(FILL_IN)}  # {_TOO_MANY if many else advice}")
+    if kind == "date" and kind_of_file.startswith("TIMESTAMP"):
+        lines += [
+            '# zone = "Europe/Berlin"  # days as in this zone; without it, of an instant the day in UTC',
+            f"# [columns.{_key(f'{name}_hour')}]  # hours, 0 to 23, as a column of their own",
+            f'# kind = "integer"\n# from = {_toml(name)}\n# part = "hour"\n# zone = "Europe/Berlin"',
+        ]
+    if kind == "real":
+        lines.append(
+            "# grain = 0.01  # the step to which values are rounded; the default has at least 10,000"
+        )
+    return "\n".join(lines) + "\n"
+
+
+_ADVICE: dict[str, list[tuple[str, str]]] = {
+    "integer": [("low", "least possible value"), ("high", "greatest possible value")],
+    "real": [("low", "least possible value"), ("high", "greatest possible value")],
+    "date": [("low", "first possible day, e.g. 1900-01-01"), ("high", "last possible day")],
+    "category": [
+        ("values", 'possible values, e.g. ["north", "south"]; or kind = "text" without values, if unknown')
+    ],
+    "boolean": [],
+}
+_TOO_MANY = f'more than {MOST_VALUES} values: list them, or write kind = "text" and no values'
+
+
+def _from_profile(profile: Profile, kind: str) -> dict[str, str]:
+    """Bounds and values as they are written in a study file; nothing where they say nothing."""
+    if kind == "category":
+        return {"values": json.dumps(profile.values, ensure_ascii=False)} if profile.values else {}
+    numbers = ("integer", "real")
+    alike = kind == profile.kind or (kind in numbers and profile.kind in numbers)
+    if not alike or profile.low is None or not profile.low < profile.high:
+        return {}
+    shape = _SHAPES[kind]
+    return {"low": shape(profile.low, math.floor), "high": shape(profile.high, math.ceil)}
+
+
+_SHAPES: dict[str, Callable[[Any, Callable[[float], int]], str]] = {
+    "integer": lambda value, away: str(away(value)),
+    "real": lambda value, away: str(away(value)),
+    "date": lambda value, _: (value.date() if isinstance(value, datetime.datetime) else value).isoformat(),
+}
+
+
+def _relative(data: Path, study_file: Path) -> str:
+    try:
+        return data.resolve().relative_to(study_file.resolve().parent).as_posix()
+    except ValueError:
+        return str(data.resolve())
+
+
+def _delta(delta: Fraction) -> str:
+    return f"{float(delta):g}" if Fraction(f"{float(delta):g}") == delta else fraction_text(delta)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)  # a TOML basic string has the same escapes

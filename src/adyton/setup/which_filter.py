@@ -1,0 +1,63 @@
+"""Which filter leaves less noise to so many questions, from the calculators that price them later.
+
+Geometric noise is narrower than Gaussian noise where the limit is shared by few questions, and wider where
+it is shared by many: in a pure study widths grow with the number of questions, elsewhere with its root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.accounting import FilterName, filter_named
+from adyton.accounting.noisy_reading import LEVEL
+from adyton.errors import InvalidRequest
+from adyton.exact import UNITS_PER_ONE
+from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.sensitivity import Sensitivity
+
+MOST_QUESTIONS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChoice:
+    """The filter under which each of so many counts, at equal prices, has the narrower noise interval."""
+
+    questions: int
+    gdp: int  # half-widths
+    pure: int
+    pure_up_to: int  # so many counts; beyond, gdp is the better one
+
+    @property
+    def name(self) -> FilterName:
+        return "pure" if self.questions <= self.pure_up_to else "gdp"
+
+    def __str__(self) -> str:
+        counts = (
+            "1 count is" if self.questions == 1 else f"{self.questions:,} counts at equal prices are each"
+        )
+        rest = f"pure is better up to {self.pure_up_to:,}" if self.pure_up_to else "pure is never better"
+        return f"{counts} within {self.pure:,} with pure, within {self.gdp:,} with gdp (95 %); {rest}"
+
+
+def choose_filter(limit: Guarantee, unit: PrivacyUnit, questions: int) -> FilterChoice:
+    """For ``questions`` counts inside ``limit``; a pure study does not use its delta."""
+    if not 1 <= questions <= MOST_QUESTIONS:
+        raise InvalidRequest(f"--questions is a whole number from 1 to {MOST_QUESTIONS:,}")
+    one = Sensitivity(((0, 1),), 1, unit.neighbours, unit.rows)
+    allowed = Fraction(filter_named("gdp").allowed(limit), UNITS_PER_ONE)
+
+    def gdp(n: int) -> int:
+        return GaussianNoise.for_cost(one, allowed / n).error(LEVEL)
+
+    def pure(n: int) -> int:
+        return GeometricNoise.for_cost(one, limit.epsilon / n).error(LEVEL)
+
+    narrower, wider = 0, 1
+    while wider <= MOST_QUESTIONS and pure(wider) <= gdp(wider):
+        narrower, wider = wider, 2 * wider
+    while wider - narrower > 1:
+        middle = (narrower + wider) // 2
+        narrower, wider = (middle, wider) if pure(middle) <= gdp(middle) else (narrower, middle)
+    return FilterChoice(questions, gdp(questions), pure(questions), narrower)

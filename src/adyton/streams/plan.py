@@ -1,0 +1,235 @@
+"""What a stream costs, and its mechanism as text in the ledger and back: public facts alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from adyton.accounting import Filter
+from adyton.accounting.noisy_reading import stability_units
+from adyton.certify import Certificate
+from adyton.errors import InvalidRequest
+from adyton.exact import UNITS_PER_ONE, Number, rational, units_up
+from adyton.ledger import Order, Receipt
+from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
+from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
+from adyton.mechanisms.sparse.sparse import check_positives
+from adyton.planning.plan import assumptions_of
+from adyton.planning.price import Price
+from adyton.planning.pricing import cost_of_units, units_of
+from adyton.privacy import Cost, PureCost
+from adyton.query.nodes import Count, Question
+from adyton.sensitivity import readings_of
+from adyton.study import Study
+
+Machine = Sparse | NumericSparse
+
+_OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
+_MOST_IN_A_COUNT = 2**63 - 1  # where the number of units is private: what every engine can count to
+_LONGEST_DENOMINATOR = 10**100  # a note keeps every digit
+_LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the noise outgrows 64 bits
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    machine: Machine
+    amount: int
+    radius: int
+    pure: int
+
+    def order(self, request: str | None) -> Order:
+        what = (text_of(self.machine), detail_of(self.machine), self.amount, self.radius)
+        return Order(*what, request, pure=self.pure)
+
+
+def plan_stream(
+    study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None
+) -> StreamPlan:
+    """The quietest stream whose cost, in the study's currency, is not above the price.
+
+    Where ``refresh`` is None, what makes comparisons quieter is chosen.
+    """
+    if price.by not in ("epsilon", "share"):
+        raise InvalidRequest("the price of a stream is named as epsilon or as share")
+    if study.parts > 1:
+        raise InvalidRequest("a stream reads all units again and again: it does not go with a split of them")
+    if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
+        raise InvalidRequest("numeric is True or False, refresh is True, False or None")
+    check_positives(positives)
+    units = units_of(study, price, left)
+    tried = (False, True) if refresh is None else (refresh,)
+    machine = min((_quietest(study, units, positives, numeric, anew) for anew in tried), key=_loudness)
+    validity = of_validity(study.filter_name, machine)
+    return StreamPlan(machine, study.filter.amount(machine.cost()), *validity)
+
+
+def _quietest(study: Study, units: int, positives: int, numeric: bool, refresh: bool) -> Machine:
+    if not numeric or study.filter_name == "pure":
+        return _geometric(NumericSparse if numeric else Sparse, study, units, positives, refresh)
+    # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small.
+    loud = _loudness(_geometric(Sparse, study, units, positives, refresh))
+    quiet = float(_values(study, units, positives).scales[0]) ** 2
+    for_values = math.ceil(units * quiet / (quiet + loud))
+    sparse = _sparse_of(_geometric(Sparse, study, units - for_values, positives, refresh))
+    return NumericSparse(sparse, _values(study, for_values, positives).scales[0], gaussian=True)
+
+
+def _geometric(
+    kind: type[Sparse] | type[NumericSparse], study: Study, units: int, positives: int, refresh: bool
+) -> Machine:
+    """With geometric noise alone.  A threshold that is drawn anew makes as many releases as positives."""
+    runs = positives if refresh else 1
+    epsilon = runs * largest_epsilon(study.filter, units // runs) if units >= runs else Fraction(0)
+    if epsilon < positives * _LEAST_SHARE:
+        raise InvalidRequest(f"this price is too small for {positives} positives")
+    reach = _reach_of_a_count(study)
+    monotone = study.unit.neighbours == "add-or-remove"  # then all counts rise together, or fall together
+    for _ in range(64):
+        machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
+        if study.filter.amount(machine.cost()) <= units:
+            return machine
+        epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
+    raise InvalidRequest("no noise scale can be represented for this price")
+
+
+def _values(study: Study, units: int, positives: int) -> GaussianNoise:
+    """Gaussian noise for the value of each positive, all of which cost ``units``."""
+    cost = cost_of_units(study.filter_name, units // positives)
+    return GaussianNoise.for_cost(one_integer(_reach_of_a_count(study)), cost)
+
+
+def _loudness(machine: Machine) -> float:
+    """The variance of a comparison, nearly."""
+    sparse = _sparse_of(machine)
+    return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
+
+
+def largest_epsilon(rule: Filter, units: int) -> Fraction:
+    """The largest pure epsilon, rounded down to twelve digits, that costs at most ``units``."""
+    if rule.name == "pure":
+        return Fraction(units, UNITS_PER_ONE)
+
+    def fits(epsilon: float) -> bool:
+        return rule.amount(PureCost(Fraction(epsilon))) <= units
+
+    low = high = 1.0
+    while not fits(low):
+        low, high = low / 2, low
+    while fits(high):
+        low, high = high, high * 2
+    while high / low > 1 + 1e-12:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return Fraction(low)
+
+
+def _reach_of_a_count(study: Study) -> int:
+    """How far one unit can move any count; the same for adding, removing and exchanging one."""
+    (reading,) = readings_of(Question(study.table, (("count", Count()),)), study.unit)
+    return math.ceil(reading.sensitivity.l1_diameter((Fraction(1),)))
+
+
+def replace_one_cost(machine: Machine) -> ComposedCost:
+    """What a whole unit exchanged for another can do to the comparisons: the same noise, and counts that move
+    either way.  They have no radius of their own, so validity pays this.  Theorem: STREAM-IS-ONE-RELEASE.
+    """
+    return replace(_sparse_of(machine), monotone=False).cost()
+
+
+def stability_cost(machine: Machine) -> ComposedCost:
+    """What validity pays: that, and for each value the radius of a count.  Theorem: STREAM-IS-ONE-RELEASE."""
+    parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine), 1),)
+    if isinstance(machine, NumericSparse):
+        value = machine.values.radius(one_integer(machine.sparse.sensitivity))
+        parts += ((value, machine.sparse.positives),)
+    return ComposedCost(parts)
+
+
+def _sparse_of(machine: Machine) -> Sparse:
+    return machine.sparse if isinstance(machine, NumericSparse) else machine
+
+
+def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
+    """What validity pays for a stream, as a radius and as a pure part, in whole units.
+
+    In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons
+    by their epsilon, and for values as for other counts, unless their noise is geometric.
+    """
+    if filter_name == "pure":
+        return stability_units(stability_cost(machine)), 0
+    epsilon, radius = replace_one_cost(machine).pure, 0
+    assert epsilon is not None
+    if isinstance(machine, NumericSparse):
+        one, values = one_integer(machine.sparse.sensitivity), machine.sparse.positives
+        if machine.gaussian:
+            radius = values * stability_units(machine.values.radius(one))
+        else:
+            epsilon += values * (machine.values.cost(one).pure or 0)
+    return radius, units_up(epsilon)
+
+
+def checked_threshold(study: Study, above: Number | None) -> Fraction:
+    """A threshold that a count could be on either side of, judged by public facts alone."""
+    if above is None:
+        raise InvalidRequest("a stream compares each count with a threshold: name it, as in above=100")
+    threshold, most = rational(above, "above"), largest_count(study)
+    if threshold.denominator > _LONGEST_DENOMINATOR:
+        raise InvalidRequest("above must be a number such as 25 or 0.5, not a fraction of hundreds of digits")
+    if not 0 <= threshold <= most:
+        raise InvalidRequest(f"above must be from 0 to {most}: no count of this table lies beyond")
+    return threshold
+
+
+def largest_count(study: Study) -> int:
+    """Of rows, if the number of units is public; otherwise what a count can hold."""
+    if study.unit.neighbours == "replace" and study.table.rows is not None:
+        return study.table.rows * study.unit.rows
+    return _MOST_IN_A_COUNT
+
+
+def certificate_of(study: Study, machine: Machine) -> Certificate:
+    theorems = [*machine.theorems, "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
+    theorems += [*study.filter.theorems, "POST-PROCESSING"]
+    theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))
+
+
+def text_of(machine: Machine) -> str:
+    sparse = _sparse_of(machine)
+    values = " WITH VALUES" if isinstance(machine, NumericSparse) else ""
+    plural = "" if sparse.positives == 1 else "S"
+    return f"STREAM OF COUNTS{values} HALTING AFTER {sparse.positives} POSITIVE{plural}"
+
+
+def detail_of(machine: Machine) -> str:
+    """The mechanism as canonical JSON; scales are floats exactly, so nothing is lost on the way back."""
+    sparse = _sparse_of(machine)
+    scales = [sparse.threshold_scale, sparse.question_scale]
+    scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
+    facts = [machine.name, sparse.positives, sparse.sensitivity, sparse.monotone, sparse.refresh]
+    return json.dumps([*facts, *(repr(float(scale)) for scale in scales)])
+
+
+def machine_of(receipt: Receipt) -> Machine:
+    """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
+    machine = machine_in(receipt.order.question, receipt.order.detail)
+    if machine is None:
+        raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
+    return machine
+
+
+def machine_in(text: str, detail: str) -> Machine | None:
+    """The mechanism that these texts of an order describe, None if they are not those of a stream."""
+    try:
+        name, positives, sensitivity, monotone, refresh, *scales = json.loads(detail)
+        threshold, question, *value = (Fraction(float(scale)) for scale in scales)
+        sparse = Sparse(positives, threshold, question, sensitivity, monotone, refresh)
+        machine: Machine = sparse
+        if value:
+            machine = NumericSparse(sparse, value[0], gaussian=name == GAUSSIAN_VALUES)
+        return machine if (text_of(machine), detail_of(machine)) == (text, detail) else None
+    except (ValueError, TypeError, InvalidRequest):
+        return None

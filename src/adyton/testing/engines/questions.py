@@ -1,0 +1,134 @@
+"""The part of the engines' contract that speaks of questions about rows; ``EngineContract`` includes it."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from calendar import isleap
+from fractions import Fraction
+from typing import Any, get_args
+
+import pytest
+
+from adyton.query.nodes import (
+    And,
+    Compare,
+    Constant,
+    Count,
+    DatePart,
+    DayOf,
+    IsTrue,
+    Mean,
+    Not,
+    Or,
+    Part,
+    Proportion,
+    Question,
+    Sum,
+    ValueOf,
+    Variance,
+)
+from adyton.schema import DateColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.testing.engines.cases import (
+    AGE,
+    BUCKETS,
+    CONDITIONS,
+    FULL_YEARS,
+    INCOME,
+    NUMBERS,
+    PEOPLE,
+    REGION,
+    ROWS,
+    SMOKER,
+    SOME,
+    YEAR,
+)
+from adyton.testing.engines.reference import SourceColumn, expected
+from adyton.testing.engines.setup import Open, numbered
+
+
+class QuestionsContract:
+    @pytest.mark.parametrize("by", [(), (SMOKER,), (REGION, SMOKER, YEAR)], ids=len)
+    def test_every_kind_of_question_means_the_same(self, opened: Open, by: tuple[Any, ...]) -> None:
+        engine = opened(PEOPLE, SOME)
+        measures: list[Any] = [Count(where) for where in CONDITIONS]
+        measures += [Sum(value) for value in NUMBERS] + [Mean(v, CONDITIONS[2]) for v in NUMBERS]
+        measures += [Proportion(where, CONDITIONS[11]) for where in CONDITIONS]
+        question = Question(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
+        readings = readings_of(question, ROWS)
+        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+    def test_a_filter_of_the_whole_question_means_the_same(self, opened: Open) -> None:
+        """In every group, also where the filter leaves none."""
+        engine = opened(PEOPLE, SOME)
+        measures = (("n", Count()), ("m", Mean(ValueOf(INCOME))), ("v", Variance(ValueOf(INCOME))))
+        for where in CONDITIONS[::3]:
+            question = Question(PEOPLE, measures, where, (REGION,), every_cell=True)
+            readings = readings_of(question, ROWS)
+            assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), where
+
+    @pytest.mark.parametrize("bucket", BUCKETS, ids=lambda bucket: bucket.name)
+    def test_bins_and_parts_of_dates_are_groups(self, opened: Open, bucket: Any) -> None:
+        engine = opened(PEOPLE, SOME)
+        measures = (("n", Count()), ("m", Mean(ValueOf(INCOME), CONDITIONS[4])))
+        for by in ((bucket,), (SMOKER, bucket), (bucket, REGION)):
+            readings = readings_of(Question(PEOPLE, measures, by=by), ROWS)
+            assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+    def test_readings_with_different_groups_are_answered_in_the_order_asked(self, opened: Open) -> None:
+        engine = opened(PEOPLE, SOME)
+        groups: list[Any] = [(), (SMOKER,), (BUCKETS[0],), (), (REGION, SMOKER), (SMOKER,)]
+        readings = [
+            reading
+            for i, by in enumerate(groups)
+            for reading in readings_of(
+                Question(PEOPLE, ((f"s{i}", Sum(NUMBERS[i])), (f"n{i}", Count(CONDITIONS[i]))), by=by), ROWS
+            )
+        ]
+        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+        assert engine.exact(readings[::-1]) == engine.exact(readings)[::-1]
+        assert engine.exact([]) == []
+
+    @pytest.mark.parametrize("by", [(), (REGION,), (BUCKETS[0], SMOKER)], ids=len)
+    def test_many_filters_in_one_call(self, opened: Open, by: tuple[Any, ...]) -> None:
+        """Of some columns few values are possible, of others many, and some filters are on several."""
+        measures: list[Any] = [Count(), Mean(ValueOf(INCOME))]
+        for i in range(10):
+            old = Compare(ValueOf(AGE), ">", Constant(Fraction(13 * i)))
+            rich = Compare(ValueOf(INCOME), ">=", Constant(Fraction(9_000 * i)))
+            for where in (old, rich, And((old, IsTrue(SMOKER))), Or((Not(IsTrue(SMOKER)), rich))):
+                measures += [Count(where), Sum(NUMBERS[2], where), Mean(NUMBERS[4], where)]
+        question = Question(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
+        readings = readings_of(question, ROWS)
+        for size in (len(SOME[0].values), 0):
+            source = tuple(SourceColumn(column.name, column.kind, column.values[:size]) for column in SOME)
+            engine = opened(PEOPLE, source)
+            assert engine.exact(readings) == expected(PEOPLE, ROWS, source, "salt", readings)
+
+    def test_parts_of_every_kind_of_day(self, opened: Open) -> None:
+        """From the first year to the last, and around every end of a century."""
+        column = DateColumn("d", datetime.date.min, datetime.date.max)
+        days = [datetime.date(y, m, d) for y in FULL_YEARS for m, d in ((1, 1), (2, 28), (3, 1), (12, 31))]
+        days += [datetime.date(y, 2, 29) for y in FULL_YEARS if isleap(y)]
+        rng = random.Random(4)
+        days += [datetime.date.fromordinal(rng.randint(1, datetime.date.max.toordinal())) for _ in range(200)]
+        label, labels = numbered("label", len(days))
+        table = Table("t", (column, label))
+        source = (SourceColumn("d", "date", days), labels)
+        measures = tuple((part, Sum(DatePart(part, DayOf(column)))) for part in get_args(Part))
+        readings = readings_of(Question(table, measures, by=(label,)), ROWS)
+        assert opened(table, source).exact(readings) == expected(table, ROWS, source, "salt", readings)
+
+    def test_an_empty_table_has_every_declared_group(self, opened: Open) -> None:
+        empty = tuple(SourceColumn(column.name, column.kind, []) for column in SOME)
+        engine = opened(PEOPLE, empty)
+        for by, cells in (((), 1), ((REGION, SMOKER), 8)):
+            question = Question(PEOPLE, (("n", Count()), ("m", Mean(ValueOf(AGE)))), by=by)
+            readings = readings_of(question, ROWS)
+            assert engine.exact(readings) == [[[0] * cells], [[0] * cells, [0] * cells]]
+
+    def test_integers_come_back_as_integers(self, opened: Open) -> None:
+        readings = readings_of(Question(PEOPLE, (("m", Mean(ValueOf(INCOME))),), by=(REGION,)), ROWS)
+        found = opened(PEOPLE, SOME).exact(readings)
+        assert {type(value) for reading in found for column in reading for value in column} == {int}

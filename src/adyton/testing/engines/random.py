@@ -1,0 +1,262 @@
+"""The part of the engines' contract that asks random questions; ``EngineContract`` includes it.
+
+One statement holds many of them, so that engines which take long to start are tested as thoroughly.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypeVar, get_args
+
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
+from adyton.query.conditions.possible_cells import kept_cells
+from adyton.query.nodes import (
+    Always,
+    And,
+    Bucket,
+    Case,
+    Cdf,
+    Clip,
+    Compare,
+    Condition,
+    Constant,
+    Count,
+    CountPersons,
+    DatePart,
+    Day,
+    DayOf,
+    Extreme,
+    Floor,
+    Group,
+    Indicator,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    Lookup,
+    Mean,
+    Measure,
+    Negative,
+    Not,
+    Number,
+    OneOf,
+    Operator,
+    Or,
+    Part,
+    Plus,
+    Quantile,
+    Question,
+    Square,
+    Sum,
+    SumOfPersons,
+    Times,
+    ValueOf,
+)
+from adyton.schema import Table, TextColumn
+from adyton.sensitivity import Reading, readings_of
+from adyton.testing.engines.cases import AGE, BORN, INCOME, ODD_KEYS, PEOPLE, REGION, SMOKER, YEAR
+from adyton.testing.engines.reference import Source, SourceColumn, expected, expected_found
+from adyton.testing.engines.setup import Open
+
+CITY = TextColumn("city")
+TABLE = Table("t", (*PEOPLE.columns, CITY))
+
+_Made = TypeVar("_Made")
+
+
+class RandomContract:
+    @pytest.mark.parametrize("seed", range(8))
+    def test_random_questions_about_random_rows_mean_the_same(self, opened: Open, seed: int) -> None:
+        rng = random.Random(seed)
+        source = random_source(rng, rng.choice([0, 1, 60]))
+        unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 2, 5]))
+        engine = opened(TABLE, source, unit)
+        many = [reading for _ in range(6) for reading in random_readings(rng, unit, finds_keys=False)]
+        assert engine.exact(many) == expected(TABLE, unit, source, "salt", many)
+        for _ in range(2):
+            readings = random_readings(rng, unit, finds_keys=True)
+            assert engine.found(readings) == expected_found(TABLE, unit, source, "salt", readings)
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_groups_that_are_left_out_hold_nothing(self, opened: Open, seed: int) -> None:
+        """In the engine's own meaning of every condition: asked about all groups, it finds 0 in these."""
+        rng = random.Random(100 + seed)
+        source = random_source(rng, 60)
+        unit = PrivacyUnit("add-or-remove", "who", rng.choice([1, 3]))
+        engine = opened(TABLE, source, unit)
+        drawn = [random_question(rng, finds_keys=False) for _ in range(80)]
+        questions = [q for q in drawn if any(one.kept is not None for one in readings_of(q, unit))]
+        few = [reading for q in questions for reading in readings_of(q, unit)]
+        every = [r for q in questions for r in readings_of(replace(q, every_cell=True), unit)]
+        every = [replace(all_of, persons=one.persons) for all_of, one in zip(every, few, strict=True)]
+        assert len(questions) >= 4
+        for reading, own, whole in zip(few, engine.exact(few), engine.exact(every), strict=True):
+            for some, column in zip(own, whole, strict=True):
+                kept = range(len(column)) if reading.kept is None else reading.kept
+                assert some == [column[place] for place in kept]
+                assert sum(map(bool, some)) == sum(map(bool, column))
+
+    def test_bins_within_groups_of_which_some_are_left_out(self, opened: Open) -> None:
+        rng, unit = random.Random(9), PrivacyUnit("add-or-remove", "who", 2)
+        source = random_source(rng, 60)
+        some = OneOf(REGION, REGION.values[1:3])
+        measures = (
+            ("q", Quantile(ValueOf(AGE), Fraction(1, 2))),
+            ("most", Extreme(ValueOf(INCOME), "greatest")),
+        )
+        questions = [
+            Question(TABLE, measures, some, (REGION,)),
+            Question(TABLE, measures, And((some, IsTrue(SMOKER))), (SMOKER, REGION)),
+            Question(
+                TABLE, (("f", Cdf(ValueOf(AGE), (Fraction(20), Fraction(60)))),), some, (REGION, SMOKER)
+            ),
+        ]
+        apart = tuple((f"in {value}", Count(OneOf(REGION, (value,)))) for value in REGION.values[1:3])
+        questions.append(Question(TABLE, apart, by=(REGION,)))  # other regions are scanned as well
+        readings = [reading for question in questions for reading in readings_of(question, unit)]
+        assert opened(TABLE, source, unit).exact(readings) == expected(TABLE, unit, source, "salt", readings)
+
+
+def random_source(rng: random.Random, size: int) -> Source:
+    def column(name: str, kind: Any, make: Callable[[], Any]) -> SourceColumn:
+        return SourceColumn(name, kind, [None if rng.random() < 0.2 else make() for _ in range(size)])
+
+    day = datetime.date(2024, 12, 31)
+    return (
+        column("age", "integer", lambda: rng.choice([-(2**63), 2**63 - 1, rng.randint(-9, 130)])),
+        column("income", "float", lambda: rng.choice([rng.uniform(-9, 3e5), float("nan"), 1e300, -1e300])),
+        column("region", "text", lambda: rng.choice([*REGION.values, "nowhere"])),
+        column("year", "integer", lambda: rng.choice([*YEAR.values, 1999])),
+        column("smoker", "boolean", lambda: rng.random() < 0.5),
+        column("born", "date", lambda: day - datetime.timedelta(rng.randint(-9, 60_000))),
+        column("city", "text", lambda: rng.choice(ODD_KEYS)),
+        column("who", "integer", lambda: rng.randint(1, 9)),
+    )
+
+
+def random_readings(rng: random.Random, unit: PrivacyUnit, *, finds_keys: bool) -> tuple[Reading, ...]:
+    """Of one question."""
+
+    return _possible(lambda: readings_of(random_question(rng, finds_keys=finds_keys), unit))
+
+
+def random_question(rng: random.Random, *, finds_keys: bool) -> Question:
+    """One whose groups can match."""
+
+    def attempt() -> Question:
+        groups = rng.sample(_groups(rng), rng.choice([0, 1, 1, 2]))
+        by = (CITY, *groups[:1]) if finds_keys else tuple(groups)
+        measures = tuple((f"m{i}", random_measure(rng)) for i in range(rng.randint(1, 4)))
+        most = rng.choice([None, None, 1, 2])
+        question = Question(TABLE, measures, random_condition(rng, 1), by, most)
+        kept_cells(question)
+        return question
+
+    return _possible(attempt)
+
+
+def _groups(rng: random.Random) -> list[Group]:
+    bucket = _possible(
+        lambda: Bucket("bucket", Floor(random_number(rng, 1), Fraction(rng.randint(1, 10**5))))
+    )
+    part = Bucket("part", DatePart(rng.choice(get_args(Part)), DayOf(BORN)))
+    few = bucket.value.lattice.high - bucket.value.lattice.low < 200
+    return [REGION, YEAR, SMOKER, part, *([bucket] if few else [])]
+
+
+def random_measure(rng: random.Random) -> Measure:
+    def attempt() -> Measure:
+        where, value = random_condition(rng, 2), random_number(rng, 3)
+        low, steps = value.lattice.low, rng.randint(1, max(1, value.lattice.high - value.lattice.low))
+        bounds = (low * value.lattice.grain, (low + steps) * value.lattice.grain)
+        makers: list[Callable[[], Measure]] = [
+            lambda: Count(where),
+            lambda: CountPersons(where),
+            lambda: Sum(value, where),
+            lambda: Mean(value, where),
+            lambda: SumOfPersons(value, *bounds, where),
+        ]
+        return rng.choice(makers)()
+
+    return _possible(attempt)
+
+
+def random_number(rng: random.Random, depth: int) -> Number:
+    return _possible(lambda: _number(rng, depth))
+
+
+def random_condition(rng: random.Random, depth: int) -> Condition:
+    return _possible(lambda: _condition(rng, depth))
+
+
+def _number(rng: random.Random, depth: int) -> Number:
+    def constant() -> Fraction:
+        return Fraction(rng.randint(-1000, 1000), rng.choice([1, 1, 2, 7, 100]))
+
+    def inner() -> Number:
+        return random_number(rng, depth - 1)
+
+    def listed() -> int | None:
+        return rng.choice([None, rng.randint(-99, 99)])
+
+    leaves: list[Callable[[], Number]] = [
+        lambda: ValueOf(INCOME),
+        lambda: ValueOf(AGE),
+        lambda: Constant(constant()),
+        lambda: Lookup(REGION, (listed(), listed(), 5, listed()), Fraction(1, rng.randint(1, 3))),
+        lambda: DatePart(rng.choice(get_args(Part)), DayOf(BORN)),
+    ]
+    larger: list[Callable[[], Number]] = [
+        lambda: Plus(inner(), inner()),
+        lambda: Times(inner(), inner()),
+        lambda: Negative(inner()),
+        lambda: Square(inner()),
+        lambda: _clip(inner(), rng),
+        lambda: Floor(inner(), abs(constant()) or Fraction(1)),
+        lambda: Indicator(random_condition(rng, depth - 1)),
+        lambda: Case(((random_condition(rng, depth - 1), inner()), (random_condition(rng, 0), inner()))),
+        lambda: Case(((random_condition(rng, depth - 1), inner()),), inner()),
+    ]
+    return rng.choice(larger if depth > 0 and rng.random() < 0.8 else leaves)()
+
+
+def _clip(inner: Number, rng: random.Random) -> Clip:
+    low, high = sorted(rng.randint(inner.lattice.low - 5, inner.lattice.high + 5) for _ in range(2))
+    return Clip(inner, low * inner.lattice.grain, high * inner.lattice.grain)
+
+
+def _condition(rng: random.Random, depth: int) -> Condition:
+    def inner() -> Condition:
+        return random_condition(rng, depth - 1)
+
+    sign = rng.choice(get_args(Operator))
+    leaves: list[Callable[[], Condition]] = [
+        lambda: Compare(random_number(rng, depth), sign, random_number(rng, 0)),
+        lambda: Compare(DayOf(BORN), sign, Day(rng.randint(-30_000, 20_000))),
+        lambda: OneOf(REGION, tuple(rng.sample(REGION.values, 2))),
+        lambda: IsTrue(SMOKER),
+        lambda: IsMissing(rng.choice(TABLE.columns)),
+        lambda: IsOutside(rng.choice((AGE, INCOME, REGION, YEAR, BORN))),
+        lambda: Always(True),
+    ]
+    larger: list[Callable[[], Condition]] = [
+        lambda: Not(inner()),
+        lambda: And((inner(), inner())),
+        lambda: Or((inner(), inner())),
+    ]
+    return rng.choice(larger if depth > 0 and rng.random() < 0.5 else leaves)()
+
+
+def _possible(make: Callable[[], _Made]) -> _Made:
+    """The first that is not refused."""
+    while True:
+        try:
+            return make()
+        except InvalidRequest:
+            continue

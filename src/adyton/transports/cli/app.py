@@ -1,0 +1,312 @@
+"""The command line: studies and questions here, other commands in cli_*.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.curator import Curator, open_study
+from adyton.errors import InvalidRequest
+from adyton.study import read_study
+from adyton.transports.cli import (
+    accounting as cli_accounting,
+)
+from adyton.transports.cli import (
+    amend as cli_amend,
+)
+from adyton.transports.cli import (
+    audit as cli_audit,
+)
+from adyton.transports.cli import (
+    bounds as cli_bounds,
+)
+from adyton.transports.cli import (
+    check as cli_check,
+)
+from adyton.transports.cli import (
+    dummy as cli_dummy,
+)
+from adyton.transports.cli import (
+    holdout as cli_holdout,
+)
+from adyton.transports.cli import (
+    init as cli_init,
+)
+from adyton.transports.cli import (
+    lab as cli_lab,
+)
+from adyton.transports.cli import (
+    p_value as cli_p_value,
+)
+from adyton.transports.cli import (
+    plan as cli_plan,
+)
+from adyton.transports.cli import (
+    upgrade as cli_upgrade,
+)
+from adyton.transports.questions_file import Batch, read_questions
+from adyton.transports.terminal import Csv, Json, run, show, show_csv, whole
+
+app = typer.Typer(
+    name="adyton",
+    help="Question data you may not see. Every answer is private, and leaves a receipt.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a traceback could show what was read
+)
+
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
+Sql = Annotated[
+    str | None,
+    typer.Argument(help="A question in SQL, see docs/reference/sql.md; or --file.", show_default=False),
+]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        help="Several questions, priced together and read in one go: SQL with semicolons, or a JSON "
+        "list; - is standard input. With --json a list is printed.",
+        metavar="FILE",
+    ),
+]
+Within = Annotated[
+    str | None,
+    typer.Option(
+        help="Price: half-width of the 95 % noise interval of each value; n=100,mean=5 gives each its own.",
+        metavar="W",
+    ),
+]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this question.", metavar="E")]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
+Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each value.", metavar="X")]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        help="Population widths for this value, or name=value,name=value, not for the worst.", metavar="V"
+    ),
+]
+Matching = Annotated[
+    str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
+]
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Add amounts in the study's currency, mechanisms and theorems.")
+]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"adyton {version('adyton')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    return  # only the options of adyton itself; without a docstring its help is that of the app
+
+
+cli_init.register(app)
+
+
+@app.command()
+def preview(
+    study: StudyFile,
+    sql: Sql = None,
+    within: Within = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    scale: Scale = None,
+    matching: Matching = None,
+    expect: Expect = None,
+    file: Questions = None,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
+    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
+
+    def make(curator: Curator) -> Any:
+        match _one_or_several(sql, file):
+            case str(question):
+                return curator.preview(question, expect=expect, **_price(**words))
+            case questions:
+                return Batch.previewed_by(curator, questions, _price(**words), expect)
+
+    _show(study, make, as_json, verbose=verbose)
+
+
+@app.command()
+def ask(
+    study: StudyFile,
+    sql: Sql = None,
+    within: Within = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    scale: Scale = None,
+    matching: Matching = None,
+    request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
+    file: Questions = None,
+    dummy: Annotated[
+        bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
+    ] = False,
+    verbose: Verbose = False,
+    as_csv: Csv = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a question: charge first, then read, then answer."""
+    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
+
+    def make(curator: Curator) -> Any:
+        match _one_or_several(sql, file):
+            case str(question):
+                return curator.ask(question, request=request, **_price(**words))
+            case questions:
+                return Batch.asked_of(curator, questions, request, _price(**words))
+
+    _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
+
+
+@app.command()
+def statement(
+    study: StudyFile,
+    odometer: Annotated[
+        bool, typer.Option("--odometer", help="Add a running epsilon that holds whenever you stop.")
+    ] = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
+) -> None:
+    """Show the promise, what was spent of it and what is left."""
+    _show(study, lambda curator: curator.statement(), as_json, odometer=odometer, verbose=verbose)
+
+
+@app.command()
+def receipts(study: StudyFile, verbose: Verbose = False, as_json: Json = False) -> None:
+    """List everything that was ever charged."""
+    _show(study, lambda curator: curator.receipts(), as_json, verbose=verbose)
+
+
+@app.command()
+def verify(
+    study: StudyFile,
+    head: Annotated[
+        str | None, typer.Option(help="A digest that must be in the chain.", metavar="DIGEST")
+    ] = None,
+    amended: Annotated[
+        Path | None,
+        typer.Option(help="The study file that this one amends: is what it spent carried?", metavar="FILE"),
+    ] = None,
+    write_anchor: Annotated[
+        bool, typer.Option("--write-anchor", help="Accept the ledger as it is: write its anchor anew.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Replay the ledger: is the chain intact, and the total within the limit?"""
+
+    def work() -> dict[str, Any]:
+        from adyton.curator.opening import write_anchor as write
+        from adyton.setup.amending import check_amended
+
+        before = write(study)[0] if write_anchor else None
+        with open_study(study) as curator:
+            found = curator.verify(head)
+        if amended is not None:
+            check_amended(read_study(amended), read_study(study))
+        anchor = {"anchor_before": before.receipts if before else None} if write_anchor else {}
+        return {"ok": True, "receipts": found.receipts, "head": found.head, **anchor}
+
+    done = run(work, as_json)
+    if not as_json:
+        found = done["receipts"]
+        if not found:
+            typer.echo("Nothing was charged yet.")
+        else:
+            typer.echo(
+                f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
+            )
+            typer.echo(f"Head: {done['head']}")
+        if amended is not None:
+            typer.echo(f"What {amended.name} had spent is carried in the first receipt.")
+        if write_anchor:
+            before = done["anchor_before"]
+            typer.echo(f"The anchor was written; {_seen(before)}.")
+
+
+def _seen(receipts: int | None) -> str:
+    return "there was none" if receipts is None else f"the one before had seen {receipts} receipts"
+
+
+def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
+    if sql is not None and file is None:
+        return sql
+    if sql is None and file is not None:
+        return read_questions(file)
+    raise InvalidRequest("give either a question or --file, a file of questions")
+
+
+def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
+    named: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
+    return named if matching is None else {**named, "matching": whole(matching, "--matching")}
+
+
+def _show(
+    study: Path,
+    make: Callable[[Curator], Any],
+    as_json: bool,
+    *,
+    dummy: bool = False,
+    as_csv: bool = False,
+    **how: bool,
+) -> None:
+    curators: list[Curator] = []
+
+    def opened() -> Any:
+        with _dummy_of(study) if dummy else open_study(study) as curator:
+            curators.append(curator)
+            return make(curator)
+
+    paid = partial(_paid_by, curators)
+    if as_csv:
+        show_csv(opened, as_json, paid=paid)
+    else:
+        show(opened, as_json, lambda made: made.sheet(**how), paid=paid)
+
+
+def _paid_by(curators: list[Curator]) -> int | None:
+    return curators[0].paid_for if curators else None
+
+
+def _dummy_of(study: Path) -> Curator:
+    from adyton.curator.dummy import dummy_of
+
+    return dummy_of(read_study(study))
+
+
+_COMMANDS = (
+    cli_check,
+    cli_amend,
+    cli_bounds,
+    cli_p_value,
+    cli_dummy,
+    cli_accounting,
+    cli_audit,
+    cli_holdout,
+    cli_lab,
+    cli_plan,
+    cli_upgrade,
+)
+for commands in _COMMANDS:
+    commands.register(app)
+
+
+if __name__ == "__main__":
+    from adyton.transports.cli.entry import main
+
+    main()

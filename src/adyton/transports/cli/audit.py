@@ -1,0 +1,68 @@
+"""adyton audit: try to refute a claim of privacy, ours or all of ours."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from adyton.errors import InvalidRequest
+from adyton.transports.terminal import Json, show, whole
+
+Name = Annotated[str | None, typer.Argument(help="A mechanism; --list shows them.", show_default=False)]
+All = Annotated[bool, typer.Option("--all", help="Audit everything; takes a few minutes.")]
+List = Annotated[bool, typer.Option("--list", help="List the mechanisms.")]
+Epsilon = Annotated[str, typer.Option(help="What the mechanism is calibrated to.", metavar="E")]
+Delta = Annotated[str, typer.Option(help="For those that need one.", metavar="D")]
+Samples = Annotated[str, typer.Option(help="Outputs on each of two neighbouring inputs.", metavar="N")]
+Confidence = Annotated[str, typer.Option(help="Confidence of the lower bound.", metavar="C")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(audit)
+
+
+def audit(
+    name: Name = None,
+    everything: All = False,
+    listed: List = False,
+    epsilon: Epsilon = "1",
+    delta: Delta = "0.01",
+    samples: Samples = "200000",
+    confidence: Confidence = "0.999",
+    as_json: Json = False,
+) -> None:
+    """Try to refute a claim of privacy by sampling. Exit code 1: it was refuted."""
+    refuted = False
+
+    def make() -> Any:
+        nonlocal refuted
+        from adyton.audit.cases.catalogue import CATALOGUE, wish_of
+        from adyton.audit.report import Contents, audit_named, progress_bar, run
+
+        if sum((name is not None, everything, listed)) > 1:
+            raise InvalidRequest("give one of: the name of a mechanism, --all, --list")
+        if name is None and not everything:
+            return Contents()
+        wish, count, level = wish_of(epsilon, delta), whole(samples, "--samples"), _level(confidence)
+        with progress_bar() as on_step:
+            made: Any
+            if name is None:
+                made = run(CATALOGUE, wish, count, level, on_step)
+            else:
+                made = audit_named(name, wish, count, level, on_step)
+        refuted = bool(made.refuted)
+        return made
+
+    show(make, as_json)
+    if refuted:
+        raise typer.Exit(1)
+
+
+def _level(text: str) -> float:
+    from adyton.exact import rational
+
+    level = float(rational(text, "confidence"))
+    if not 0.5 <= level < 1:
+        raise InvalidRequest(f"confidence must be at least 0.5 and below 1, not {text}")
+    return level

@@ -1,0 +1,198 @@
+"""A plan inside a study: how much noise so many questions may have to stay within a tolerance.
+
+The levels of a study and the parts of rows that it keeps are those of the plan, fixed before the first
+question.  What is planned for a rare share, a small spread or a small group promises nothing: it chooses the
+noise, and if the truth is otherwise the interval is wider, never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from adyton.validity.outward import float_down
+from adyton.validity.plans.expected import Expected
+from adyton.validity.search import least
+from adyton.validity.subset.answers import hoeffding_width
+from adyton.validity.subset.levels import KnownLevels
+from adyton.validity.subset.variances import variance_width
+from adyton.validity.subset.ways import Before, ways_after
+
+Noise = Literal["constant", "decreasing"]
+OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are
+_COUNTED = 1.04  # of the width of a mean: how many rows there are is known up to noise
+_LEAST_PART = 0.05  # with 100 units or more, a part of the rows has at least five
+_LOOKS = 160  # places at which a plan is judged
+_STEPS, _HALVINGS, _BLOCKS = 40, 20, 24
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """Noise of question j as a share of the units, and what it costs."""
+
+    units: int
+    questions: int
+    failure: Fraction
+    expected: Expected
+    scales: tuple[float, ...]  # block after block
+    ends: tuple[int, ...]  # the last question of each block
+    rising: bool = True  # levels, as what was spent rises and the noise does not fall
+
+    @property
+    def levels(self) -> KnownLevels:
+        return KnownLevels(self.questions, rising=self.rising)
+
+    def scale(self, question: int) -> float:
+        """Beyond the plan: as the last one of it."""
+        block = int(np.searchsorted(self.ends, question))
+        return self.scales[min(block, len(self.scales) - 1)]
+
+    def radius(self, question: int) -> Fraction:
+        """What a question may spend: (1/2)**2 in units of its noise, and more for a mean."""
+        return self._of_a_mean / (2 * self.units * Fraction(self.scale(question))) ** 2
+
+    def before(self, question: int) -> Fraction:
+        """What all questions before this one spend, if all spend what they may."""
+        total, done = Fraction(0), 0
+        for end, scale in zip(self.ends, self.scales, strict=True):
+            here = min(end, question - 1) - done
+            if here <= 0:
+                break
+            total, done = total + here / (2 * self.units * Fraction(scale)) ** 2, done + here
+        return total * self._of_a_mean
+
+    @property
+    def _of_a_mean(self) -> Fraction:
+        """How much more a mean spends than a count for the same noise: it reads a sum and a count."""
+        means = self.expected.spread is not None or self.expected.group is not None
+        return Fraction(5, 2) if means else Fraction(1)
+
+    def kept(self, question: int) -> float | None:
+        """The part of the rows that is best for this question of the plan; None beyond it."""
+        if question > self.questions:
+            return None
+        spent, noise = float(self.before(question)) * self._spent, self.units * self.scale(question)
+        variance = variance_of(self.expected)
+        spread = self.units * (0.25 if variance is None else variance)
+        level = math.log(float(self.failure) * self.levels.share(question) / 2)
+        return best_part(self.units * spent / 2, -level * spread / (noise**2 + spread))
+
+    @property
+    def _spent(self) -> float:
+        """The part of the radius that is expected to be settled for."""
+        variance = variance_of(self.expected)
+        return 1.0 if variance is None else min(1.0, 4 * variance)
+
+    def width(self, question: int, last: int | None = None) -> float:
+        """How wide the answer of a question is, as a share of the units: at most, with the level of
+        ``question`` and after all questions before ``last``.
+        """
+        later = question if last is None else last
+        before = self.before(later) * Fraction(self._spent)
+        level = float_down(self.failure) * self.levels.share(question) / 2
+        level *= 1 if self._of_a_mean == 1 else 1 - OF_THE_COUNT
+        ways = ways_after(Before(before), self.units, level, self.kept(later))
+        scale, variance = np.array([self.units * self.scale(later)]), variance_of(self.expected)
+        if variance is None:
+            width = hoeffding_width(self.units, np.array([1.0]), scale, ways)
+        else:
+            width = variance_width(np.array([self.units * variance]), np.array([1.0]), scale, ways)
+        known = 1 if self._of_a_mean == 1 else _COUNTED
+        return float(width[0]) * known / (self.units * float(self.expected.group or 1))
+
+    @property
+    def tolerance(self) -> float:
+        """Within which every answer of the plan stays, questions with the same noise judged by the last."""
+        k = self.questions
+        looks = np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64)
+        looks = np.unique(np.append(looks, self.ends))
+        return max(self.width(int(first) + 1, int(last)) for first, last in pairwise(looks))
+
+
+def variance_of(expected: Expected) -> float | None:
+    """Of one unit's part, if values are in 0..1; None if nothing is expected."""
+    group = float(expected.group or 1)
+    if expected.share is not None:
+        return float(expected.share * (1 - expected.share)) * group
+    if expected.spread is not None:
+        return float(expected.spread) ** 2 * group
+    return group / 4 if group < 1 else None
+
+
+def best_part(before: float, own: float) -> float | None:
+    """c with the least before / c + own / (1 - c); None after nothing."""
+    if before <= 0:
+        return None
+    part = math.sqrt(before) / (math.sqrt(before) + math.sqrt(own))
+    return min(max(part, _LEAST_PART), 1 - 1e-6)
+
+
+@lru_cache(maxsize=32)
+def planned_study(
+    units: int, questions: int, failure: Fraction, tolerance: Fraction, expected: Expected, noise: Noise
+) -> StudyPlan:
+    """The plan with the most noise that stays within ``tolerance``; if none does, one that comes near it.
+
+    Claim:    with probability 1 - failure each of the questions, chosen in the light of the answers before
+              it, is within ``plan.tolerance`` of the population, if it has values in 0..1, spends no more
+              than planned, and, where something is expected of it, is as expected.
+    Assumes:  as ``hoeffding_width``.
+    Source:   derived here.  Theorem: PLANNED-NOISE.
+    """
+    within = float_down(tolerance)
+    if noise == "decreasing":
+        return _decreasing(units, questions, failure, within, expected)
+
+    levels = (True, False)
+    plans = [_constant(units, questions, failure, within, expected, rising=rising) for rising in levels]
+    fit = [plan for plan in plans if plan.tolerance <= within]
+    return max(fit, key=lambda plan: plan.scales) if fit else min(plans, key=lambda plan: plan.tolerance)
+
+
+def _constant(
+    units: int, questions: int, failure: Fraction, within: float, expected: Expected, *, rising: bool
+) -> StudyPlan:
+    """Of all scales the largest that stays within; levels that rise suit many questions, equal ones few."""
+
+    def plan(scale: float) -> StudyPlan:
+        return StudyPlan(units, questions, failure, expected, (scale,), (questions,), rising=rising)
+
+    best = least(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
+    if plan(best).tolerance > within:
+        return plan(best)
+    return plan(_largest(lambda x: plan(x).tolerance <= within, best, within))
+
+
+def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """A scale that holds, near the largest one, if ``low`` holds."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _decreasing(
+    units: int, questions: int, failure: Fraction, within: float, expected: Expected
+) -> StudyPlan:
+    """Block after block the most noise with which its last question is within the tolerance."""
+    ends = tuple(np.unique(np.ceil(np.linspace(0, questions, _BLOCKS + 1))[1:].astype(np.int64)).tolist())
+    scales: tuple[float, ...] = ()
+    for end in ends:
+
+        def width(scale: float, end: int = end, before: tuple[float, ...] = scales) -> float:
+            tried = (*before, scale)
+            plan = StudyPlan(
+                units, questions, failure, expected, tried, (*ends[: len(tried) - 1], questions), rising=False
+            )
+            return plan.width(end)
+
+        best = least(width, within / 1000, within, _STEPS // 2)
+        scales = (*scales, _largest(lambda x, w=width: w(x) <= within, best, within))  # type: ignore[misc]
+    return StudyPlan(units, questions, failure, expected, scales, ends, rising=False)

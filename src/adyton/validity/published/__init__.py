@@ -1,0 +1,1 @@
+"""Published generalization theorems, for comparison: on no answer's path."""

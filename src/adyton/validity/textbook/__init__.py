@@ -1,0 +1,1 @@
+"""Textbook results about samples and stability: on no answer's path."""
