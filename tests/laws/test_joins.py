@@ -17,7 +17,8 @@ import adyton
 from adyton.curator.opening import _engine_of, _sources
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.query.scope import joined
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text

@@ -19,7 +19,10 @@ from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.draft import question_of
-from adyton.query.nodes import Case, Count, IsOutside, Not, Question
+from adyton.query.expressions import Case, Not
+from adyton.query.leaves import IsOutside
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.query.scope import joined
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text

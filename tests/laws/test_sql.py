@@ -11,26 +11,10 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.query.draft import Draft, question_of
-from adyton.query.nodes import (
-    And,
-    Compare,
-    Constant,
-    Count,
-    Day,
-    DayOf,
-    Indicator,
-    IsTrue,
-    Mean,
-    Not,
-    OneOf,
-    Or,
-    Plus,
-    Proportion,
-    Question,
-    Sum,
-    Times,
-    ValueOf,
-)
+from adyton.query.expressions import And, Compare, Indicator, Not, Or, Plus, Times
+from adyton.query.leaves import Constant, Day, DayOf, IsTrue, OneOf, ValueOf
+from adyton.query.measures import Count, Mean, Proportion, Sum
+from adyton.query.nodes import Question
 from adyton.query.questions import (
     cdf,
     count,

@@ -18,25 +18,10 @@ from adyton.planning.measures.additive import Additive
 from adyton.planning.parallel import due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
 from adyton.query.conditions.disjoint import Taken, exclude_each_other, facts_of
-from adyton.query.nodes import (
-    And,
-    Compare,
-    Condition,
-    Constant,
-    Count,
-    Day,
-    DayOf,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Measure,
-    Not,
-    OneOf,
-    Or,
-    Question,
-    Sum,
-    ValueOf,
-)
+from adyton.query.expressions import And, Compare, Condition, Not, Or
+from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
+from adyton.query.measures import Count, Measure, Sum
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.meaning import OUTSIDE
@@ -281,7 +266,7 @@ def test_shares_never_cost_more_than_the_price() -> None:
 
 def test_parts_of_persons_stay_alone() -> None:
     """A person's rows may lie in both filters, and each adds one number of the person: both are paid."""
-    from adyton.query.nodes import CountPersons
+    from adyton.query.measures import CountPersons
 
     measures = (CountPersons(OneOf(REGION, ("a",))), CountPersons(OneOf(REGION, ("b",))))
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))

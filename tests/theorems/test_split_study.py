@@ -24,7 +24,9 @@ from adyton.exact import UNITS_PER_ONE
 from adyton.population.base import Position, Standing
 from adyton.population.split import SplitPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Sum
+from adyton.query.nodes import Question
 from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of

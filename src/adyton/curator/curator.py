@@ -52,7 +52,8 @@ from adyton.population.subset import SubsetPopulation
 from adyton.population.unit_count import StandIn
 from adyton.population.which import population_of
 from adyton.query.draft import Draft
-from adyton.query.nodes import Extreme, Question
+from adyton.query.measures import Extreme
+from adyton.query.nodes import Question
 from adyton.query.request import Asking, asking_of
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview

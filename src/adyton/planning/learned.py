@@ -26,7 +26,8 @@ from adyton.planning.settling import Units, most_centred_squares
 from adyton.population.base import Position, Standing, learned_key, spread_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Cdf, Mean, Question, Sum, Variance
+from adyton.query.measures import Cdf, Mean, Sum, Variance
+from adyton.query.nodes import Question
 from adyton.query.request import asking_of
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of

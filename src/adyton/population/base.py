@@ -18,7 +18,7 @@ from adyton.columns import Array
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Mean, Sum, Variance
+from adyton.query.measures import Mean, Sum, Variance
 from adyton.query.text import condition_text, number_text
 from adyton.sensitivity import Reading
 from adyton.study import Study, Validity

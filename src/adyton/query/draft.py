@@ -11,25 +11,24 @@ from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_persons
+from adyton.query.expressions import Condition, Number
 from adyton.query.groups import Grouped, bins, grouped
-from adyton.query.names import default_name, distinct_names
-from adyton.query.nodes import (
-    EVERY_ROW,
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import (
     Cdf,
-    Condition,
     Count,
     CountPersons,
     Extreme,
     Mean,
     Measure,
-    Number,
     Proportion,
     Quantile,
-    Question,
     Sum,
     SumOfPersons,
     Variance,
 )
+from adyton.query.names import default_name, distinct_names
+from adyton.query.nodes import Question
 from adyton.query.scope import is_declared
 from adyton.schema import Table
 

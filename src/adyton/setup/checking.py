@@ -24,7 +24,8 @@ from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact import positive, rational
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, Column, Table, TextColumn
 from adyton.setup.findings import findings_of
 from adyton.study import Study, read_study

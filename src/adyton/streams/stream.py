@@ -21,7 +21,8 @@ from adyton.mechanisms import NumericSparse, Watch
 from adyton.noise import Bits
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft, question_of
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading, readings_of
 from adyton.streams.answer import StreamAnswer, StreamStatement

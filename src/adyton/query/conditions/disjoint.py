@@ -12,22 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
-from adyton.query.expressions import (
-    And,
-    Comparable,
-    Compare,
-    Condition,
-    Constant,
-    Day,
-    DayOf,
-    IsMissing,
-    IsTrue,
-    Negative,
-    Not,
-    OneOf,
-    ValueOf,
-)
-from adyton.query.outside import IsOutside
+from adyton.query.expressions import And, Comparable, Compare, Condition, Negative, Not
+from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 
 Span = tuple[int, int]  # of steps, both ends included; the value is present
 Allowed = frozenset[object] | Span

@@ -12,9 +12,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.expressions import Condition, Number
 from adyton.query.groups import Grouped
+from adyton.query.measures import Count, Measure
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Condition, Count, Group, Measure, Number, Question
+from adyton.query.nodes import Group, Question
 from adyton.query.request import Asking
 from adyton.query.scope import is_person, names_in
 from adyton.query.sql.aggregates import read_measure, read_value, read_where
