@@ -355,4 +355,4 @@ def test_theorem_SUBSET_SUMS_of_one_part_say_nothing_about_another() -> None:
             question = asking_of(f"SELECT {measure}(age) FROM people", asked.table).question
             standing = Standing(curator._population, Position(2, Fraction(0), Fraction(0), 1), 3000)
             readings = readings_of(question, asked.unit)
-            assert len(curator._learned.spreads(readings, standing)) == known
+            assert len(curator._claims._learned.spreads(readings, standing)) == known

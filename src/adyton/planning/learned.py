@@ -10,7 +10,7 @@ SUBSET-SUMS.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -38,8 +38,6 @@ from adyton.wire import many_from_text
 _MOST = 1000  # receipts that are looked at, the newest first
 _WORDS = ("STDDEV(", "VARIANCE(")
 
-PlaceOf = Callable[[Receipt], Position]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -53,8 +51,8 @@ class Asked:
 class Learned:
     """Looks at receipts that paid for a variance; the newest one of each is taken."""
 
-    def __init__(self, study: Study, ledger: Ledger, place: PlaceOf) -> None:
-        self._study, self._ledger, self._place = study, ledger, place
+    def __init__(self, study: Study, ledger: Ledger) -> None:
+        self._study, self._ledger = study, ledger
         self._looked_at = 0
         self._known: dict[Hashable, Receipt] = {}
 
@@ -125,7 +123,7 @@ class Learned:
             return None
         readings = readings_of(question, self._study.unit_of(question.table))
         details = json.loads(receipt.order.detail)
-        at = replace(self._place(receipt), values=number_of_cells(question) * _noises(readings, details))
+        at = replace(Position.of(receipt), values=number_of_cells(question) * _noises(readings, details))
         released = many_from_text(stored)[0].released
         for reading, detail, columns in zip(readings, details, released, strict=True):
             of_these = len(columns[0]) == reading.cells  # older versions answered cells that cannot match
