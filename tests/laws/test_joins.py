@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.curator.opening import _engine_of, _sources
+from adyton.curator.opening import engine_of, sources_of
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest
 from adyton.query.measures import Count
@@ -127,7 +127,7 @@ def study(folder: Path) -> Study:
 
 @pytest.fixture(scope="module")
 def engine(study: Study) -> Iterator[Engines]:
-    engine = _engine_of(study, _sources(study, None))
+    engine = engine_of(study, sources_of(study, None))
     assert isinstance(engine, Engines)
     yield engine
     engine.close()
@@ -375,7 +375,7 @@ def test_too_little_noise_for_a_join_reads_nothing(study: Study, engine: Engines
 def test_a_wrong_source_of_one_table_is_found_when_it_is_asked_about(study: Study, folder: Path) -> None:
     broken = replace(study.further[0], source=folder / "nowhere.parquet")
     other = replace(study, further=(broken,))
-    engine = _engine_of(other, _sources(other, None))
+    engine = engine_of(other, sources_of(other, None))
     assert isinstance(engine, Engines)
     engine.prepare()
     question = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *other.tables)
@@ -391,7 +391,7 @@ def test_sources_by_name(study: Study) -> None:
     with pytest.raises(InvalidRequest, match="no source for table 'people'"):
         adyton.open(bare)
     mixed = {"people": "postgresql://h/d", "visits": "visits.csv"}
-    engine = _engine_of(bare, _sources(bare, mixed))
+    engine = engine_of(bare, sources_of(bare, mixed))
     assert isinstance(engine, Engines)
     with pytest.raises(InvalidRequest, match="joined where they lie"):
         engine.of(joined(study.tables))
