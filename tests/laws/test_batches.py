@@ -215,9 +215,9 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
 
 def test_filters_on_few_values_make_a_cube_and_others_do_not() -> None:
     def readings(texts: list[str]) -> Any:
-        from adyton.query.draft import question_of
+        from adyton.query.request import asking_of
 
-        asked = [question_of(text, PEOPLE) for text in texts]
+        asked = [asking_of(text, PEOPLE).alone for text in texts]
         return [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
 
     ((places, columns),) = cubes_of(readings(FILTERED))

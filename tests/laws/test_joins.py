@@ -398,24 +398,24 @@ def test_sources_by_name(study: Study) -> None:
 
 
 def test_a_question_of_another_study_is_refused(study: Study) -> None:
-    from adyton.query.draft import question_of
+    from adyton.query.request import asking_of
 
     mine = Question(joined(study.tables), (("n", Count()),))
-    assert question_of(mine, *study.tables) is mine
+    assert asking_of(mine, *study.tables).alone is mine
     wider = replace(study.tables[0], columns=(IntegerColumn("age", 0, 10**6),), dimensions=())
     for table in (wider, joined((wider, study.tables[1])), joined(study.tables[::-1])):
         with pytest.raises(InvalidRequest, match="about another table"):
-            question_of(Question(table, (("n", Count()),)), *study.tables)
+            asking_of(Question(table, (("n", Count()),)), *study.tables)
 
 
 def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
     """Bounds, or a public table, that somebody changed on the way."""
-    from adyton.query.draft import question_of
+    from adyton.query.request import asking_of
 
     people = study.tables[0]
     (regions,) = people.dimensions
     good = joined(study.tables, (Link("people", regions, left=False),))
-    assert question_of(Question(good, (("n", Count()),)), *study.tables).table == good
+    assert asking_of(Question(good, (("n", Count()),)), *study.tables).alone.table == good
     tampered = replace(regions, attributes=regions.attributes[1:])
     wider = tuple(replace(c, high=10**6) if isinstance(c, IntegerColumn) else c for c in good.columns)
     for table in (
@@ -425,7 +425,7 @@ def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
         replace(good, rows=5),
     ):
         with pytest.raises(InvalidRequest, match="about another table"):
-            question_of(Question(table, (("n", Count()),)), *study.tables)
+            asking_of(Question(table, (("n", Count()),)), *study.tables)
 
 
 def test_how_many_rows_a_join_has_is_not_known() -> None:

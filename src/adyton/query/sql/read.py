@@ -34,13 +34,7 @@ _SHAPE = ("having", "order", "limit", "offset")
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
     """The question that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
-    asking = parse_asking(sql, table, *further)
-    if asking != Asking(asking.question):
-        raise InvalidRequest(
-            "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
-            "and without another name for a column"
-        )
-    return asking.question
+    return parse_asking(sql, table, *further).alone
 
 
 def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
