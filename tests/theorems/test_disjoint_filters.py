@@ -17,7 +17,7 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.additive import Additive
 from adyton.planning.parallel import due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
-from adyton.query.conditions.disjoint import Taken, exclude_each_other, facts_of
+from adyton.query.conditions.disjoint import Facts, Taken, facts_of
 from adyton.query.expressions import And, Compare, Condition, Not, Or
 from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 from adyton.query.measures import Count, Measure, Sum
@@ -34,6 +34,11 @@ REGION = CategoryColumn("region", ("a", "b", "c"))
 SMOKER = BooleanColumn("smoker")
 BORN = DateColumn("born", day_of(0), day_of(3))
 TABLE = Table("people", (AGE, REGION, SMOKER, BORN), rows=9)
+
+
+def exclude_each_other(first: Facts, second: Facts) -> bool:
+    taken = Taken()
+    return taken.takes(first) and taken.takes(second)
 
 
 def outsides(age: int | None, region: int | None) -> list[tuple[str, ...]]:

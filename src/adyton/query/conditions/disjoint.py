@@ -33,11 +33,6 @@ def facts_of(condition: Condition) -> Facts:
     return facts
 
 
-def exclude_each_other(first: Facts, second: Facts) -> bool:
-    taken = Taken()
-    return taken.takes(first) and taken.takes(second)
-
-
 @dataclass(slots=True)
 class Taken:
     """What conditions that exclude each other have taken already, for every subject that tells them apart."""
