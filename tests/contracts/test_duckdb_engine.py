@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.sources import count_units, describe
-from adyton.engines.spelling.duckdb import quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
