@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid, PredefinedSplit
 from sklearn.tree import DecisionTreeClassifier
 
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.holdout import Holdout
+from adyton.holdout import Holdout, Slices
 
 ROWS, TRUTH = load_digits(return_X_y=True)
 TRAIN = np.arange(len(ROWS)) < 900
@@ -103,8 +103,12 @@ def balanced(labels: np.ndarray) -> np.ndarray:
 def test_what_gives_the_labels_away_is_pointed_out_to_the_owner(tmp_path: Path, what: str) -> None:
     """Mutant: no ``warn_of_labels``.  Weights and groups that have nothing to do with labels pass in silence."""
     labels, innocent = TRUTH % 3, np.arange(len(TRUTH)) % 4 + 1
+
+    def given(values: np.ndarray) -> dict[str, Any]:
+        return {"weights": values} if what == "weights" else {"method": Slices(values)}
+
     guilty: Any = balanced(labels) if what == "weights" else np.array(["x", "y", "z"])[labels]
     with pytest.warns(UserWarning, match=f"the {what} look as if they were made from the labels"):
-        Holdout.create(tmp_path / "guilty.toml", labels=labels, scores=2, **{what: guilty}).close()
-    Holdout.create(tmp_path / "innocent.toml", labels=labels, scores=2, **{what: innocent}).close()
+        Holdout.create(tmp_path / "guilty.toml", labels=labels, scores=2, **given(guilty)).close()
+    Holdout.create(tmp_path / "innocent.toml", labels=labels, scores=2, **given(innocent)).close()
     Holdout.create(tmp_path / "same.toml", labels=labels, scores=2, weights=np.ones(len(labels))).close()

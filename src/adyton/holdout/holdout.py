@@ -17,13 +17,33 @@ import numpy as np
 from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
 from adyton.holdout.certifying import Certifier
-from adyton.holdout.create import Wanted, checked_name, file_named, limit_of, make_files
+from adyton.holdout.create import (
+    Items,
+    aim_of,
+    checked_folder,
+    checked_name,
+    file_named,
+    given_items,
+    limit_of,
+    make_files,
+    range_of,
+)
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
-from adyton.holdout.methods.choosing import PricedPlan, restore
-from adyton.holdout.methods.gaussian import Gaussian
-from adyton.holdout.methods.ladder import FreeLadder, Ladder
-from adyton.holdout.methods.slices import Slices
-from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, differing, total, values_of
+from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
+from adyton.holdout.methods.options import Gaussian, Method, checked_method
+from adyton.holdout.methods.restoring import PricedPlan, restore
+from adyton.holdout.methods.slices import SlicesPlan
+from adyton.holdout.metrics import (
+    Key,
+    Steps,
+    Submission,
+    check_predictions,
+    differing,
+    metric_named,
+    total,
+    values_of,
+)
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.stages import Stages
@@ -72,30 +92,23 @@ class Holdout(Shown):
         metric: str = "accuracy",
         tolerance: Number | None = None,
         confidence: Number = "0.95",
-        method: str = "gaussian",
+        method: Method = Gaussian(),  # noqa: B008  (frozen)
         scores: int | None = None,
-        anytime: bool = False,
         low: Number | None = None,
         high: Number | None = None,
-        overfits: int | None = None,
-        threshold: Number | None = None,
-        scale: Number | None = None,
-        noes: int | None = None,
-        rung: Number | None = None,
-        weights: object = None,
-        groups: object = None,
-        expected: Number | None = None,
-        noise: str = "constant",
         error_high: Number | None = None,
         top: int | None = None,
+        weights: object = None,
         bits: Bits | None = None,
     ) -> Holdout:
         """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
-        wanted = Wanted(
-            metric, labels, items, low, high, tolerance, confidence, method, scores, anytime, overfits,
-            threshold, scale, noes, rung, weights, groups, expected, noise, error_high, top,
-        )  # fmt: skip
-        make_files(file_named(path), wanted)
+        file, method = file_named(path), checked_method(method)
+        checked_folder(file)
+        measured = metric_named(metric)
+        given = given_items(measured, labels, items)
+        bounds = range_of(measured, low, high, error_high, top)
+        scored = Items(measured, bounds, *given, weights)
+        make_files(file, scored, method, aim_of(tolerance, scores, scored.unit), confidence)
         return cls.open(path, bits=bits)
 
     @classmethod
@@ -146,7 +159,7 @@ class Holdout(Shown):
         Theorem: PAIRED-COMPARISON.
         """
         plan = self.__plan
-        if not isinstance(plan, Gaussian):
+        if not isinstance(plan, GaussianPlan):
             raise InvalidRequest("comparisons are made by the method 'gaussian', without groups")
         one, two = self.__checked(first), self.__checked(second)
         apart = self.__differing(one, two)
@@ -166,7 +179,7 @@ class Holdout(Shown):
         Of a ladder those that improved it, because it says nothing about others.
         """
         plan, stages = self.__plan, self.__stages
-        if isinstance(plan, Ladder | FreeLadder) and stages is not None:
+        if isinstance(plan, LadderPlan | FreeLadderPlan) and stages is not None:
             improved = [stage for stage in stages.history() if stage.reply.said == "improved"]
             return [self.__certifier.staged(stage, stages.left()) for stage in improved]
         if not isinstance(plan, PricedPlan):
@@ -264,7 +277,7 @@ class Holdout(Shown):
 
     def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
         values = self.__read(submission)
-        if isinstance(plan, Slices):
+        if isinstance(plan, SlicesPlan):
             assert self.__groups is not None
             return plan.release_all(values, self.__groups, number, self.__bits)
         return plan.release(plan.read(values, number), number, self.__bits)
@@ -308,7 +321,7 @@ class Holdout(Shown):
             return facts.frame.items
         return min(int(np.count_nonzero(apart)), facts.frame.items)
 
-    def __apart(self, plan: Gaussian, a: Submission, b: Submission, number: int) -> int:
+    def __apart(self, plan: GaussianPlan, a: Submission, b: Submission, number: int) -> int:
         difference = total(self.__read(a)) - total(self.__read(b))
         return plan.release_difference(difference, number, self.__bits)
 

@@ -20,7 +20,7 @@ MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class GuessAndCheck:
+class GuessAndCheckPlan:
     """Every answer, a confirmed guess or a rounded score, is within ``tolerance`` of the population.
 
     Claim:    with probability 1 - failure all answers are, for any adaptive questions and guesses; when the

@@ -132,7 +132,19 @@ def create(
     def make() -> HoldoutStatement:
         from adyton.holdout import Holdout
         from adyton.holdout.files import read_values
+        from adyton.holdout.methods.options import method_named
 
+        words = {
+            "overfits": _whole(overfits, "--overfits"),
+            "threshold": threshold,
+            "scale": scale,
+            "noes": _whole(rejections if noes is None else noes, "--rejections"),
+            "rung": rung,
+            "anytime": anytime,
+            "expected": expected,
+            "noise": noise,
+        }
+        in_groups = None if groups is None else read_values(groups, groups_column or column)
         with Holdout.create(
             file,
             labels=None if labels is None else read_values(labels, column),
@@ -141,21 +153,12 @@ def create(
             top=_whole(top, "--top"),
             tolerance=tolerance,
             confidence=confidence,
-            method=method,
+            method=method_named(method, words, in_groups),
             scores=_whole(scores, "--scores"),
-            anytime=anytime,
-            expected=expected,
-            noise=noise,
             error_high=error_high,
             low=low,
             high=high,
             weights=None if weights is None else read_values(weights, weights_column or column),
-            groups=None if groups is None else read_values(groups, groups_column or column),
-            overfits=_whole(overfits, "--overfits"),
-            threshold=threshold,
-            scale=scale,
-            noes=_whole(rejections if noes is None else noes, "--rejections"),
-            rung=rung,
         ) as holdout:
             return holdout.statement()
 
