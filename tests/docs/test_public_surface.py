@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import adyton
+from adyton.ledger import AnchoredLedger, Ledger, LedgerOnDemand
+from adyton.streams.stream import Stream
 
 HEAVY = ("duckdb", "fastapi", "mpmath", "pandas", "pyspark", "rich", "scipy.optimize", "sqlglot", "typer")
 
@@ -22,3 +25,10 @@ def test_importing_adyton_imports_nothing_heavy() -> None:
     program = f"import sys, adyton; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_whatever_can_be_verified_takes_a_head_and_gives_the_same_facts() -> None:
+    """Mutant: one of them calls it ``expected_head``, or returns the head alone."""
+    ledgers = (Ledger, adyton.MemoryLedger, adyton.SqliteLedger, AnchoredLedger, LedgerOnDemand)
+    shapes = {inspect.signature(kind.verify) for kind in (adyton.Curator, adyton.Holdout, Stream, *ledgers)}
+    assert [str(shape) for shape in shapes] == ["(self, head: 'str | None' = None) -> 'Verification'"]

@@ -226,17 +226,17 @@ class Holdout(Shown):
         """How far it is; no label is part of it."""
         return self.statement().sheet(verbose=verbose)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, head: str | None = None) -> Verification:
         """Replay the ledger; keep its head elsewhere and give it here to notice a rollback.
 
         Of a staged method, which one receipt has paid for, its answers count.
         """
-        check_head(expected_head)
+        check_head(head)
         stages = self.__stages
         if stages is None:
-            return self.__ledger.verify(expected_head)
+            return self.__ledger.verify(head)
         found, heads = self.__ledger.verify(), stages.heads()
-        if expected_head not in (None, self.__ledger.header.digest, *heads):
+        if head not in (None, self.__ledger.header.digest, *heads):
             raise LedgerCorrupt(
                 "the ledger was rolled back or exchanged: the expected head is not in its chain"
             )

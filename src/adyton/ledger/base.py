@@ -30,7 +30,10 @@ class Charged:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a full replay found."""
+    """What ``verify`` found: how many links there are, the digest of the newest, and what was spent.
+
+    Of a stream, and of a holdout whose method was paid for at once, its answers count as links.
+    """
 
     receipts: int
     head: str
@@ -133,8 +136,8 @@ class Ledger(Protocol):
         """Receipts after number ``after`` whose question has one of these words in it, oldest first."""
         ...
 
-    def verify(self, expected_head: str | None = None) -> Verification:
-        """Replay everything; ``expected_head`` must be the digest of some link."""
+    def verify(self, head: str | None = None) -> Verification:
+        """Replay everything; LedgerCorrupt unless all is intact and, if given, ``head`` is in the chain."""
         ...
 
     def mark(self, keep: Keep | None = None) -> Mark:

@@ -150,8 +150,8 @@ class MemoryLedger:
             newer = self._receipts[max(len(self._receipts) - (newest - after), 0) :] if newest > after else []
         return [receipt for receipt in newer if any(word in receipt.order.question for word in words)]
 
-    def verify(self, expected_head: str | None = None) -> Verification:
-        found = replay(self.header, self.receipts(), expected_head, settled=self._settled.get)
+    def verify(self, head: str | None = None) -> Verification:
+        found = replay(self.header, self.receipts(), head, settled=self._settled.get)
         with self._alone():
             for number, written in self._notes.items():
                 for index, (text, digest) in enumerate(written):

@@ -236,14 +236,14 @@ class SqliteLedger(SqliteSession):
         with self._session() as connection:
             return find_mentioning(connection, words, after)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, head: str | None = None) -> Verification:
         with self._session() as connection:
             if read_header(connection) != self.header:
                 raise LedgerCorrupt("the header of the ledger was exchanged")
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise LedgerCorrupt("the file of the ledger is damaged")
             check_unanswered(connection, 0)
-        found = replay(self.header, self.receipts(), expected_head, settled=self._stored_radius)
+        found = replay(self.header, self.receipts(), head, settled=self._stored_radius)
         self._check_answers()
         self._check_notes()
         self._newest()  # also compares with the last receipt that this process has seen

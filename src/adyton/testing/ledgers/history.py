@@ -142,10 +142,12 @@ class ChainContract:
         ledger = make_ledger(10)
         heads = [ledger.head(), *(ledger.charge(order()).receipt.digest for _ in range(3))]
         for head in heads:
-            found = ledger.verify(expected_head=head)
+            found = ledger.verify(head=head)
             assert (found.receipts, found.head, found.spent) == (3, heads[-1], 3)
         with pytest.raises(LedgerCorrupt):
-            ledger.verify(expected_head="0" * 64)
+            ledger.verify(head="0" * 64)
+        with pytest.raises(InvalidRequest, match="64 hexadecimal digits"):
+            ledger.verify(head=heads[0][:12])
 
     def test_history_survives_reopening(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
         ledger = make_ledger(10**30)
