@@ -25,9 +25,20 @@ if TYPE_CHECKING:
     from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
     from adyton.privacy import Guarantee, PrivacyUnit
     from adyton.query import questions
-    from adyton.query.questions import count, histogram, mean, proportion, sum_of
+    from adyton.query.questions import (
+        count,
+        count_persons,
+        histogram,
+        mean,
+        median,
+        proportion,
+        quantile,
+        sum_of,
+    )
     from adyton.schema import Table
     from adyton.study import Study, read_study
+
+__version__ = "0.1.0"
 
 _PLACES = {
     "certify": ("Answer", "Certificate", "Interval", "Preview", "Statement"),
@@ -43,7 +54,16 @@ _PLACES = {
     "holdout": ("Holdout", "Leaderboard"),
     "ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
     "privacy": ("Guarantee", "PrivacyUnit"),
-    "query.questions": ("count", "histogram", "mean", "proportion", "sum_of"),
+    "query.questions": (
+        "count",
+        "count_persons",
+        "histogram",
+        "mean",
+        "median",
+        "proportion",
+        "quantile",
+        "sum_of",
+    ),
     "schema": ("Table",),
     "study": ("Study", "read_study"),
 }
@@ -78,10 +98,13 @@ __all__ = [
     "Study",
     "Table",
     "count",
+    "count_persons",
     "histogram",
     "mean",
+    "median",
     "open",
     "proportion",
+    "quantile",
     "questions",
     "read_study",
     "sum_of",

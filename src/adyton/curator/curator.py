@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from adyton.certify import (
     Answer,
@@ -107,10 +107,6 @@ class Curator(Shown):
         """
         return self._answer(self._basket(questions, price), request)
 
-    def sql(self, text: str, *, request: str | None = None, **price: Unpack[PriceWords]) -> Answer:
-        """``ask`` for SQL text."""
-        return self.ask(text, request=request, **price)
-
     def preview(
         self,
         question: str | Draft | Question,
@@ -169,11 +165,25 @@ class Curator(Shown):
             for plan in basket.plans
         ]
 
-    def suggest_bounds(self, column: str, **words: Any) -> SuggestedBounds:
-        """Where nearly all values of ``column`` lie, for a part of the budget: a price, and more options."""
+    def suggest_bounds(
+        self,
+        column: str,
+        *,
+        low_fraction: Number | None = None,
+        high_fraction: Number | None = None,
+        where: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> SuggestedBounds:
+        """Where nearly all values of ``column`` lie, for a part of the budget: an ``epsilon`` or a ``share``.
+
+        ``low_fraction`` of the values may lie below, those above ``high_fraction`` above; 0.005 and 0.995, or
+        as far inside as noise makes necessary.  Of the rows ``where`` a condition holds.
+        """
         from adyton.curator.bounds import suggest_bounds
 
-        return suggest_bounds(self, column, **words)
+        return suggest_bounds(
+            self, column, low_fraction=low_fraction, high_fraction=high_fraction, where=where, **price
+        )
 
     def dummy(self, rows: int | None = None) -> Curator:
         """A curator of the same study on rows that are made up from public facts: to try questions on."""
