@@ -3,6 +3,9 @@
     CuratorError
     |-- InvalidRequest   whoever wrote it: fix the question or the study file; free of charge   exit 2
     |-- BudgetRefused    analyst: nothing left for this price; free of charge                   exit 3
+    |   |-- PrivacyRefused    what may be learned about one unit
+    |   |-- ValidityRefused   what population intervals were planned for
+    |   `-- ScoresRefused     the scores of a holdout
     |-- Forbidden        owner: this may not be asked here; free of charge                      exit 3
     |-- EngineFailed     operator: the charge stands, see log entry ``reference``               exit 4
     `-- LedgerCorrupt    operator: stop; nothing is answered until this is understood           exit 5
@@ -44,11 +47,34 @@ class InvalidRequest(CuratorError):
 
 
 class BudgetRefused(CuratorError):
-    """The charge does not fit into what is left; nothing was read and nothing was spent."""
+    """The charge does not fit into what is left; nothing was read and nothing was spent.
+
+    One of the three below is raised, which says what has run out; this one catches them all.  ``facts`` say
+    what was ``requested``, ``spent``, the ``limit`` and the ``largest`` that still fits, as decimal text,
+    and what these are ``counted_in``; of a question also the price that ``fits``.
+    """
 
     kind = "budget_refused"
     status = 409
     exit_code = 3
+
+
+class PrivacyRefused(BudgetRefused):
+    """It would tell more about one unit than the limit allows: the study's, a name's, or a stream's."""
+
+    kind = "privacy_refused"
+
+
+class ValidityRefused(BudgetRefused):
+    """It goes beyond what population intervals were planned for, and the study refuses that."""
+
+    kind = "validity_refused"
+
+
+class ScoresRefused(BudgetRefused):
+    """All scores that this holdout can certify are used up."""
+
+    kind = "scores_refused"
 
 
 class Forbidden(CuratorError):

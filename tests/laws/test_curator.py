@@ -165,7 +165,7 @@ def test_law_refusal_costs_nothing(filter_name: str) -> None:
     asker, engine, ledger = watched(study(filter_name))
     asker.ask("SELECT COUNT(*) FROM people WHERE smoker", share="0.9")
     before = ledger.spent()
-    with pytest.raises(adyton.BudgetRefused) as caught:
+    with pytest.raises(adyton.PrivacyRefused) as caught:
         asker.ask("SELECT COUNT(*) FROM people", epsilon="0.9")
     assert ledger.spent() == before
     assert len(engine.charged_at_read) == 1
@@ -174,7 +174,7 @@ def test_law_refusal_costs_nothing(filter_name: str) -> None:
         "spent",
         "limit",
         "largest",
-        "currency",
+        "counted_in",
         "fits",
     }
     largest = Fraction(caught.value.facts["largest"])

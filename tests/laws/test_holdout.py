@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt, ScoresRefused
 from adyton.holdout import (
     Auto,
     FreeLadder,
@@ -113,9 +113,9 @@ def test_all_planned_scores_and_not_one_more(tmp_path: Path) -> None:
     with Holdout.create(tmp_path / "h.toml", items=1000, metric="scores", scores=5) as holdout:
         for i in range(5):
             assert holdout.score(np.full(1000, i / 10)).scores_left == 4 - i
-        with pytest.raises(BudgetRefused, match="all 5 scores") as refused:
+        with pytest.raises(ScoresRefused, match="all 5 scores") as refused:
             holdout.score(np.ones(1000))
-        assert refused.value.facts["currency"] == "scores"
+        assert refused.value.facts["counted_in"] == "scores"
         assert holdout.score(np.full(1000, 0.1)).repeated  # what was paid for stays
         assert holdout.verify().receipts == 5
 
@@ -143,7 +143,7 @@ def _score_many(path: str, seed: int, times: int) -> list[int]:
         for _ in range(times):
             try:
                 found.append(holdout.score(dice.random(1000)).number)
-            except BudgetRefused:
+            except ScoresRefused:
                 found.append(0)
     return found
 
@@ -497,12 +497,12 @@ def test_staged_methods_keep_their_state_across_a_restart(
         for _ in range(200):
             try:
                 again.score(some(labels, dice, 0.8), guess=guess)
-            except BudgetRefused:
+            except ScoresRefused:
                 break
         else:
             pytest.fail("it never ends")
         assert again.score(first, guess=guess).repeated
-    with Holdout.open(path) as over, pytest.raises(BudgetRefused, match="nothing was charged"):
+    with Holdout.open(path) as over, pytest.raises(ScoresRefused, match="nothing was charged"):
         over.score(labels, guess=guess)
 
 
@@ -582,7 +582,7 @@ def test_two_objects_of_one_staged_holdout_share_its_state(tmp_path: Path, label
         assert one.score(labels, guess="0.4").said == "no"
         for holdout in (one, two):
             assert holdout.score(labels, guess=0).repeated
-            with pytest.raises(BudgetRefused):
+            with pytest.raises(ScoresRefused):
                 holdout.score(labels, guess=1)
 
 

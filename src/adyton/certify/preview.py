@@ -137,7 +137,7 @@ class Preview(Shown):
     def _more_notes(self) -> tuple[str, ...]:
         mechanisms = (
             f"{step.value}: {step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}, "
-            f"cost {step.cost.in_currency}."
+            f"cost {step.cost.in_units}."
             for step in self.steps
         )
         return (*mechanisms, *verbose_notes(self.certificate, self.cost, self.spent, self.left))

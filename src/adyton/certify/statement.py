@@ -82,4 +82,4 @@ class Statement(Shown):
 
 
 def _shown(amount: Amount, verbose: bool) -> str:
-    return f"{amount} ({amount.in_currency})" if verbose else str(amount)
+    return f"{amount} ({amount.in_units})" if verbose else str(amount)

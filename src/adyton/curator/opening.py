@@ -136,7 +136,7 @@ def _ledger_file(study: Study, path: Path) -> LedgerOnDemand:
     return LedgerOnDemand(
         path,
         study=study.fingerprint,
-        currency=study.filter_name,
+        filter_name=study.filter_name,
         limit=study.allowed,
         facts=named_facts(study),
     )

@@ -112,7 +112,7 @@ def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None
                 np.save(paper, array, allow_pickle=False)
                 write_new(file, paper.getvalue(), 0o600)
                 made.append(file)
-        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.currency, limit_of(plan))
+        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.filter_name, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
+from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt, PrivacyRefused, ScoresRefused
 from adyton.exact import Number, rational
 from adyton.holdout.certifying import Certifier
 from adyton.holdout.create import (
@@ -202,7 +202,7 @@ class Holdout(Shown):
     def scorer(self, *, candidates: int | None = None) -> Scorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
 
-        ``candidates`` is how many models will be tried: BudgetRefused now if fewer scores are left.
+        ``candidates`` is how many models will be tried: ScoresRefused now if fewer scores are left.
         """
         plan = self.__plan
         if not isinstance(plan, PricedPlan) and plan.needs_guess:
@@ -295,7 +295,7 @@ class Holdout(Shown):
             receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
             released = release(receipt.number)
             return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
-        except BudgetRefused:
+        except PrivacyRefused:  # the ledger counts scores as it counts privacy
             raise _used_up(plan.scores) from None
         except KeyboardInterrupt:
             known = ledger.repeated(question, plan.name, price)
@@ -342,13 +342,13 @@ class Holdout(Shown):
         raise InvalidRequest("the labels of a holdout cannot be listed")
 
 
-def _used_up(scores: int) -> BudgetRefused:
+def _used_up(scores: int) -> ScoresRefused:
     many = str(scores)
-    return BudgetRefused(
+    return ScoresRefused(
         f"all {scores:,} scores of this holdout are used up; nothing was read and nothing was charged",
         requested="1",
         spent=many,
         limit=many,
         largest="0",
-        currency="scores",
+        counted_in="scores",
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger.carried import receipts_carried
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret
@@ -240,14 +240,14 @@ def _check_limits(header: Header, spent: int, order: Order, spent_by: int) -> No
 
 def _refusal(
     header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
-) -> BudgetRefused:
+) -> PrivacyRefused:
     """``by`` is whose limit it was, if not that of all together."""
     amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
     facts = {name: decimal_text(amount) for name, amount in amounts.items()}
-    facts |= {"currency": header.currency, **whose}
+    facts |= {"counted_in": header.filter_name, **whose}
     message = (
-        "{requested} ({currency}) was requested, but {spent} of the limit {limit}"
+        "{requested} ({counted_in}) was requested, but {spent} of the limit {limit}"
         + (" of {by}" if whose else "")
         + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
     )
-    return BudgetRefused(message.format(**facts), **facts)
+    return PrivacyRefused(message.format(**facts), **facts)

@@ -24,12 +24,12 @@ class LedgerOnDemand:
         path: str | Path,
         *,
         study: str,
-        currency: str,
+        filter_name: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
         self._path = Path(path).absolute()
-        self._unwritten = Header.fresh(study, currency, limit)
+        self._unwritten = Header.fresh(study, filter_name, limit)
         self._facts = facts
         self._file: SqliteLedger | None = None
         self._lock = threading.Lock()

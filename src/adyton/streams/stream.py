@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.checks import check_head
@@ -125,14 +125,14 @@ class Stream:
         watch, feeds = self._state()
         if watch.left < 1:
             positives = str(self._sparse.positives)
-            raise BudgetRefused(
+            raise PrivacyRefused(
                 f"stream {self.number} has halted: all its {positives} positives are used up; "
                 "nothing was read and nothing was charged",
                 requested="1",
                 spent=positives,
                 limit=positives,
                 largest="0",
-                currency="positives",
+                counted_in="positives",
             )
         return watch, feeds
 

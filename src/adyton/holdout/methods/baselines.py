@@ -32,7 +32,7 @@ class SplitPlan:
     frame: Frame
     scores: int
     name: ClassVar[str] = "split"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("SAMPLE-SPLITTING",)
@@ -70,7 +70,7 @@ class RoundingPlan:
     frame: Frame
     scores: int
     name: ClassVar[str] = "rounding"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("FORKING-PATHS",)

@@ -50,7 +50,7 @@ class GaussianPlan:
     expected: Fraction | None = None
     anytime: bool = False
     name: ClassVar[str] = "gaussian"
-    currency: ClassVar[str] = "gdp"
+    filter_name: ClassVar[str] = "gdp"
 
     @property
     def theorems(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class GuessAndCheckPlan:
     frame: Frame
     tolerance: Fraction
     name: ClassVar[str] = "guess_and_check"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
     price: ClassVar[int] = 1

@@ -36,7 +36,7 @@ class LadderPlan:
     scores: int
     rung: int
     name: ClassVar[str] = "ladder"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ("LADDER", "HOEFFDING")
     price: ClassVar[int] = 1
@@ -80,7 +80,7 @@ class FreeLadderPlan:
     frame: Frame
     scores: int
     name: ClassVar[str] = "ladder-free"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ()
     price: ClassVar[int] = 1

@@ -55,7 +55,7 @@ class SlicesPlan:
     reaches: tuple[tuple[float, float], ...]
     expected: Fraction | None = None
     name: ClassVar[str] = "slices"
-    currency: ClassVar[str] = "gdp"
+    filter_name: ClassVar[str] = "gdp"
 
     def __post_init__(self) -> None:
         many = {len(self.names), len(self.sizes), len(self.scales), len(self.reaches)}

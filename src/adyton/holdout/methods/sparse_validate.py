@@ -32,7 +32,7 @@ class SparseValidatePlan:
     noes: int
     accept: int
     name: ClassVar[str] = "sparse_validate"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("SPARSE-VALIDATE", "HOEFFDING")
     price: ClassVar[int] = 1

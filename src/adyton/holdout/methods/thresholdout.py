@@ -53,7 +53,7 @@ class ThresholdoutPlan:
     threshold: int
     scale: float
     name: ClassVar[str] = "thresholdout"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -90,14 +90,14 @@ class SqliteLedger(SqliteSession):
         path: str | Path,
         *,
         study: str,
-        currency: str,
+        filter_name: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
         ledger = cls(path)
         try:
-            _check_owner(ledger, study, currency, limit, facts)
+            _check_owner(ledger, study, filter_name, limit, facts)
         except BaseException:
             ledger.close()
             raise
@@ -115,7 +115,9 @@ class SqliteLedger(SqliteSession):
             except InvalidRequest:
                 if not path.exists():
                     raise
-        return cls.open(path, study=header.study, currency=header.currency, limit=header.limit, facts=facts)
+        return cls.open(
+            path, study=header.study, filter_name=header.filter_name, limit=header.limit, facts=facts
+        )
 
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:
@@ -344,13 +346,13 @@ def _paid(connection: sqlite3.Connection, number: int) -> Receipt:
 
 
 def _check_owner(
-    ledger: SqliteLedger, study: str, currency: str, limit: int, facts: Mapping[str, str] | None
+    ledger: SqliteLedger, study: str, filter_name: str, limit: int, facts: Mapping[str, str] | None
 ) -> None:
     header = ledger.header
     differences = [
         f"{what} {theirs}, not {ours}"
         for what, theirs, ours in (
-            ("currency", header.currency, currency),
+            ("filter", header.filter_name, filter_name),
             ("limit", decimal_text(header.limit), decimal_text(limit)),
         )
         if theirs != ours and not (what == "limit" and same_limit(header.limit, limit))

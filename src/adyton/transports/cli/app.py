@@ -94,7 +94,8 @@ Matching = Annotated[
 ]
 
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Add amounts in the study's currency, mechanisms and theorems.")
+    bool,
+    typer.Option("--verbose", help="Add amounts as the filter counts them, mechanisms and theorems."),
 ]
 
 
