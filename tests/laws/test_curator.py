@@ -56,7 +56,7 @@ def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = 
 
 
 def ledger_for(known: Study) -> MemoryLedger:
-    return MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.filter.allowed(known.limit)))
+    return MemoryLedger.of(known)
 
 
 class Watched:

@@ -12,7 +12,7 @@ import pytest
 import adyton
 from adyton.certify.preview import fitting_text
 from adyton.curator.curator import Curator
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.planning import plan
 from adyton.planning.parallel import families_of
 from adyton.planning.price import price_of
@@ -52,7 +52,7 @@ def curator(filter_name: str = "gdp", epsilon: str = "1", **more: Any) -> Curato
 
 
 def ledger_of(known: Study) -> MemoryLedger:
-    return MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    return MemoryLedger.of(known)
 
 
 def stable(mu0: str, **more: Any) -> dict[str, Any]:

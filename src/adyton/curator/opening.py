@@ -16,7 +16,7 @@ from adyton.engines.multi_table import Engines
 from adyton.engines.postgres import SCHEMES, PostgresEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger import Anchor, AnchoredLedger, Header, Ledger, LedgerOnDemand, Mark, MemoryLedger
+from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.study import Study, named_facts, read_study
@@ -121,7 +121,7 @@ def _path_or_table(source: Any) -> Any:
 
 def _ledger_of(study: Study) -> Ledger:
     if study.ledger is None:
-        return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+        return MemoryLedger.of(study)
     ledger = _ledger_file(study, study.ledger)
     if study.anchor is None:
         return ledger
