@@ -68,7 +68,13 @@ MOST_QUESTIONS = 10_000
 
 
 class Curator(Shown):
-    """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again."""
+    """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again.
+
+    >>> with adyton.open(study, data=people) as curator:
+    ...     answer = curator.ask(adyton.mean("age", where="smoker"), within=20)
+    >>> answer.receipt.number
+    1
+    """
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
@@ -307,6 +313,7 @@ class Curator(Shown):
         return replace(plain, title=f"Curator of {self.study.table.name}", rows=used + plain.rows)
 
     def close(self) -> None:
+        """Lets go of data and ledger."""
         self._engine.close()
         self._ledger.close()
 

@@ -41,6 +41,10 @@ def open_study(
     of a file, or postgresql://HOST/DATABASE/TABLE; for a study with several private tables, a dict of them by
     name.  ``limits`` are for the engine: ``timeout`` for all, more for some.  The ledger is the file beside
     the study file; a Study without a file gets one that lasts as long as the process.
+
+    >>> with adyton.open(study, data=people) as curator:
+    ...     print(len(curator.ask(adyton.count(by="region"), within=100)))
+    2
     """
     known = study if isinstance(study, Study) else read_study(study)
     sources = _sources(known, data)

@@ -57,7 +57,13 @@ Release = Callable[[int], int | str]
 
 
 class Holdout(Shown):
-    """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
+    """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels.
+
+    >>> with adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1") as holdout:
+    ...     score = holdout.score(labels)
+    >>> score.interval.low <= 1 <= score.interval.high
+    True
+    """
 
     __slots__ = (
         "__balance",
@@ -243,6 +249,7 @@ class Holdout(Shown):
         return replace(found, receipts=len(heads) - 1, head=heads[-1])
 
     def close(self) -> None:
+        """Lets go of the ledger."""
         self.__ledger.close()
 
     # Steps of score, in the order in which they happen.

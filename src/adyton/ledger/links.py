@@ -132,6 +132,11 @@ class Receipt:
     its answer was there by then and said so.  ``spent_radius`` is the sum of all settled radii before, and
     this order's own radius in full.  ``unproved`` counts the orders that no theorem covers.  ``spent_by`` is
     the total of whoever asked, and ``sub_limit`` was in force for that name.
+
+    >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
+    >>> (receipt,) = curator.receipts()
+    >>> receipt.number, receipt.digest == answer.receipt.digest
+    (1, True)
     """
 
     number: int
@@ -164,6 +169,7 @@ class Receipt:
 
     @property
     def open(self) -> OpenLink:
+        """The part that everybody may see."""
         return OpenLink(
             number=self.number,
             amount=self.order.amount,
@@ -181,6 +187,7 @@ class Receipt:
 
     @property
     def digest(self) -> str:
+        """What the next receipt is chained to."""
         return self.open.digest
 
 

@@ -16,6 +16,7 @@ from adyton.ledger.base import (
     Totals,
     Verification,
     charged_before,
+    documented,
     is_next_note,
     mark_of,
     next_receipt,
@@ -38,6 +39,7 @@ class Owner(Protocol):
     def allowed(self) -> int: ...
 
 
+@documented
 class MemoryLedger:
     """The contract of ``Ledger`` over a list, for tests and notebooks: gone with the process.
 

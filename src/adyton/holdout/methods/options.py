@@ -82,6 +82,7 @@ class Gaussian:
         check_noise(self.noise)
 
     def plan(self, frame: Frame, aim: Aim) -> GaussianPlan:
+        """What so many items certify, or InvalidRequest."""
         expected = aim.part(self.expected, "what is expected")
         return plan_gaussian(
             frame, GaussianWish(aim.tolerance, aim.scores, self.anytime, expected, self.noise)
@@ -106,6 +107,7 @@ class Slices:
         _positive(self.expected, "what is expected")
 
     def plan(self, frame: Frame, aim: Aim) -> SlicesPlan:
+        """What so many items certify, or InvalidRequest."""
         expected = aim.part(self.expected, "what is expected")
         groups = groups_from(self.groups, frame.items)
         return plan_slices(frame, groups, GaussianWish(aim.tolerance, aim.scores, expected=expected))
@@ -164,6 +166,7 @@ class GuessAndCheck:
     name: ClassVar[str] = "guess_and_check"
 
     def plan(self, frame: Frame, aim: Aim) -> GuessAndCheckPlan:
+        """What so many items certify, or InvalidRequest."""
         if aim.scores is not None:
             raise _meaningless("scores", self.name)
         made = GuessAndCheckPlan(frame, aim.within)
@@ -187,6 +190,7 @@ class SparseValidate:
         whole(self.noes, "how often it may say no")
 
     def plan(self, frame: Frame, aim: Aim) -> SparseValidatePlan:
+        """What so many items certify, or InvalidRequest."""
         return plan_sparse_validate(frame, aim.within, aim.number, self.noes)
 
 
@@ -205,6 +209,7 @@ class Ladder:
         _positive(self.rung, "the rung")
 
     def plan(self, frame: Frame, aim: Aim) -> LadderPlan:
+        """What so many items certify, or InvalidRequest."""
         part = aim.part(self.rung, "the rung")
         if part is None:
             return plan_ladder(frame, aim.number, aim.tolerance)
@@ -225,6 +230,7 @@ class FreeLadder:
     name: ClassVar[str] = "ladder-free"
 
     def plan(self, frame: Frame, aim: Aim) -> FreeLadderPlan:
+        """What so many items certify, or InvalidRequest."""
         return FreeLadderPlan(frame, aim.number)
 
 
@@ -239,6 +245,7 @@ class Split:
     name: ClassVar[str] = "split"
 
     def plan(self, frame: Frame, aim: Aim) -> SplitPlan:
+        """What so many items certify, or InvalidRequest."""
         return plan_baseline(SplitPlan, frame, aim.tolerance, aim.scores)
 
 
@@ -253,6 +260,7 @@ class Rounding:
     name: ClassVar[str] = "rounding"
 
     def plan(self, frame: Frame, aim: Aim) -> RoundingPlan:
+        """What so many items certify, or InvalidRequest."""
         return plan_baseline(RoundingPlan, frame, aim.tolerance, aim.scores)
 
 
@@ -275,6 +283,7 @@ class Auto:
         check_noise(self.noise)
 
     def plan(self, frame: Frame, aim: Aim) -> GaussianPlan | RoundingPlan | SplitPlan:
+        """What so many items certify, or InvalidRequest."""
         gaussian = Gaussian(expected=self.expected, noise=self.noise)
         offers: list[GaussianPlan | RoundingPlan | SplitPlan] = []
         for method in (gaussian, Rounding(), Split()):

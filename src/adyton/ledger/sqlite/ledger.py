@@ -21,6 +21,7 @@ from adyton.ledger.base import (
     Totals,
     Verification,
     charged_before,
+    documented,
     mark_of,
     next_receipt,
     now,
@@ -61,10 +62,14 @@ from adyton.ledger.sqlite.unanswered import (
 _PAGE = 500  # rows read at once when the whole history is read
 
 
+@documented
 class SqliteLedger(SqliteSession):
     """The contract of ``Ledger`` over a file.
 
     ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
+
+    >>> SqliteLedger.create(folder / "my.ledger", MemoryLedger.of(study).header).count()
+    0
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -275,6 +280,7 @@ class SqliteLedger(SqliteSession):
             return read_closing(connection)
 
     def carried_out(self, text: str) -> None:
+        """That another ledger goes on where this one was closed."""
         with self._transaction() as connection:
             if len(read_closing(connection)) == 1:
                 write_closing(connection, text)
