@@ -11,10 +11,10 @@ from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
 from adyton.holdout.facts import Facts
 from adyton.holdout.methods.base import Ends
-from adyton.holdout.methods.baselines import Split, around
-from adyton.holdout.methods.choosing import Plan, PricedPlan
-from adyton.holdout.methods.gaussian import Gaussian
-from adyton.holdout.methods.slices import Slices
+from adyton.holdout.methods.baselines import SplitPlan, around
+from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.restoring import Plan, PricedPlan
+from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 from adyton.holdout.stages import Stage
 from adyton.ledger import Receipt
@@ -68,7 +68,7 @@ class Certifier:
         self, plan: PricedPlan, given: Sequence[tuple[Receipt, str]], count: int, *, repeated: bool
     ) -> list[Score]:
         """Scores as they were released; ``count`` is how many have been charged by now."""
-        if isinstance(plan, Slices):
+        if isinstance(plan, SlicesPlan):
             return [self._sliced(plan, receipt, text, count, repeated) for receipt, text in given]
         released = [int(text) for _, text in given]
         ends = plan.ends(released, [receipt.number for receipt, _ in given]) if given else []
@@ -99,7 +99,14 @@ class Certifier:
         )
 
     def comparison(
-        self, plan: Gaussian, receipt: Receipt, difference: int, differing: int, count: int, *, repeated: bool
+        self,
+        plan: GaussianPlan,
+        receipt: Receipt,
+        difference: int,
+        differing: int,
+        count: int,
+        *,
+        repeated: bool,
     ) -> Comparison:
         """Of a difference that is positive if the first is better, in at most so many items.
 
@@ -140,9 +147,9 @@ class Certifier:
     def certificate(self, *more: str) -> Certificate:
         theorems: tuple[str, ...] = (*self.plan.theorems, *more)
         assumed: tuple[str, ...] = _ASSUMPTIONS
-        if isinstance(self.plan, Split):
+        if isinstance(self.plan, SplitPlan):
             assumed += (_ORDER,)
-        if isinstance(self.plan, Slices):
+        if isinstance(self.plan, SlicesPlan):
             assumed += (_GROUPED,)
         if "PAIRED-COMPARISON" in more:
             assumed += (_DISAGREE,)
@@ -164,7 +171,7 @@ class Certifier:
             return None
         return float(self.facts.tolerance * unit)
 
-    def _sliced(self, plan: Slices, receipt: Receipt, text: str, count: int, repeated: bool) -> Score:
+    def _sliced(self, plan: SlicesPlan, receipt: Receipt, text: str, count: int, repeated: bool) -> Score:
         ends, number = plan.slice_ends(text, receipt.number), receipt.number
         found = zip(plan.names, plan.shares(text), ends, plan.sizes, strict=True)
         slices = {name: Slice(self._shown(v), self._interval(sure), size) for name, v, sure, size in found}

@@ -42,7 +42,12 @@ class PrivateTable:
 
 @dataclass(frozen=True, slots=True)
 class Study(Shown):
-    """What may be asked of which table, and how much may ever be learned about one unit of it."""
+    """What may be asked of which table, and how much may ever be learned about one unit of it.
+
+    >>> made = adyton.Study(study.table, study.unit, study.limit, filter_name="zcdp")
+    >>> made.fingerprint == study.fingerprint
+    False
+    """
 
     table: Table
     unit: PrivacyUnit
@@ -116,6 +121,7 @@ class Study(Shown):
 
     @property
     def filter(self) -> Filter:
+        """The rule that adds up costs, by its name."""
         return filter_named(self.filter_name)
 
     def sheet(self, verbose: bool = False) -> Sheet:

@@ -20,7 +20,7 @@ MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class GuessAndCheck:
+class GuessAndCheckPlan:
     """Every answer, a confirmed guess or a rounded score, is within ``tolerance`` of the population.
 
     Claim:    with probability 1 - failure all answers are, for any adaptive questions and guesses; when the
@@ -32,7 +32,7 @@ class GuessAndCheck:
     frame: Frame
     tolerance: Fraction
     name: ClassVar[str] = "guess_and_check"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
     price: ClassVar[int] = 1

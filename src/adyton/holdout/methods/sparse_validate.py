@@ -18,7 +18,7 @@ from adyton.validity.textbook.concentration import hoeffding_width
 
 
 @dataclass(frozen=True, slots=True)
-class SparseValidate:
+class SparseValidatePlan:
     """Yes if the guess is within ``accept`` steps of the sum; after so many a "no" nothing is answered.
 
     Claim:    with probability 1 - failure every guess that got a yes is within the tolerance of the
@@ -32,7 +32,7 @@ class SparseValidate:
     noes: int
     accept: int
     name: ClassVar[str] = "sparse_validate"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("SPARSE-VALIDATE", "HOEFFDING")
     price: ClassVar[int] = 1
@@ -83,7 +83,7 @@ def validate_width(frame: Frame, questions: int, noes: int) -> float:
     return hoeffding_width(frame.items, frame.failure / validate_nodes(questions, noes))
 
 
-def plan_sparse_validate(frame: Frame, tolerance: Fraction, questions: int, noes: int) -> SparseValidate:
+def plan_sparse_validate(frame: Frame, tolerance: Fraction, questions: int, noes: int) -> SparseValidatePlan:
     """As much of the tolerance as is not needed for what the items may stray is accepted."""
     whole(questions, "the number of questions")
     whole(noes, "the number of noes")
@@ -94,4 +94,4 @@ def plan_sparse_validate(frame: Frame, tolerance: Fraction, questions: int, noes
             f"{questions:,} questions with {noes:,} noes stray by {float(stray):.4g} already; "
             f"the tolerance is {float_down(tolerance):g}"
         )
-    return SparseValidate(frame, questions, noes, math.floor(room * frame.whole))
+    return SparseValidatePlan(frame, questions, noes, math.floor(room * frame.whole))
