@@ -165,7 +165,7 @@ def explore(curator: adyton.Curator) -> None:
     assert again.repeated
     assert again.to_json()["answer"] == smokers.to_json()["answer"]
     say(
-        f"The same meaning at the same price: the stored answer of receipt {again.receipt.number}, free of charge. "
+        f"The same meaning at the same price: the stored answer of receipt {again.receipt.number}, free. "
         "So nobody can average the noise away by repeating a question."
     )
 
