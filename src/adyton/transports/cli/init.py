@@ -95,8 +95,9 @@ def init(
         left = done["to_fill_in"]
         typer.echo(f"Wrote {done['study']}.")
         typer.echo(f"Filter {done['filter']}: {done['why']}.")
+        entries = "1 entry still says" if left == 1 else f"{left} entries still say"
         typer.echo(
-            f"{left} entries say {FILL_IN!r}: decide them from public knowledge."
+            f"{entries} {FILL_IN!r}. Set from public knowledge, never from the data."
             if left
             else "It is complete."
         )
