@@ -12,7 +12,7 @@ from adyton.late import late
 if TYPE_CHECKING:
     from adyton.certify import Answer, Certificate, Interval, Preview, Statement
     from adyton.curator import Curator
-    from adyton.curator import open_study as open  # the front door is called open, as files have it  # noqa: A004
+    from adyton.curator import open_study as open  # open, like the built-in for files  # noqa: A004
     from adyton.errors import (
         BudgetRefused,
         CuratorError,

@@ -111,7 +111,7 @@ class Preview(Shown):
             for name, bound in self.bounds.items()
         )
         batch = f" for {self.together} questions together" if self.together > 1 else ""
-        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else str(self.keys_sought)
+        answered = _rows(len(self.keys)) if self.keys is not None else str(self.keys_sought)
         notes = (
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
             f"The promise: {self.limit}, whatever is asked.",
@@ -149,6 +149,10 @@ def fitting_text(fits: Mapping[str, object]) -> str:
     if isinstance(amount, Mapping):
         amount = ",".join(f"{name}={each}" for name, each in amount.items())
     return f"{by} {amount}"
+
+
+def _rows(number: int) -> str:
+    return f"The answer will have {number:,} row{'' if number == 1 else 's'}"
 
 
 def _absent_note(population: dict[str, Bound | Absent]) -> tuple[str, ...]:

@@ -229,7 +229,7 @@ class Quantile:
         _check_varies(self.value, "quantile")
         if not 0 < self.fraction < 1 or self.fraction.denominator > LARGEST_DENOMINATOR:
             raise InvalidRequest(
-                "a quantile is asked for by a fraction above 0 and below 1, of at most four decimals"
+                "a quantile is asked for by a fraction above 0 and below 1, with at most four decimals"
             )
 
 
@@ -342,7 +342,7 @@ def _plain(value: Fraction) -> int | float:
 class Question:
     """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``.
 
-    Of the groups in which a person has rows at most ``most_groups`` count, for measures of persons.
+    A person counts in at most ``most_groups`` groups, for measures of persons.
     ``every_cell`` keeps groups that no row can be in: answers that were stored in older versions have them.
     """
 

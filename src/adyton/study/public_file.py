@@ -81,7 +81,7 @@ def _csv_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
 
 
 def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
-    import duckdb  # 0.1 s: only who has such a file pays for it
+    import duckdb  # imported late: 0.1 s, needed only for such a file
 
     connection = duckdb.connect(":memory:")
     try:
@@ -93,7 +93,7 @@ def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
         pass
     finally:
         connection.close()
-    raise InvalidRequest(f"{where}.source: {path.name!r} is no Parquet file that can be read")
+    raise InvalidRequest(f"{where}.source: {path.name!r} is not a readable Parquet file")
 
 
 def _plain(row: Sequence[Any]) -> list[Raw]:

@@ -29,7 +29,7 @@ class Unreadable(InvalidRequest):
 
 
 def connect() -> Any:
-    import duckdb  # 0.1 s: only who reads data pays for it
+    import duckdb  # imported late: 0.1 s, needed only to read data
 
     connection = duckdb.connect(":memory:")
     connection.execute("SET enable_progress_bar = false")  # standard output is not ours

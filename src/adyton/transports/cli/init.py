@@ -31,7 +31,7 @@ def init(
         Path | None, typer.Option("-o", "--output", help="Study file to write; beside the data unless given.")
     ] = None,
     person: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
-    rows_per_person: Annotated[str, typer.Option(help="Most rows of one person.")] = "1",
+    rows_per_person: Annotated[str, typer.Option(help="At most this many rows of a person count.")] = "1",
     neighbours: Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")] = "replace",
     rows: Annotated[
         str | None, typer.Option(help="Number of rows, or persons, if you want to say it.")
