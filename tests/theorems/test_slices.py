@@ -143,7 +143,7 @@ def test_slices_come_back_with_the_file(tmp_path: Path) -> None:
     ("wish", "says"),
     [
         ({"groups": [0]}, "4 groups"),
-        ({"groups": [0.5, 1, 1, 1]}, "texts or whole"),
+        ({"groups": [0.5, 1, 1, 1]}, "strings or whole"),
         ({"groups": [0, 0, 1, 1], "weights": [1, 1, 1, 1]}, "without weights"),
         ({"groups": [0, 0, 1, 1], "metric": "auc"}, "without weights"),
         ({"groups": [0, 0, 1, 1], "method": "rounding"}, "alone"),
