@@ -155,7 +155,7 @@ def explore(curator: adyton.Curator) -> None:
     question = f"SELECT smoker, AVG(income) FROM people WHERE region = '{region}' GROUP BY smoker"
     show.print(curator.ask(question, within=1000, matching=6000))
 
-    step("4. A narrower filter, bought with a fifth of what is left")
+    step("4. A narrower condition, bought with a fifth of what is left")
     narrower = f"SELECT AVG(income), COUNT(*) FROM people WHERE region = '{region}' AND smoker AND age >= 65"
     show.print(curator.ask(narrower, share="0.2"))
     say("Fewer people match, so noise and luck weigh more: both intervals say so by themselves.")

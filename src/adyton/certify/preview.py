@@ -164,8 +164,8 @@ def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
     widths = ", ".join(f"{name} {_width_text(bound)}" for name, bound in spread_first.items())
     return (
         (
-            "Asking STDDEV of the same value, filter and groups first, at the same price, may pay: if it is "
-            f"at most an eighth of the range, population intervals are about: {widths}.",
+            "Asking STDDEV of the same value, condition and groups first, at the same price, may pay: if it "
+            f"is at most an eighth of the range, population intervals are about: {widths}.",
         )
         if widths
         else ()

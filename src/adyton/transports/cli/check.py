@@ -40,7 +40,7 @@ def check(
 ) -> None:
     """For the owner, not private: compare a study file with its data. Charges nothing, writes nothing.
 
-    Leaves with code 1 if something would surprise an analyst who believes the study file.
+    Exits with code 1 if something would surprise an analyst who believes the study file.
     """
     found: list[StudyCheck] = []
 

@@ -72,7 +72,7 @@ Groups = Annotated[
 ]
 Overfits = Annotated[str | None, typer.Option(help="For thresholdout: its budget.", metavar="B")]
 Threshold = Annotated[
-    str | None, typer.Option(help="For thresholdout: how far off training may be.", metavar="T")
+    str | None, typer.Option(help="For thresholdout: how far off a training score may be.", metavar="T")
 ]
 Scale = Annotated[
     str | None,
