@@ -1,8 +1,8 @@
 """An hour in the life of a study, in a few seconds:  make demo
 
-A made-up table of 20,000 people, a handful of questions, each chosen in the light of the last answer, a
-repeat that is free, a refusal, and the books.  Then an analyst who adapts, and two intervals of which one is
-fooled.  Everything happens in a temporary directory.
+A made-up table of 100,000 people, a handful of questions, each chosen in the light of the last answer, a
+repeat that is free, a refusal, and the books.  Then an analyst who adapts inside a planned study, and two
+intervals of which one is fooled.  Everything happens in a temporary directory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rich.table import Table
 
 import adyton
 
-PEOPLE = 20_000
+PEOPLE = 100_000
 REGIONS = ("north", "south", "east", "west", "islands")
 
 STUDY = f"""\
@@ -33,7 +33,10 @@ person = "person_id"
 neighbours = "replace"  # the number of people is public
 epsilon = 1             # for all answers together
 delta = 1e-6
-filter = "gdp"
+
+[validity]
+independent = true      # the people are independent draws from a population
+confidence = 0.95       # for all answers at once
 
 [columns.age]
 kind = "integer"
@@ -75,7 +78,7 @@ FROM lived
 """
 
 # Coins instead of people: every coin is fair, and a vote of an odd number of them wins half the time.
-ROWS, COINS = 20_000, [f"coin{i}" for i in range(1, 200)]
+ROWS, COINS = 50_000, [f"coin{i}" for i in range(1, 200)]
 
 COINS_STUDY = f"""\
 [table]
@@ -90,8 +93,11 @@ epsilon = 1
 delta = 1e-6
 
 [validity]
-independent = true      # the rows are independent draws
-confidence = 0.95       # for all answers at once
+independent = true
+confidence = 0.95
+questions = {len(COINS) + 1}         # the plan: this many questions,
+tolerance = 0.03        # each this close to the population,
+noise = "decreasing"    # the later, the less noise
 """
 COIN = """
 [columns.{name}]
@@ -121,7 +127,8 @@ def prepare(folder: Path) -> Path:
     show.print(Rule("adyton: question data you may not see"))
     say(
         f"The owner has a table of {PEOPLE:,} people that nobody may look at, and writes down what is public "
-        "anyway: names, kinds, bounds, and how much all answers together may ever reveal about one person."
+        "anyway: names, kinds, bounds, how much all answers together may ever reveal about one person, and "
+        "that the people were drawn independently from the population that the questions are about."
     )
     with duckdb.connect() as database:
         database.execute(MADE_UP)
@@ -136,7 +143,7 @@ def explore(curator: adyton.Curator) -> None:
     """Each question is chosen after seeing the answer to the one before it."""
     step("1. What would it cost? A preview reads nothing and is free")
     by_region = adyton.proportion("smoker", by="region")
-    price = {"within": 0.03, "matching": PEOPLE // len(REGIONS)}  # a guess: one fifth of all in each region
+    price = {"within": 0.01, "matching": PEOPLE // len(REGIONS)}  # a guess: one fifth of all in each region
     show.print(curator.preview(by_region, **price))
 
     step("2. Worth it: in which region do most people smoke?")
@@ -146,29 +153,29 @@ def explore(curator: adyton.Curator) -> None:
 
     step(f"3. The answer points to {region!r}. What do they earn there?")
     question = f"SELECT smoker, AVG(income) FROM people WHERE region = '{region}' GROUP BY smoker"
-    show.print(curator.ask(question, within=2500, matching=1500))
+    show.print(curator.ask(question, within=1000, matching=6000))
 
-    step("4. A narrower filter, bought with a fifth of what is left")
+    step("4. A narrower condition, bought with a fifth of what is left")
     narrower = f"SELECT AVG(income), COUNT(*) FROM people WHERE region = '{region}' AND smoker AND age >= 65"
     show.print(curator.ask(narrower, share="0.2"))
-    say("Fewer people match, so the same noise weighs more: the interval says so by itself.")
+    say("Fewer people match, so noise and luck weigh more: both intervals say so by themselves.")
 
     step("5. The first question again, in other words")
     again = curator.ask("select region, proportion( SMOKER ) from people group by region", **price)
-    show.print(again)
     assert again.repeated
     assert again.to_json()["answer"] == smokers.to_json()["answer"]
     say(
-        "The same meaning at the same price: the stored answer, free of charge. Averaging repeats is useless."
+        f"The same meaning at the same price: the stored answer of receipt {again.receipt.number}, free. "
+        "So nobody can average the noise away by repeating a question."
     )
 
-    step("6. Greed: everyone's mean income within 20")
+    step("6. Greed: everyone's mean income within 5")
     refused(curator)
 
 
 def refused(curator: adyton.Curator) -> None:
     try:
-        curator.ask(adyton.mean("income"), within=20)
+        curator.ask(adyton.mean("income"), within=5)
     except adyton.BudgetRefused as refusal:
         show.print(f"Refused, free of charge: {refusal.message}.", highlight=False)
         fitting = curator.preview(adyton.mean("income"), **refusal.facts["fits"])
@@ -180,24 +187,19 @@ def refused(curator: adyton.Curator) -> None:
 
 def books(curator: adyton.Curator) -> None:
     step("7. The books")
-    table = Table(title="Receipts", title_justify="left", title_style="bold")
-    for header in ("number", "question", "digest", "previous"):
-        table.add_column(header)
-    for receipt in curator.receipts():
-        question, digest, previous = receipt.order.question, receipt.digest[:8], receipt.previous[:8]
-        table.add_row(str(receipt.number), question, digest, previous)
-    show.print(table)
+    show.print(curator.receipts())
     show.print(curator.statement())
     found = curator.verify()
     say(f"Replayed: {found.receipts} receipts, an intact chain, a total within the limit.")
-    say(f"Keep its head somewhere else to notice a rollback: {found.head}")
+    say("Keep its head somewhere else, and a ledger that was set back to an earlier day is noticed:")
+    say(found.head)
 
 
 def prepare_coins(folder: Path) -> Path:
     step("8. Another table, and an analyst who adapts")
     say(
-        f"{ROWS:,} rows of {len(COINS)} fair coins, +1 or -1. There is nothing to find. This study declares "
-        "that its rows are independent draws, so its answers also speak about the population behind them:"
+        f"{ROWS:,} rows of {len(COINS)} fair coins, +1 or -1: there is nothing to find. This study plans its "
+        "questions, so none of them needs a price, and every answer is as exact as the plan says:"
     )
     with duckdb.connect() as database:
         database.execute(
@@ -212,21 +214,19 @@ def prepare_coins(folder: Path) -> Path:
 
 def adapt(curator: adyton.Curator) -> None:
     """Ask about every coin, turn it the way its noisy answer points, and ask how often the vote wins."""
-    noise = 0.004  # the rows alone, 20,000 draws, are off by 0.0035
     turned: list[str] = []
     for coin in COINS:
-        heads = curator.ask(adyton.proportion(f"{coin} = 1"), scale=noise)
+        heads = curator.ask(adyton.proportion(f"{coin} = 1"))
         turned.append(f"{'+' if heads.value > 0.5 else '-'} {coin}")
     vote = " ".join(turned).removeprefix("+ ")
     say(f"{len(COINS)} noisy answers, each close to a half. Now the vote: {vote[:40]}... > 0, how often?")
-    answer = curator.ask(adyton.proportion(f"{vote} > 0", name="vote"), scale=noise)
-    found = answer.rows[0].values["vote"]
+    answer = curator.ask(adyton.proportion(f"{vote} > 0"), within=0.001)  # less noise than the plan has
     table = Table(title="How often does the vote win? In truth: half the time", title_justify="left")
     for header in ("", "low", "high", "contains 0.5"):
         table.add_column(header, justify="left" if not header else "right")
     for name, interval in (
-        ("noise interval: what these rows say", found.noise_interval),
-        ("population interval: what the world says", found.population_interval),
+        ("noise interval: what these rows say", answer.noise_interval),
+        ("population interval: what the world says", answer.population_interval),
     ):
         assert isinstance(interval, adyton.Interval)
         holds = "yes" if interval.low <= 0.5 <= interval.high else "NO"
@@ -235,7 +235,7 @@ def adapt(curator: adyton.Curator) -> None:
     say(
         "The vote was chosen by the answers, so on these rows it wins too often. The noise interval speaks "
         "about these rows, and misleads about the world. The population interval allows for questions that "
-        "were chosen by answers: it pays for everything that was seen before, and holds for all 200 at once."
+        f"were chosen by answers: it pays for everything seen before, and all {len(COINS) + 1} hold at once."
     )
 
 

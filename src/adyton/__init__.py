@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adyton.certify import Answer, Certificate, Interval, Preview, Statement
     from adyton.curator import Curator
-    from adyton.curator import open_study as open  # the front door is called open, as files have it  # noqa: A004
+    from adyton.curator import open_study as open  # open, like the built-in for files  # noqa: A004
     from adyton.errors import (
         BudgetRefused,
         CuratorError,

@@ -322,7 +322,7 @@ class Table:
     def __post_init__(self) -> None:
         by_name = {column.name.casefold(): column for column in self.columns}
         if len(by_name) < len(self.columns):
-            raise InvalidRequest("two columns have the same name (capital letters do not count)")
+            raise InvalidRequest("two columns have the same name (names are case-insensitive)")
         object.__setattr__(self, "_by_name", by_name)
         for dimension in self.dimensions:
             self._check(dimension)
@@ -336,7 +336,7 @@ class Table:
             raise InvalidRequest(f"{where}: a key is not a declared value of {dimension.joins!r}")
 
     def column(self, name: str) -> Column:
-        """The column called ``name``; capital letters do not count, as in SQL."""
+        """The column called ``name``; names are case-insensitive, as in SQL."""
         found = self._by_name.get(name.casefold())
         if found is None:
             close = get_close_matches(name.casefold(), self._by_name, n=1)

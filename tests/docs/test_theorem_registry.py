@@ -21,8 +21,9 @@ PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "theorems").glob("*
 FILTERS = {"gdp": Fraction(1, 10**9), "zcdp": Fraction(1, 10**9), "pure": Fraction(0)}
 
 
-def bless() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bless", ROOT / "docs" / "bless.py")
+def program(name: str) -> ModuleType:
+    """One of the programs beside the documentation."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -79,6 +80,21 @@ def test_every_theorem_that_a_certificate_names_has_a_page() -> None:
     assert named <= set(PAGES)
 
 
+def test_the_index_lists_what_an_answer_may_cite_and_the_textbook() -> None:
+    """Mutant: an id more in a part of a plan, a page more, or code that moved to another room."""
+    index = program("theorem_index")
+    shown = (ROOT / "docs" / "theorems.md").read_text(encoding="utf-8")
+    assert shown == index.index(), "the theorems have changed: python docs/theorem_index.py"
+    listed = re.findall(r"\[([A-Z0-9-]+)\]\(theorems/\1\.md\)", shown)
+    assert sorted(listed) == sorted(PAGES)
+
+
+def test_what_a_certificate_names_is_in_the_first_list_of_the_index() -> None:
+    first = program("theorem_index").cited()
+    assert named_by_certificates() <= first
+    assert listed_by_parts() <= first
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_has_a_test_that_would_refute_it(name: str) -> None:
     wanted = re.compile(rf"def test_theorem_{name.replace('-', '_')}(?![A-Z0-9])")
@@ -94,5 +110,5 @@ def test_every_test_of_a_theorem_has_its_page() -> None:
 
 
 def test_every_page_was_read_together_with_the_code_as_it_is_now() -> None:
-    stale = bless().stale()
+    stale = program("bless").stale()
     assert stale == [], f"read each page and its code again, then: make bless ID={stale[0]}"

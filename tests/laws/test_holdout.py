@@ -300,7 +300,7 @@ def test_a_metric_under_another_name_is_named(name: str, ours: str) -> None:
 )
 def test_bounds_that_floats_cannot_tell_apart_are_refused(low: Any, high: str, tmp_path: Path) -> None:
     """An error would be a share of a range that is not the one that was written, or of nothing at all."""
-    with pytest.raises(InvalidRequest, match="too near"):
+    with pytest.raises(InvalidRequest, match="too close"):
         Holdout.create(
             tmp_path / "h.toml", labels=np.ones(9), metric="absolute_error", scores=1, low=low, high=high
         )

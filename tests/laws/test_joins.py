@@ -335,7 +335,7 @@ def test_persons_of_any_joined_table_can_be_counted_and_not_looked_at(study: Stu
         for who in ("pid", "people.pid", "patient", "visits.patient")
     }
     assert len(texts) == 1
-    with pytest.raises(InvalidRequest, match="says whose row it is"):
+    with pytest.raises(InvalidRequest, match="identifies persons"):
         parse(f"SELECT COUNT(*) FROM {ON_PERSON} WHERE visits.patient = 3", *study.tables)
     with pytest.raises(InvalidRequest):
         parse(f"SELECT COUNT(DISTINCT visits.pid) FROM {ON_PERSON}", *study.tables)

@@ -136,7 +136,7 @@ ALL = [
 
 
 def possible(sparse: Sparse, length: int) -> list[tuple[str, ...]]:
-    """Every sequence of above and below that can come out of so many questions."""
+    """Every sequence of above and below that can come out of that many questions."""
     found = set()
     for outputs in product((ABOVE, BELOW), repeat=length):
         ends = [i for i, output in enumerate(outputs) if output == ABOVE]

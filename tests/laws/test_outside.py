@@ -64,7 +64,7 @@ def test_a_condition_means_its_canonical_text(text: str, meant: Any, canonical: 
         ("UNDECLARED(smoker)", "neither bounds nor a list; ask where smoker IS NULL"),
         ("UNDECLARED(city)", "text column: no values of it are declared"),
         ("CLIPPED(city)", "text column: no values of it are declared"),
-        ("CLIPPED(pid)", "says whose row it is"),
+        ("CLIPPED(pid)", "identifies persons"),
         ("CLIPPED(nobody)", "has no column 'nobody'"),
         ("CLIPPED(age) = TRUE", "a condition cannot be compared"),
         ("CLIPPED(age) IS NULL", "a column is needed here"),

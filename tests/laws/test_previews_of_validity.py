@@ -147,7 +147,7 @@ def test_values_that_are_not_named_are_as_wide_as_can_be() -> None:
         (COUNT, float("inf"), "expect"),
         (COUNT, True, "expect"),
         (COUNT, {}, "names no value"),
-        (COUNT, {"k": 5}, "no value of the question: n"),
+        (COUNT, {"k": 5}, "not a value of the question; its values are: n"),
         (COUNT, "n=5,N=6", "twice"),
         (COUNT, "=5", "one number"),
         ("SELECT PROPORTION(rare) AS p FROM t", "1.01", "from 0 to 1"),

@@ -43,7 +43,7 @@ def test_what_a_person_sees_is_the_promise_and_shares_of_it_and_no_running_epsil
     assert "the promise, whatever is asked │ epsilon 1, delta 1e-6" in shown
     assert "spent of the limit │ 10 %" in shown
     assert "left of the limit │ 90 %" in shown
-    assert "fits like the last one │ 9 more" in shown
+    assert "would fit, like the last one │ 9 more" in shown
     assert shown.count("epsilon") == 1
     assert "gdp" not in shown
     asked = " ".join(statement().sheet(odometer=True).text().split())

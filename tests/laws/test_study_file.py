@@ -119,7 +119,7 @@ WRONG = [
     ('filter = "gdp"', 'filter = "pure"', ["a pure study has delta = 0"]),
     ('filter = "gdp"', 'filter = "rdp"', ["privacy.filter must not be 'rdp'; write one of: gdp, zcdp, pure"]),
     ('kind = "integer"', 'kind = "int"', ["columns.age.kind must not be 'int'; write one of: integer, real"]),
-    ("low = 0\nhigh = 120", "high = 120", ["columns.age.low: not filled in; write the least"]),
+    ("low = 0\nhigh = 120", "high = 120", ["columns.age.low: not filled in; write the smallest"]),
     ("low = 0\nhigh = 120", 'low = "FILL IN"\nhigh = 1', ["columns.age.low: not filled in"]),
     ("low = 0\nhigh = 120", "low = 120\nhigh = 0", ["columns.age: low must be below high"]),
     ("low = 0\nhigh = 120", "low = 5\nhigh = 5", ["columns.age: low must be below high"]),

@@ -216,7 +216,7 @@ def test_a_dummy_says_so_here_too() -> None:
         ({"high_fraction": 1}, "above 0 and below 1"),
         ({"low_fraction": "much"}, "low_fraction must be a finite number"),
         ({"where": "nobody"}, "no column 'nobody'"),
-        ({"where": "smoker) OR (smoker"}, "not SQL"),
+        ({"where": "smoker) OR (smoker"}, "read as SQL"),
         ({"epsilon": None}, "no price was named"),
         ({"matching": 0}, "matching must be a whole number"),
         ({"epsilon": "0.01"}, "of 4,000 rows from each end, so nothing would be learned"),

@@ -118,7 +118,7 @@ def test_a_batch_shares_names_and_one_number_only_within_a_unit() -> None:
         ({"n": 5}, "within says nothing about avg_income"),
         (
             {"n": 5, "avg_income": 5, "x": 5},
-            "'x', which is no value of this question; they are called: n, avg_income",
+            "'x', which is not a value of this question; its values are: n, avg_income",
         ),
         ({"n": 5, "avg_income": 0}, "within for 'avg_income' must be above 0"),
         ({"n": 5, "avg_income": "wide"}, "within for 'avg_income' must be a finite number"),

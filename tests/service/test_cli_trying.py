@@ -161,7 +161,7 @@ def test_questions_are_read_from_standard_input(text: str, number: int) -> None:
         (f"{COUNT}; SELECT COUNT(*) FROM peple;", "question 2 of 2: "),
         (f"{COUNT};\nDROP TABLE people", "question 2 of 2: "),
         ("[1]", "holds strings"),
-        ("[", "is no JSON"),
+        ("[", "is not JSON"),
         ("[]", "holds none"),
         (" \n-- nothing\n", "holds none"),
         (f"{COUNT};{COUNT} WHERE age = 'x", "question 2 of 2: "),

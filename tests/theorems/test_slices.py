@@ -143,7 +143,7 @@ def test_slices_come_back_with_the_file(tmp_path: Path) -> None:
     ("wish", "says"),
     [
         ({"method": Slices([0])}, "4 groups"),
-        ({"method": Slices([0.5, 1, 1, 1])}, "texts or whole"),
+        ({"method": Slices([0.5, 1, 1, 1])}, "strings or whole"),
         ({"method": Slices([0, 0, 1, 1]), "weights": [1, 1, 1, 1]}, "without weights"),
         ({"method": Slices([0, 0, 1, 1]), "metric": "auc"}, "without weights"),
         ({"method": Slices([0, 0, 1, 1]), "scores": None, "tolerance": "0.1"}, "group '0'"),

@@ -22,7 +22,7 @@ Interval = Any  # of mpmath, which has no types
 @cache
 def arithmetic() -> Any:
     """A context of our own: nobody else can change its precision."""
-    from mpmath.ctx_iv import MPIntervalContext  # 0.1 s: only who computes a bound pays for it
+    from mpmath.ctx_iv import MPIntervalContext  # imported late: 0.1 s, for bounds
 
     context = MPIntervalContext()
     context.prec = _BITS
@@ -69,7 +69,7 @@ def _outward(end: Fraction, direction: int) -> Fraction:
 
 def _rational(end: tuple[int, int, int, int]) -> Fraction:
     sign, mantissa, exponent, _ = end
-    if exponent and not mantissa:  # how mpmath writes infinity and what is no number
+    if exponent and not mantissa:  # how mpmath writes infinity and NaN
         raise InvalidRequest("these numbers are too small or too large for 200 bits")
     value = Fraction(int(mantissa)) * Fraction(2) ** exponent
     return -value if sign else value

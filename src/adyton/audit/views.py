@@ -79,7 +79,7 @@ def by_ratio(name: str, key: Callable[[Outputs], Codes], first: Outputs, second:
 
 
 def _most_frequent(seen: Codes, places: Codes) -> tuple[Codes, Codes]:
-    """At most so many values get a cell; the others share the last one."""
+    """At most that many values get a cell; the others share the last one."""
     if len(seen) <= _MOST_VALUES:
         return seen, places
     counts = np.bincount(places)

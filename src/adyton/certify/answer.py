@@ -60,7 +60,7 @@ class Answer(Shown):
     together: int = 1
     known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
-    rows_planned: int | None = None  # asked within a width, that of a mean was planned for so many
+    rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
 
     @property
     def value(self) -> float:

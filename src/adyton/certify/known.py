@@ -11,8 +11,8 @@ from adyton.certify.rows import Values
 from adyton.certify.values import Value
 
 UNINFORMATIVE = (
-    "the noise interval is all that the value can be, so the value says nothing: "
-    "a higher price, or a question about more rows, would"
+    "the noise interval covers every possible value, so the answer says nothing: "
+    "pay a higher price, or ask about more rows"
 )
 
 

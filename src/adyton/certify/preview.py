@@ -116,7 +116,7 @@ class Preview(Shown):
             for name, bound in self.bounds.items()
         )
         batch = f" for {self.together} questions together" if self.together > 1 else ""
-        answered = f"{len(self.keys)} row(s) of answers" if self.keys is not None else str(self.keys_sought)
+        answered = _rows(len(self.keys)) if self.keys is not None else str(self.keys_sought)
         notes = (
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
             f"The promise: {self.limit}, whatever is asked.",
@@ -156,6 +156,10 @@ def fitting_text(fits: Mapping[str, object]) -> str:
     return f"{by} {amount}"
 
 
+def _rows(number: int) -> str:
+    return f"The answer will have {number:,} row{'' if number == 1 else 's'}"
+
+
 def _absent_note(population: dict[str, Bound | Absent]) -> tuple[str, ...]:
     reasons = sorted({p.reason for p in population.values() if isinstance(p, Absent)})
     return (f"Population interval: {'; '.join(reasons)}.",) if reasons else ()
@@ -165,8 +169,8 @@ def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
     widths = ", ".join(f"{name} {_width_text(bound)}" for name, bound in spread_first.items())
     return (
         (
-            "Asking STDDEV of the same value, filter and groups first, at the same price, may pay: if it is "
-            f"at most an eighth of the range, population intervals are about: {widths}.",
+            "Asking STDDEV of the same value, condition and groups first, at the same price, may pay: if it "
+            f"is at most an eighth of the range, population intervals are about: {widths}.",
         )
         if widths
         else ()

@@ -73,7 +73,7 @@ class Statement(Shown):
             ("spent of the limit", _shown(self.spent, verbose)),
             ("left of the limit", _shown(self.left, verbose)),
         ]
-        rows += [("fits like the last one", f"{self.more:,} more")] if self.more is not None else []
+        rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
         rows += [("odometer", str(self.odometer))] if odometer else []
         if self.stability is not None and self.stability_cap is not None:
             most = self.certified_questions

@@ -119,8 +119,8 @@ class KeysFound:
     def __str__(self) -> str:
         return (
             f"{self.shown:,} keys are shown; about {self.suppressed:,.0f} ({self.interval.low:,.0f} .. "
-            f"{self.interval.high:,.0f}) were too rare. A key of {self.surely_shown:,} units is shown with "
-            f"{100 * self.interval.level:.12g} %."
+            f"{self.interval.high:,.0f}) were too rare. A key with {self.surely_shown:,} units is shown with "
+            f"probability {100 * self.interval.level:.12g} %."
         )
 
 
@@ -144,9 +144,9 @@ class KeysSought:
     def __str__(self) -> str:
         return (
             "One row for every key that is found in the data and common enough: as receipt "
-            f"{self.receipt}, a key is shown from a noisy count of {self.threshold:,} units on, and one of "
-            f"{self.surely_shown:,} units with {100 * self.level:.12g} %. Where no key has as many, no row "
-            "is shown and the price is paid all the same"
+            f"{self.receipt}, a key is shown from a noisy count of {self.threshold:,} units on; one with "
+            f"{self.surely_shown:,} units is shown with probability {100 * self.level:.12g} %. If no key has "
+            "that many, no row is shown, and the price is paid all the same"
         )
 
 

@@ -45,7 +45,7 @@ _STEPS_ACROSS = 10  # the range between the quantiles is at least so many steps 
 class SuggestedBounds(Shown):
     """Bounds for CLAMP, and the answer that they were rounded from.
 
-    ``more_rows``: with 95 % for each end, noise clips at most so many rows beyond its fraction of the rows.
+    ``more_rows``: with 95 % for each end, noise clips at most that many rows beyond its fraction of the rows.
     It is None if others spent at the same time, so that the noise is not known.  ``vague``: it may be more
     rows than its fraction, so that noise may have moved an end anywhere.
     """

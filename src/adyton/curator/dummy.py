@@ -82,7 +82,7 @@ class DummyCurator(Curator):
 
 
 def dummy_of(study: Study, rows: int | None = None) -> Curator:
-    """A curator for a dummy of ``study`` with so many rows, or persons where a person is protected.
+    """A curator for a dummy of ``study`` with that many rows, or persons where a person is protected.
 
     Without ``rows``, as many as the study declares, up to 100,000, or 1,000 where it declares none: then
     prices and widths are those of the study.
@@ -102,7 +102,7 @@ def units_of(study: Study, rows: int | None) -> int:
 
 
 def _of_size(study: Study, units: int) -> Study:
-    """The same promises about a table of another size.  A plan for so many rows is left out."""
+    """The same promises about a table of another size.  A plan for that many rows is left out."""
     declared, lines = study.table.rows, study.table.lines
     if declared is not None and lines is not None:
         lines = max(units, lines * units // declared)

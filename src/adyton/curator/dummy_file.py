@@ -39,7 +39,7 @@ def _check_target(study: Study, path: Path, overwrite: bool) -> None:
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
-    import duckdb  # 0.1 s: only who writes such a file pays for it
+    import duckdb  # imported late: 0.1 s, needed only to write such a file
 
     days = [name for name, values in columns.items() if values.dtype.kind == "M" and not _has_times(values)]
     listed = ", ".join(

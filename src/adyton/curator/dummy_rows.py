@@ -1,6 +1,6 @@
 """Rows that nobody ever had: drawn from public facts alone, the same ones for the same study.
 
-Numbers are even between the declared bounds, categories and truths even over their values, texts are "a" for
+Numbers are even between the declared bounds, categories and booleans over their values; strings are "a" for
 every second row, "b" for every fourth, and so on.  Now and then a value is missing.  Each column has a stream
 of digits of its own, a hash of the study's fingerprint, so nothing here depends on data, on a clock or on a
 version of a library.

@@ -181,7 +181,7 @@ def _check_encoding(connection: Any) -> None:
     """Elsewhere a text can be no valid Unicode, and one row would make an answer fail on its way out."""
     ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()
     if encoding != "UTF8":
-        raise InvalidRequest(f"columns of any text need a database in UTF8, and this one is in {encoding}")
+        raise InvalidRequest(f"text columns need a database in UTF8, and this one is in {encoding}")
 
 
 def _origin(connection: Any, address: Address) -> Origin:

@@ -201,7 +201,7 @@ def _between(bottom: Fraction, top: Fraction) -> tuple[Fraction, Fraction]:
     if bottom >= top:
         raise InvalidRequest("low must be below high")
     if abs(Fraction(float(top)) - Fraction(float(bottom)) - (top - bottom)) > _SAME * (top - bottom):
-        raise InvalidRequest("low and high are too near to each other for floats of their size")
+        raise InvalidRequest("low and high are too close to each other for floats of their size")
     return bottom, top
 
 

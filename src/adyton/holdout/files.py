@@ -60,7 +60,7 @@ def _npy(path: Path, column: str | None) -> Array:
         objects = "Object arrays" in str(fault)
     if objects:
         raise InvalidRequest(
-            f"{path.name} holds Python objects, which are never loaded: save numbers or texts"
+            f"{path.name} holds Python objects, which are never loaded: save numbers or strings"
         )
     if not isinstance(made, np.ndarray):  # several arrays, under a wrong name
         raise ValueError

@@ -81,10 +81,10 @@ def _predictions(metric: str, estimator: Any, X: Any) -> Any:  # noqa: N803
 
 def _chances_of_one(estimator: Any, X: Any) -> Any:  # noqa: N803
     if not hasattr(estimator, "predict_proba"):
-        raise InvalidRequest("chances are needed, and this model has no predict_proba")
+        raise InvalidRequest("probabilities are needed, and this model has no predict_proba")
     chances = np.asarray(estimator.predict_proba(X))
     if chances.ndim != 2 or chances.shape[1] != 2:
         raise InvalidRequest(
-            "the chances of two classes are needed, 0 and 1, and the model was fitted to others"
+            "the probabilities of two classes are needed, 0 and 1, and the model was fitted to others"
         )
     return chances[:, 1]

@@ -55,7 +55,7 @@ def _sigma() -> float:
 
 
 def _chance_of_a_hit(sigma: float) -> float:
-    """The two noises must be equal."""
+    """The two noise terms must be equal."""
     reach = int(12 * sigma) + 1
     return sum(rounded_gaussian.pmf(sigma, z) ** 2 for z in range(-reach, reach + 1))
 
@@ -74,7 +74,7 @@ def _chart(sigma: float) -> Chart:
 
 
 def _normal(difference: int, sigma: float) -> float:
-    """The law of the difference of two noises, near enough for a picture."""
+    """The law of the difference of two noise terms, close enough for a picture."""
     return math.exp(-((difference / sigma) ** 2) / 4) / math.sqrt(4 * math.pi) / sigma
 
 

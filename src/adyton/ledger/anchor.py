@@ -1,4 +1,4 @@
-"""A small file outside of the ledger that says how far it was: keep it where the ledger's disk is not.
+"""A small file outside the ledger that says how far it was: keep it where the ledger's disk is not.
 
 It is written anew after each addition, under another name first, so that there is always a whole one.
 """
@@ -45,7 +45,7 @@ class Anchor:
         except OSError as fault:
             raise self._failed(reason(fault)) from fault
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise self._failed(f"it is damaged, or no anchor: {WAY_OUT}") from None
+            raise self._failed(f"it is damaged, or not an anchor: {WAY_OUT}") from None
         return mark
 
     def write(self, mark: Mark) -> None:

@@ -30,7 +30,7 @@ class Cap:
             check_amount(self.questions, "a cap on the number of questions", least=0)
 
     def check(self, questions: int, spent_radius: int, radius: int) -> None:
-        """Refuses one more charge of ``radius`` after so many questions and so much spent."""
+        """Refuses one more charge of ``radius`` after that many questions and that much spent."""
         if self.questions is not None and questions >= self.questions:
             raise _refusal(QUESTIONS, "1", str(questions), str(self.questions), "0")
         if self.radius is not None and spent_radius + radius > self.radius:

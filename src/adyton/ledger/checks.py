@@ -45,7 +45,7 @@ def check_head(head: object) -> None:
         return
     if not isinstance(head, str) or re.fullmatch("[0-9a-f]{64}", head) is None:
         raise InvalidRequest(
-            "a head has 64 hexadecimal digits, in small letters: give it whole, as verify shows it"
+            "a head has 64 hexadecimal digits, in lower case: give all of it, as verify shows it"
         )
 
 

@@ -129,6 +129,6 @@ def largest_ratio(sensitivity: Sensitivity) -> float:
 
 
 def weights_of_worst_mean(sensitivity: Sensitivity) -> tuple[float, ...]:
-    """The weights of the noises in the error of a ratio times its denominator, at the worst ratio."""
+    """The weights of the noise terms in the error of a ratio times its denominator, at the worst ratio."""
     (_, first), *others = sensitivity.boxes
     return (1.0, *(ratio_up(first, reach) for _, reach in others))

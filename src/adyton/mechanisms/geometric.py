@@ -66,7 +66,7 @@ class GeometricNoise:
         return two_sided_geometric.coverage_radius(float_up(self.scales[0]), confidence)
 
     def ratio_error(self, confidence: float) -> Band:
-        """Both noises within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
+        """Both noise terms within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
         each = 1 - (1 - confidence) / 2
         top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
         return Band(0.0, 0.0, top, bottom)

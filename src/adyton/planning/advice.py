@@ -74,7 +74,7 @@ def _small_squares(
     mean: Fraction,
     rows: int,
 ) -> Floats:
-    """What would be learned about the squares of so many values with this mean, if they are spread little and
+    """What would be learned about the squares of as many values with this mean, if they are spread little and
     the noise of their variance, at the price of the sum, is 0 by chance.
     """
     measure = part.reading.measure

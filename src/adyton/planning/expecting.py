@@ -35,7 +35,9 @@ def expected_of(
     unknown = next((name for name, _ in named if name.casefold() not in own), None)
     if unknown is not None:
         names = ", ".join(part.name for part in own.values())
-        raise InvalidRequest(f"expect names {unknown[:100]!r}, which is no value of the question: {names}")
+        raise InvalidRequest(
+            f"expect names {unknown[:100]!r}, which is not a value of the question; its values are: {names}"
+        )
     known = {name.casefold(): rational(value, f"expect for {name!r}") for name, value in named}
     for name, value in known.items():
         _check(own[name], value, units)
@@ -47,7 +49,9 @@ def _check(part: Part, value: Fraction, units: int | None) -> None:
         possible = _possible(noised, units)
         if possible is not None and not possible[0] <= value <= possible[1]:
             low, high = (f"{float(end):.12g}" for end in possible)
-            raise InvalidRequest(f"expect for {part.name!r} must be from {low} to {high}: it is no other")
+            raise InvalidRequest(
+                f"expect for {part.name!r} must be from {low} to {high}: no other value is possible"
+            )
 
 
 def _possible(noised: Noised, units: int | None) -> tuple[Fraction, Fraction] | None:

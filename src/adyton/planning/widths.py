@@ -33,7 +33,7 @@ def check_widths(price: Price, questions: Sequence[Question]) -> None:
     known = {name.casefold(): name for name, _ in measures}
     if unknown := [name for name, _ in price.each if name.casefold() not in known]:
         raise InvalidRequest(
-            f"within names {unknown[0]!r}, which is no value of this question; they are called: "
+            f"within names {unknown[0]!r}, which is not a value of this question; its values are: "
             f"{', '.join(known.values())}"
         )
     if missing := [known[name.casefold()] for name, _ in wide if name.casefold() not in named]:
@@ -46,7 +46,7 @@ def _different(wide: Sequence[tuple[str, _Wide]]) -> str:
     names = list(dict.fromkeys(name for name, _ in wide))
     more = ",..." if len(names) > _MOST_NAMED else ""
     return (
-        f"one width is not meant for values of different units ({'; '.join(reversed(examples.values()))}): "
+        f"one width does not suit values of different units ({'; '.join(reversed(examples.values()))}): "
         f"give each its own, as within {','.join(f'{name}=W' for name in names[:_MOST_NAMED])}{more}"
     )
 

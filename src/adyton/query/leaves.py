@@ -164,7 +164,7 @@ class IsTrue:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, BooleanColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not true or false")
+            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a boolean")
 
 
 @dataclass(frozen=True, slots=True)

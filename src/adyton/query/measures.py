@@ -129,7 +129,7 @@ class Quantile:
         _check_varies(self.value, "quantile")
         if not 0 < self.fraction < 1 or self.fraction.denominator > LARGEST_DENOMINATOR:
             raise InvalidRequest(
-                "a quantile is asked for by a fraction above 0 and below 1, of at most four decimals"
+                "a quantile is asked for by a fraction above 0 and below 1, with at most four decimals"
             )
 
 

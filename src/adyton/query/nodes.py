@@ -98,7 +98,7 @@ def _plain(value: Fraction) -> int | float:
 class Question:
     """Named measures of the rows of a table for which ``where`` is true, in each group of ``by``.
 
-    Of the groups in which a person has rows at most ``most_groups`` count, for measures of persons.
+    A person counts in at most ``most_groups`` groups, for measures of persons.
     ``every_cell`` keeps groups that no row can be in: answers that were stored in older versions have them.
     """
 

@@ -187,10 +187,10 @@ def _listed(side: _Told, rows: int) -> list[Key | Fraction]:
 def _ranks(told: Told) -> Places:
     """Equal numbers for what is equal, greater ones for what comes later in a rising order.
 
-    Numbers that are no numbers come last in it, so that every order is one.
+    NaN comes last in it, so that every order is one.
     """
     if isinstance(told, np.ndarray):
-        places = np.unique(told, return_inverse=True)[1]  # one place for all that are no numbers, the last
+        places = np.unique(told, return_inverse=True)[1]  # one place for all NaN, the last
         return places.astype(np.int64)
     labels, codes = told
     order = {label: rank for rank, label in enumerate(sorted(set(labels), key=_rank))}

@@ -56,7 +56,7 @@ class Wishes:
     why: str = ""  # this filter, where the number of questions decided it
 
     def decided(self) -> Wishes:
-        """With a filter: the one that is named, or the better one for so many questions."""
+        """With a filter: the one that is named, or the better one for that many questions."""
         limit = _guarantee(self)
         if self.questions is None or not limit.delta:
             return replace(self, filter=self.filter or ("gdp" if limit.delta else "pure"))
@@ -125,7 +125,7 @@ _PREFACE = """\
 
 _CSV_NOTE = """\
 # The data is CSV, and CSV is text: a column of which nothing is known begins as a category.  Where it holds
-# numbers, days or truths, set kind to "integer", "real", "date" or "boolean" and give its bounds.
+# numbers, days or booleans, set kind to "integer", "real", "date" or "boolean" and give its bounds.
 """
 
 
@@ -229,8 +229,8 @@ def _column(name: str, kind_of_file: str, known: _Known) -> str:
 
 
 _ADVICE: dict[str, list[tuple[str, str]]] = {
-    "integer": [("low", "least possible value"), ("high", "greatest possible value")],
-    "real": [("low", "least possible value"), ("high", "greatest possible value")],
+    "integer": [("low", "smallest possible value"), ("high", "largest possible value")],
+    "real": [("low", "smallest possible value"), ("high", "largest possible value")],
     "date": [("low", "first possible day, e.g. 1900-01-01"), ("high", "last possible day")],
     "category": [
         ("values", 'possible values, e.g. ["north", "south"]; or kind = "text" without values, if unknown')

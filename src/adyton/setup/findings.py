@@ -38,7 +38,7 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
     unreadable = one.unreadable_lines or 0
     if unreadable > allow * one.rows:
         kept = "they are nobody's" if unit.person is not None else "they still count as rows"
-        why = "empty, another number of values than the first line, no UTF-8, or too long"
+        why = "empty, another number of values than the first line, not UTF-8, or too long"
         said = f"a line that cannot be read in {_of(unreadable, one)} ({why})"
         yield finding("unreadable", unreadable, f"{said}: everything in it is missing, and {kept}")
     if one.rows_of_nobody > allow * one.rows:
@@ -66,11 +66,11 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
         yield finding("type", None, column.problem)
         return
     if column.unparseable > allow * table.rows:
-        text = f"something that is no {column.kind} in {_of(column.unparseable, table)}: it counts as missing"
+        text = f"a value that is not {column.kind} in {_of(column.unparseable, table)}: it counts as missing"
         yield finding("unparseable", column.unparseable, text)
     if column.undeclared > allow * table.rows:
         text = f"a value that is not declared in {_of(column.undeclared, table)}: it counts as missing"
-        almost = f"; in {column.almost_declared:,} of them only capitals or blanks around it differ"
+        almost = f"; in {column.almost_declared:,} of them it differs only in case or in blanks around it"
         yield finding("undeclared", column.undeclared, text + (almost if column.almost_declared else ""))
     for kind, rows, side in (
         ("clipped_low", column.clipped_low, "below low"),
@@ -83,7 +83,7 @@ def _of_column(table: TableCheck, column: ColumnCheck, allow: Fraction) -> Itera
     if column.keys is not None and not column.keys.found:
         keys = column.keys
         text = f"a question that costs epsilon {keys.epsilon:g} would find no key"
-        needed = f"{keys.threshold:,} units are needed, and none of {keys.there:,} keys has so many"
+        needed = f"{keys.threshold:,} units are needed, and none of {keys.there:,} keys has that many"
         yield finding("no_keys", 0, f"{text}: {needed}")
 
 

@@ -1,4 +1,4 @@
-"""Which filter leaves less noise to so many questions, from the calculators that price them later.
+"""Which filter leaves less noise for that many questions, from the calculators that price them later.
 
 Geometric noise is narrower than Gaussian noise where the limit is shared by few questions, and wider where
 it is shared by many: in a pure study widths grow with the number of questions, elsewhere with its root.

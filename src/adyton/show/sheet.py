@@ -38,7 +38,7 @@ class Sheet:
     narrower: Sheet | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text  # 0.03 s: only who looks pays for it
+        from rich.text import Text  # imported late: 0.03 s, needed only to look
 
         sheet = self.fitting(options.max_width)
         yield Text(sheet.title, style="bold")

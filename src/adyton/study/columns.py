@@ -126,8 +126,8 @@ def _zone(raw: dict[str, Any], where: str) -> str | None:
 
 
 _WHAT_TO_WRITE = {
-    "low": "write the least and the greatest possible value, from public knowledge, not from the data",
-    "high": "write the greatest possible value, from public knowledge, not from the data",
+    "low": "write the smallest and the largest possible value, from public knowledge, not from the data",
+    "high": "write the largest possible value, from public knowledge, not from the data",
     "grain": "write the step to which values are rounded, or leave the key out",
     "values": 'list the values the column may take, e.g. values = ["north", "south"]; others are missing',
 }

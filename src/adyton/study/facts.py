@@ -58,7 +58,7 @@ class Study(Shown):
     validity: Validity | None = None
     keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
-    anchor: Path | None = None  # a file outside of the ledger that says how far it was
+    anchor: Path | None = None  # a file outside the ledger that says how far it was
 
     def __post_init__(self) -> None:
         sizes = [table.rows for table in self.tables if table.rows is not None]

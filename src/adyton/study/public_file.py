@@ -89,7 +89,7 @@ def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
         found = connection.execute(f"SELECT * FROM {parquet_rows(path)} LIMIT {MOST_KEYS + 1}")
         names = [column[0] for column in found.description or ()]
         return names, [_plain(row) for row in found.fetchall()]
-    raise InvalidRequest(f"{where}.source: {path.name!r} is no Parquet file that can be read")
+    raise InvalidRequest(f"{where}.source: {path.name!r} is not a readable Parquet file")
 
 
 def _plain(row: Sequence[Any]) -> list[Raw]:

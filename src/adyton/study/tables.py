@@ -36,7 +36,7 @@ def keys_of(public: Sequence[PublicTable], name: str, where: str) -> tuple[str, 
 def private_tables(
     sections: Any, person: str | None, folder: Path, public: Sequence[PublicTable], notes: Notes
 ) -> list[PrivateTable]:
-    """Further private tables; whose row it is says the same column as in the study's table, unless given."""
+    """Further private tables; the person column is the study's, unless another is given."""
     made = [
         notes.attempt(partial(_private, name, raw, person, folder, public, notes))
         for name, raw in _listed(sections, "private", notes).items()

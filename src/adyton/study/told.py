@@ -75,7 +75,7 @@ def _column(column: Column) -> str:
         case BooleanColumn():
             return "boolean"
         case TextColumn():
-            return "text: its values can only be found, and few of them safely"
+            return "text: its values are not declared; only common ones can be found"
 
 
 def _plain(value: Fraction) -> str:

@@ -20,7 +20,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when asked for: pytest rewrites the asserts of what is imported after it, and of nothing before."""
+    """Loaded when asked for: pytest rewrites the asserts of what is imported after it."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -129,7 +129,7 @@ def _listed(text: str) -> list[str]:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InvalidRequest(f"the list of questions is no JSON: {error}") from None
+        raise InvalidRequest(f"the list of questions is not JSON: {error}") from None
     if not all(isinstance(question, str) for question in found):
         raise InvalidRequest('a list of questions holds strings: ["SELECT ...", "SELECT ..."]')
     return list(found)

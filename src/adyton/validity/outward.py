@@ -24,7 +24,7 @@ _threads = threading.local()
 def digits(count: int) -> Any:
     """This thread's mpmath with ``count`` decimal digits: anybody may change the shared one at any time."""
     if not hasattr(_threads, "mp"):
-        from mpmath import mp  # 0.1 s: only who computes a width pays for it
+        from mpmath import mp  # imported late: 0.1 s, needed only for widths
 
         own = mp.clone()
         own.dps = _MOST_DIGITS  # pi and ln 2 are kept for all threads; made this long now, they do not change
@@ -67,7 +67,7 @@ def whole(value: object, what: str, least: int = 1) -> int:
 
 
 def not_negative(value: float, what: str) -> float:
-    if not value >= 0:  # nor no number at all
+    if not value >= 0:  # NaN fails this test too
         raise InvalidRequest(f"{what} must be at least 0, not {value}")
     return value
 

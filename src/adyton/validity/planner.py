@@ -88,7 +88,7 @@ class Plan:
         return min(able, key=lambda option: sign * (option.value or 0)).method if able else None
 
     def attack_limit(self) -> int | None:
-        """With so many questions a known attack breaks the tolerance, whatever the noise.  Not a promise."""
+        """With as many questions a known attack breaks the tolerance, whatever the noise.  Not a promise."""
         if self.rows is None or self.tolerance is None:
             return None
         return attack_limit(self.rows, self.tolerance, 1 - self.confidence)

@@ -1,7 +1,7 @@
 """SQL that turns a source into clipped integers, with one meaning on all engines.
 
 A source column has one of a few kinds; a declared column says what to make of it.  What a value means is
-decided here, once: which texts are numbers, days or truths, how a number is rounded, which rows of a person
+decided here, once: which texts are numbers, days or booleans, how a number is rounded, which rows of a person
 are kept.  A ``Dialect`` only says how an engine spells it.  Everything emitted is total: a value that has no
 meaning is NULL, and none makes a statement fail.
 """

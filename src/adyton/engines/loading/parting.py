@@ -59,7 +59,7 @@ def check_parts(unit: PrivacyUnit, in_order: bool, told_alike: bool) -> None:
         )
     if unit.person is not None and not told_alike:
         raise InvalidRequest(
-            f"units are split by a hash of the person {unit.person!r}, which must be an integer or a text"
+            f"units are split by a hash of the person {unit.person!r}, which must be an integer or a string"
         )
 
 

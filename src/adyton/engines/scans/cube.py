@@ -59,7 +59,9 @@ def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Uni
 
 
 def _type(column: Column) -> str:
-    return "INTEGER" if isinstance(column, BooleanColumn) else "BIGINT"  # Postgres knows no other for truths
+    return (
+        "INTEGER" if isinstance(column, BooleanColumn) else "BIGINT"
+    )  # Postgres knows no other for booleans
 
 
 def _recipes(reading: Reading, units: Units, wanted: Aggregates) -> list[Recipe]:

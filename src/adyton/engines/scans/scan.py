@@ -131,7 +131,7 @@ def keys_of(by: Sequence[Group], units: Units) -> list[str]:
 
 
 def selected(by: Sequence[Group], keys: Sequence[str]) -> list[str]:
-    """The keys as they are read: truths as integers."""
+    """The keys as they are read: booleans as integers."""
     return [
         key if isinstance(group, TextColumn) else f"CAST({key} AS INTEGER)"
         for group, key in zip(by, keys, strict=True)

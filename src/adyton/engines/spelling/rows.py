@@ -1,6 +1,6 @@
 """SQL for numbers and conditions on one row: one emitter for all engines, fed with nodes, never with a text.
 
-It reads columns called ``c0, c1, ...``, integers, truths and texts, so a bigint can hold everything that it
+It reads columns called ``c0, c1, ...``, integers, booleans and texts, so a bigint can hold everything that it
 computes (``schema.LARGEST_VALUE``).  A ``Spelling`` says the few things that engines spell apart; everything
 else is SQL that all of them understand alike.  Nothing here can fail on any row.
 """

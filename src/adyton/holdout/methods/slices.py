@@ -164,7 +164,7 @@ def groups_from(given: object, items: int) -> Groups:
     if raw.size != items:
         raise InvalidRequest(f"{items:,} groups are needed, one for each item, not {raw.size:,}")
     if raw.dtype.kind not in "biuU":
-        raise InvalidRequest("groups must be texts or whole numbers")
+        raise InvalidRequest("groups must be strings or whole numbers")
     names, codes, sizes = np.unique(raw, return_inverse=True, return_counts=True)
     if names.size > _MOST_SLICES:
         raise InvalidRequest(f"at most {_MOST_SLICES:,} groups, not {names.size:,}")

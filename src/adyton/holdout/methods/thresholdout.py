@@ -156,7 +156,7 @@ def plan_thresholdout(
     threshold: Fraction | None = None,
     overfits: int | None = None,
 ) -> ThresholdoutPlan | None:
-    """About the most overfits that are certified within ``tolerance`` for so many questions; None: not one.
+    """About the most overfits that are certified within ``tolerance`` for that many questions; None: not one.
 
     ``threshold`` is half the tolerance unless given.  If it is given how many overfits there may be, noise is
     calculated for these; None if they are not certified.

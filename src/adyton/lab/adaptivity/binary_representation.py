@@ -28,7 +28,7 @@ def binary_representation(dice: np.random.Generator) -> Report:
     seed = sum(Fraction(1, 2**x) for x in (1, 2, 3, 4))
     rounded = {digits: mean_gap(samples, to_digits(digits)) for digits in (1, 2, 3, 4, 6, 8, 10, 12, 15)}
     findings = (
-        Finding("the sum of the seed's rows 1, 2, 3, 4", float(seed), 15 / 16, 0),
+        Finding("the sum of rows 1, 2, 3, 4 in the notes", float(seed), 15 / 16, 0),
         Finding("as a mean", float(seed / 4), 0.234375, 0),
         Finding("how far off the second answer is, all digits", mean_gap(samples, lambda mean: mean), 0.5),
         *(

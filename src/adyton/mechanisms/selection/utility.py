@@ -48,7 +48,7 @@ def flip_chance(rate: Fraction, shortfall: Fraction, candidates: int, best: int 
 def noisy_max_chance(scale: Fraction, shortfall: int, candidates: int) -> Fraction:
     """The same chance for report noisy max with two-sided geometric noise.
 
-    Claim:    P <= (candidates - 1) * P(Z - Z' >= shortfall), Z and Z' two noises; that tail is
+    Claim:    P <= (candidates - 1) * P(Z - Z' >= shortfall), Z and Z' two noise terms; that tail is
               q**c / (1 + q)**2 * ((c + 1) * (1 - q) + q + 2 * q**2 / (1 + q)) with q = exp(-1 / scale).
     Source:   derived on the theorem's page.  Theorem: NOISY-MAX-UTILITY.
     """

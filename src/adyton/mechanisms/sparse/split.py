@@ -15,7 +15,7 @@ def questions_per_threshold(positives: int, *, monotone: bool, refresh: bool) ->
     Claim:    this ratio makes the variance of a comparison, 2 s_t**2 + 2 s_q**2, least among all divisions of
               one epsilon.  Every factor that is missing in the noise of the questions is missing in the
               bracket: monotone questions have c**(2/3), and where the threshold is drawn afresh after each
-              positive, so that c is a factor of both noises, 2**(2/3) and 1.
+              positive, so that c is a factor of both noise terms, 2**(2/3) and 1.
     Assumes:  the variance of two-sided geometric noise is 2 s**2 (it is about 1/6 less for every s above 1).
     Source:   Lyu, Su, Li 2017.  Theorem: SPARSE-SPLIT.
     """

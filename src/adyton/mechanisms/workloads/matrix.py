@@ -120,7 +120,7 @@ class GeometricMatrix:
         return error_factor(workload, self.strategy) * geometric_variance(float_up(self.scale))
 
     def error(self, workload: Workload, confidence: float) -> Floats:
-        """By Chebyshev's inequality, hence wide: the law of a sum of such noises has no short form.
+        """By Chebyshev's inequality, hence wide: the law of a sum of such noise terms has no short form.
 
         Theorem: MATRIX-MECHANISM-ERROR.
         """

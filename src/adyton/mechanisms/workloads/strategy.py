@@ -43,7 +43,7 @@ class Strategy:
             raise InvalidRequest(f"a strategy has at most {MOST_ENTRIES} entries, not {rows.size}")
         largest = max(abs(int(rows.min())), abs(int(rows.max())))
         if largest == 0 or largest**2 * rows.shape[0] > LARGEST_SQUARE:
-            raise InvalidRequest("a strategy has entries, and not so large ones that sums would be rounded")
+            raise InvalidRequest("a strategy needs entries, small enough that sums are not rounded")
         self.name = name
         self.matrix = rows.astype(np.int64)
         self.matrix.setflags(write=False)

@@ -30,7 +30,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-# What can stand beside a comparison sign: a number, a day, a text, a truth, or a column that is no number.
+# What can stand beside a comparison sign: a number, a day, a string, a boolean, or a column of these.
 Operand = Number | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
 _WRITTEN = Constant | Day | str | bool
 
@@ -137,10 +137,10 @@ class Source(Names):
         self.check_parts(node, "this", "expressions")
         listed = node.args.get("expressions") or []
         if not 1 <= len(listed) <= MOST_VALUES:
-            raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} written values")
+            raise self.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
         left, values = self.operand(node.this), [self.operand(value) for value in listed]
         if not all(isinstance(value, _WRITTEN) for value in values):
-            raise self.refusal(node.this, "IN needs a list of written values")
+            raise self.refusal(node.this, "IN needs a list of literals")
         parts = tuple(dict.fromkeys(self._compared(node, left, "=", value) for value in values))
         if isinstance(left, CategoryColumn):
             return OneOf(left, tuple(part.values[0] for part in parts if isinstance(part, OneOf)))
@@ -188,7 +188,7 @@ class Source(Names):
         if isinstance(column, CategoryColumn | BooleanColumn):
             return column
         if isinstance(column, TextColumn):
-            reason = f"{column.name!r} is a text column: groups are made of it, and it IS NULL or not"
+            reason = f"{column.name!r} is a text column: it can only be grouped by, or tested with IS NULL"
             raise self.refusal(node, f"{reason}; a column with declared values is a category")
         return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)
 

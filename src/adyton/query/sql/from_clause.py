@@ -137,7 +137,7 @@ class _Reader:
                 node, "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
             )
         if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
-            raise self.source.refusal(node, "only JOIN and LEFT JOIN are answered")
+            raise self.source.refusal(node, "only JOIN and LEFT JOIN are supported")
         return side == "LEFT"
 
     def _named(self, node: exp.Expr) -> tuple[str, str | None]:

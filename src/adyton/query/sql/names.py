@@ -60,11 +60,11 @@ class Names:
             raise self.refusal(node, "a column is needed here")
         name = self._own_name(node)
         if len(name) > LONGEST_COLUMN_NAME:
-            raise self.refusal(node, "no column has so long a name")
+            raise self.refusal(node, "no column has a name that long")
         source = self._source_of(node)
         if self.is_person(node) and not has_entry(self.table, name, source):
             raise self.refusal(
-                node, f"{name!r} says whose row it is; persons can only be counted: COUNT(DISTINCT {name})"
+                node, f"{name!r} identifies persons, who can only be counted: COUNT(DISTINCT {name})"
             )
         try:
             return entry_of(self.table, name, source).shown

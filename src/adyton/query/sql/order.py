@@ -45,7 +45,7 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.USING: ({_T.L_PAREN}, "write USING (key)"),
     _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
     _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
-    _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the point"),
+    _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the dot"),
     _T.LIMIT: ({_T.NUMBER}, "a whole number follows LIMIT"),
     _T.OFFSET: ({_T.NUMBER}, "a whole number follows OFFSET"),
     _T.FARROW: ({_T.L_PAREN}, "bounds are written as (low, high)"),
@@ -146,7 +146,7 @@ def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> s
     if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and not after_star:
         return f"nothing stands before {word.text.upper()!r}"
     if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
-        return "a point stands in a number, or between a table and a column"
+        return "a dot stands in a number, or between a table and a column"
     return None
 
 

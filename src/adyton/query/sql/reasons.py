@@ -50,7 +50,7 @@ _REASONS: dict[str, str] = {
     "{": _VALUE,
     "||": "strings are not joined; to group by both columns, list both: GROUP BY {both} (a logical or is OR)",
     "~": _LISTED,
-    "ABS": ("write CLAMP(CASE WHEN {number} < 0 THEN -{number} ELSE {number} END, 0, the greatest)"),
+    "ABS": ("write CLAMP(CASE WHEN {number} < 0 THEN -{number} ELSE {number} END, 0, the maximum)"),
     "ALL": "leave it out, or write out what is meant",
     "ANY": "write out what is meant",
     "ANY_VALUE": _SINGLE_ROWS,

@@ -113,23 +113,21 @@ class Answered:
             return self._relation(node, left, OPERATORS[type(node)], right)
         if type(node) is exp.Column and self._kind(self._released(node)) is bool:
             return Relation(self._released(node), "=", True)
-        raise self.source.refusal(node, "HAVING compares values and keys of the answer with written values")
+        raise self.source.refusal(node, "HAVING compares values and keys of the answer with literals")
 
     def _in(self, node: exp.Expr) -> Having:
         self.source.check_parts(node, "this", "expressions")
         listed = node.args.get("expressions") or []
         if not 1 <= len(listed) <= MOST_VALUES:
-            raise self.source.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} written values")
+            raise self.source.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
         left, values = self._side(node.this), [self._side(value) for value in listed]
         if any(isinstance(value, Released) for value in values):
-            raise self.source.refusal(node.this, "IN needs a list of written values")
+            raise self.source.refusal(node.this, "IN needs a list of literals")
         return Some(tuple(self._relation(node, left, "=", value) for value in values))
 
     def _relation(self, node: exp.Expr, left: Side, sign: Sign, right: Side) -> Relation:
         if not isinstance(left, Released) and not isinstance(right, Released):
-            raise self.source.refusal(
-                node, "HAVING compares values and keys of the answer with written values"
-            )
+            raise self.source.refusal(node, "HAVING compares values and keys of the answer with literals")
         for side, other in ((left, right), (right, left)):
             if isinstance(side, str) and isinstance(other, Released) and self._is_day(other):
                 self.source.day(node, side)  # must be one, written as keys are
@@ -155,7 +153,7 @@ class Answered:
         return self._released(node)
 
     def _kind(self, side: Side) -> type[Fraction] | type[str] | type[bool]:
-        """What can be compared with ``side``: numbers, texts or truths."""
+        """What can be compared with ``side``: numbers, strings or booleans."""
         if not isinstance(side, Released):
             return type(side)
         group = next((group for group in self.question.by if group.name == side.name), None)

@@ -78,9 +78,7 @@ def _words(text: str) -> list[Token]:
     except (SqlglotError, ValueError):
         start = _first_unclosed(text)
         where = place(text, start, text[start:])
-        raise Refused(
-            f"a string, a quoted name or a comment does not end; close its quotes {where}"
-        ) from None
+        raise Refused(f"unterminated string, quoted name or comment {where}") from None
 
 
 def _first_unclosed(text: str) -> int:
@@ -101,7 +99,7 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> 
     except SqlglotError as error:
         raise _syntax_error(error, text) from None
     except Exception:  # whatever it was, the text is what caused it
-        raise InvalidRequest("this is not SQL that can be read here") from None
+        raise InvalidRequest("this cannot be read as SQL") from None
     if len(trees) != 1 or trees[0] is None:
         raise InvalidRequest("the text asks nothing")
     return trees[0]
@@ -187,4 +185,4 @@ def _syntax_error(error: SqlglotError, text: str) -> Refused:
     details = getattr(error, "errors", None) or [{}]
     near = details[0].get("highlight") or shortened(text)
     start = len(details[0].get("start_context") or "")
-    return Refused(f"this is not SQL that can be read here {place(text, start, near)}")
+    return Refused(f"this cannot be read as SQL {place(text, start, near)}")

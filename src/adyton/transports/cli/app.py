@@ -85,7 +85,7 @@ Scale = Annotated[str | None, typer.Option(help="Price: noise scale of each valu
 Expect = Annotated[
     str | None,
     typer.Option(
-        help="Population widths for this value, or name=value,name=value, not for the worst.", metavar="V"
+        help="Population widths for this value, or name=value,name=value, not the widest ones.", metavar="V"
     ),
 ]
 Matching = Annotated[

@@ -23,10 +23,15 @@ def check(
     study: Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)],
     epsilon: Annotated[
         str | None,
-        typer.Option(help="Price at which keys of text columns are looked for; a tenth of the study's."),
+        typer.Option(
+            help="Price at which keys of text columns are looked for; by default a tenth of the study's."
+        ),
     ] = None,
     allow: Annotated[
-        str, typer.Option(help="Share of the rows that may be odd in one way, unreported.", metavar="S")
+        str,
+        typer.Option(
+            help="Share of the rows that may be odd in one way without being reported.", metavar="S"
+        ),
     ] = "0",
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Show values and keys of the data as well.")
@@ -35,7 +40,7 @@ def check(
 ) -> None:
     """For the owner, not private: compare a study file with its data. Charges nothing, writes nothing.
 
-    Leaves with code 1 if something would surprise an analyst who believes the study file.
+    Exits with code 1 if something would surprise an analyst who believes the study file.
     """
     found: list[StudyCheck] = []
 

@@ -17,7 +17,7 @@ File = Annotated[Path, typer.Argument(help="The file of the holdout, e.g. holdou
 Predictions = Annotated[
     Path,
     typer.Argument(
-        help="One value an item: .npy, .csv, .parquet or .jsonl. For top_k a row of them: .npy or .jsonl.",
+        help="One value per item: .npy, .csv, .parquet or .jsonl. For top_k a row of them: .npy or .jsonl.",
         show_default=False,
     ),
 ]
@@ -41,7 +41,7 @@ Metric = Annotated[
     ),
 ]
 Tolerance = Annotated[
-    str | None, typer.Option(help="How near to the population all scores are.", metavar="T")
+    str | None, typer.Option(help="How close to the population all scores are.", metavar="T")
 ]
 Confidence = Annotated[str, typer.Option(help="Confidence of all intervals together.", metavar="C")]
 Method = Annotated[
@@ -73,7 +73,7 @@ Groups = Annotated[
 ]
 Overfits = Annotated[str | None, typer.Option(help="For thresholdout: its budget.", metavar="B")]
 Threshold = Annotated[
-    str | None, typer.Option(help="For thresholdout: how far off training may be.", metavar="T")
+    str | None, typer.Option(help="For thresholdout: how far off a training score may be.", metavar="T")
 ]
 Scale = Annotated[
     str | None,
@@ -83,7 +83,7 @@ Rejections = Annotated[
     str | None, typer.Option(help="For sparse_validate: how often it may say no.", metavar="B")
 ]
 Noes = Annotated[str | None, typer.Option(hidden=True)]  # what --rejections was called before
-Rung = Annotated[str | None, typer.Option(help="For ladder: the least step upwards.", metavar="X")]
+Rung = Annotated[str | None, typer.Option(help="For ladder: the smallest step upwards.", metavar="X")]
 Guess = Annotated[
     str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
 ]
@@ -186,7 +186,7 @@ def score(
 
 
 def statement(file: File, as_json: Json = False) -> None:
-    """How many scores are left, and how near they are."""
+    """How many scores are left, and how close they are."""
 
     def make() -> HoldoutStatement:
         from adyton.holdout import Holdout

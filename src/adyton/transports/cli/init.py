@@ -26,7 +26,7 @@ Output = Annotated[
     Path | None, typer.Option("-o", "--output", help="Study file to write; beside the data unless given.")
 ]
 Person = Annotated[str | None, typer.Option(help="Column that identifies a person.")]
-RowsPerPerson = Annotated[str, typer.Option(help="Most rows of one person.")]
+RowsPerPerson = Annotated[str, typer.Option(help="At most this many rows of a person count.")]
 NeighboursOption = Annotated[str, typer.Option(help="replace (size public) or add-or-remove.")]
 Rows = Annotated[str | None, typer.Option(help="Number of rows, or persons, if you want to say it.")]
 Lines = Annotated[
@@ -121,6 +121,9 @@ def _say(done: dict[str, Any]) -> None:
     left = done["to_fill_in"]
     typer.echo(f"Wrote {done['study']}.")
     typer.echo(f"Filter {done['filter']}: {done['why']}.")
+    entries = "1 entry still says" if left == 1 else f"{left} entries still say"
     typer.echo(
-        f"{left} entries say {FILL_IN!r}: decide them from public knowledge." if left else "It is complete."
+        f"{entries} {FILL_IN!r}. Set from public knowledge, never from the data."
+        if left
+        else "It is complete."
     )

@@ -1,4 +1,4 @@
-"""A plan of so many questions whose noise may still differ: the joint form, with an equal part for each.
+"""A plan of that many questions whose noise may still differ: the joint form, with an equal part for each.
 
 The joint form of the centred hinge theorem uses Markov's inequality once, on the sum of all hinges, so that
 noise and stability share the failure without dividing it.  Nothing in it needs equal noise: it is enough that
@@ -84,7 +84,7 @@ class PlannedSchedule:
         return self.level.width
 
     def threshold(self, relative: Fraction, noises: int = 1) -> float:
-        """How many scales to add for one of the ``noises`` of a question.
+        """How many scales to add for one of the ``noises``, the noise terms of a question.
 
         ``relative`` is the scale, times the weight of the noise in what is claimed, over how far all rows
         together could move that.

@@ -48,7 +48,7 @@ def constant_questions(
 def constant_width(
     rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
 ) -> NoisePlan | None:
-    """The least tolerance, about, of so many questions; None if it is 1 or more.  Claim as above."""
+    """The least tolerance, about, of that many questions; None if it is 1 or more.  Claim as above."""
     guess = first_tolerance(rows, questions, expected)
     found = _solved(questions, failure, expected, (guess, 1.0, STEEP), lambda x: (rows, x))
     return None if found is None else NoisePlan.constant(found[0], questions, found[1])
@@ -57,7 +57,7 @@ def constant_width(
 def constant_rows(
     questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> tuple[int, NoisePlan] | None:
-    """The fewest rows, about, with which so many questions stay within it; None if 10**15 are too few."""
+    """The fewest rows, about, with which that many questions stay within it; None if 10**15 are too few."""
     within = float_down(tolerance)
     guess = first_rows(questions, within, expected)
     found = _solved(

@@ -71,7 +71,7 @@ def _or_constant(
 def decreasing_width(
     rows: int, questions: int, failure: Fraction, expected: Expected = ANYTHING
 ) -> NoisePlan | None:
-    """The least tolerance, about, of so many questions; None if it is 1 or more."""
+    """The least tolerance, about, of that many questions; None if it is 1 or more."""
     if questions == 1:
         return constant_width(rows, 1, failure, expected)
     guess = first_tolerance(rows, questions, expected)
@@ -82,7 +82,7 @@ def decreasing_width(
 def decreasing_rows(
     questions: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
 ) -> tuple[int, NoisePlan] | None:
-    """The fewest rows, about, with which so many questions stay within it; None if 10**15 are too few."""
+    """The fewest rows, about, with which that many questions stay within it; None if 10**15 are too few."""
     if questions == 1:
         return constant_rows(1, tolerance, failure, expected)
     within = float_down(tolerance)

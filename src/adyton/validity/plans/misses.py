@@ -163,7 +163,7 @@ def _first_tilt(sign: Callable[[Floats], Floats]) -> float:
 
 
 def costs_of(rows: int, expected: Expected, failure: float, questions: float) -> tuple[Costs, float]:
-    """What one of so many questions costs, and the part of the failure that bounding it takes."""
+    """What one of that many questions costs, and the part of the failure that bounding it takes."""
     if expected.variance is None:
         return Costs(rows, expected, 0.0), 0.0
     apart = KEPT_FOR_COSTS * failure

@@ -36,7 +36,7 @@ def questions_within(
 def within(
     rows: int, questions: int, failure: Fraction, noise: Noise = "constant", expected: Expected = ANYTHING
 ) -> NoisePlan | None:
-    """The least tolerance of so many questions; None if it would be the whole range."""
+    """The least tolerance of that many questions; None if it would be the whole range."""
     make = constant_width if noise == "constant" else decreasing_width
     return make(rows, questions, failure, expected)
 
@@ -48,7 +48,7 @@ def rows_needed(
     noise: Noise = "constant",
     expected: Expected = ANYTHING,
 ) -> tuple[int, NoisePlan] | None:
-    """The fewest rows for so many questions within the tolerance; None if even 10**15 are too few."""
+    """The fewest rows for that many questions within the tolerance; None if even 10**15 are too few."""
     make = constant_rows if noise == "constant" else decreasing_rows
     return make(questions, tolerance, failure, expected)
 

@@ -1,4 +1,4 @@
-"""A plan inside a study: how much noise so many questions may have to stay within a tolerance.
+"""A plan inside a study: how much noise that many questions may have to stay within a tolerance.
 
 The levels of a study and the parts of rows that it keeps are those of the plan, fixed before the first
 question.  What is planned for a rare share, a small spread or a small group promises nothing: it chooses the

@@ -44,8 +44,8 @@ class LaplaceWidth:
 
 
 def laplace_width(rows: int, questions: int, failure: Number) -> LaplaceWidth | None:
-    """6 epsilon + the largest of k Laplace noises, over everything that may be chosen; None if no window is
-    open.
+    """6 epsilon + the largest of k Laplace noise terms, over everything that may be chosen; None if no window
+    is open.
 
     Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure, for means with Laplace noise of this scale.
     Assumes:  as ``six_epsilon_tail``; which answer is worst is post-processing, so no union is needed there.

@@ -39,7 +39,7 @@ class OpenLevels:
 
 @dataclass(frozen=True, slots=True)
 class KnownLevels:
-    """For so many questions with about equal noise: those who pay for many before them get the larger levels.
+    """For as many questions with about equal noise: those who pay for many before them get the larger levels.
 
     As what was spent grows like j, the last tenth of the questions is in danger, and the others hardly are:
     most of the failure is divided so that all widths are about the same.  A small part is divided equally, so
