@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.special import special
+from adyton.exact.special import special
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from adyton.exact import Number, positive
-from adyton.special import special
-from adyton.validity.outward import probability, whole
+from adyton.exact import Number, positive, probability, whole
+from adyton.exact.search import minimise
+from adyton.exact.special import special
 from adyton.validity.plans.plans import MOST
-from adyton.validity.search import least
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 _TURNS = 144  # places at which the attack may turn, or the noise change
@@ -55,7 +54,7 @@ def attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
 
     def breaks(k: int) -> bool:
         middle = math.sqrt(math.sqrt(k) / n)  # near the best noise, up to a logarithm
-        scale = least(lambda s: success(n, k, s, within), middle / 30, middle * 10, _STEPS)
+        scale = minimise(lambda s: success(n, k, s, within), middle / 30, middle * 10, _STEPS)
         return success(n, k, scale, within) > share
 
     broken = min(max(2.0, 0.1 * (n * within * within) ** 2), float(MOST))  # it is about there

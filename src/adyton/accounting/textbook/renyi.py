@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import Protocol
 
 from adyton.accounting.filters import LARGEST_EPSILON
-from adyton.accounting.interval import Interval, exp, interval, log, upper
 from adyton.accounting.pld.slots import fold
 from adyton.accounting.textbook.composition import checked_delta, checked_times
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.interval import Interval, exp, interval, log, upper
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _FEW = 1e-4  # below it the estimates for steering take the first term of their series

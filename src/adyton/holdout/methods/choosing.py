@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
+from adyton.exact import Number, positive, rational, whole
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.baselines import Rounding, Split, plan_baseline
 from adyton.holdout.methods.gaussian import Gaussian
@@ -18,7 +18,6 @@ from adyton.holdout.methods.ladder import FreeLadder, Ladder, near_enough, plan_
 from adyton.holdout.methods.slices import Groups, Slices, plan_slices, restored_slices
 from adyton.holdout.methods.sparse_validate import SparseValidate, plan_sparse_validate
 from adyton.holdout.methods.thresholdout import Thresholdout, plan_thresholdout
-from adyton.validity.outward import whole
 from adyton.validity.plans.planned_scores import Blocks
 
 PricedPlan = Gaussian | Split | Rounding | Slices

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adyton.exact.special import special
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.holdout.methods.base import Frame, State
 from adyton.holdout.methods.gaussian import Gaussian
@@ -20,7 +21,6 @@ from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.ladder import FreeLadder, Ladder
 from adyton.holdout.methods.thresholdout import Thresholdout
 from adyton.noise import Bits, rounded_gaussian
-from adyton.special import special
 
 HOLDOUT_BOOSTING = Topic(
     "holdout-boosting",

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from adyton.exact.special import special
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
-from adyton.special import special
 
 UNREALISTIC = Topic(
     "unrealistic", ("000-25",), "Picking the largest subset of each group: the mean of the winners is no mean"

@@ -12,6 +12,7 @@ from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact import float_up
+from adyton.exact.special import special
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
@@ -19,7 +20,6 @@ from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import Standing
 from adyton.query.nodes import POINTS, Cdf
-from adyton.special import special
 
 _HALVINGS = 60
 _OUTWARD = 1 + 2.0**-40

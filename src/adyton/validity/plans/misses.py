@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.special import special
+from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected, Moments
 from adyton.validity.subset.tails import MARGIN, Floats, hazard
 

@@ -17,10 +17,11 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.validity.outward import SAFE, float_down
+from adyton.exact import float_down
+from adyton.exact.outward import SAFE
+from adyton.exact.search import minimise
 from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, Side, Table, Wish
 from adyton.validity.plans.tilts import at_level, at_room
-from adyton.validity.search import least
 from adyton.validity.subset.levels import OpenLevels
 from adyton.validity.subset.tails import Floats
 
@@ -75,7 +76,7 @@ def wishes(
             parts = 2 * tolerance * ratio / (1 + ratio), 2 * tolerance / (1 + ratio)
             return wish_for(units, failure, parts, expected, anytime, squares)
 
-        found.append(split(least(lambda x: -_roughly(split(x)), lowest, highest, _FEW_STEPS)))
+        found.append(split(minimise(lambda x: -_roughly(split(x)), lowest, highest, _FEW_STEPS)))
     return found
 
 
@@ -85,7 +86,7 @@ def _roughly(wish: Wish) -> float:
 
 
 def _rough_scale(wish: Wish) -> float:
-    return least(lambda x: -_counted(wish, x, _FEW), *_around(wish), _FEW_STEPS)
+    return minimise(lambda x: -_counted(wish, x, _FEW), *_around(wish), _FEW_STEPS)
 
 
 def wish_for(
@@ -143,7 +144,7 @@ def _kept(wish: Wish, reach: Reach, scales: Floats, spent: Floats, log_level: Fl
 @lru_cache(maxsize=256)
 def constant_scores(wish: Wish) -> Blocks | None:
     """About the most scores with noise of one scale whose intervals reach no farther; None: not one."""
-    scale = least(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
+    scale = minimise(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
     found = int(_counted(wish, scale))
     while found < _MOST and fits(wish, Blocks((found + 1,), (scale,))):
         found += 1 + found // 1000

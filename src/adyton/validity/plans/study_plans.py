@@ -17,9 +17,9 @@ from typing import Literal
 
 import numpy as np
 
-from adyton.validity.outward import float_down
+from adyton.exact import float_down
+from adyton.exact.search import minimise
 from adyton.validity.plans.expected import Expected
-from adyton.validity.search import least
 from adyton.validity.subset.answers import hoeffding_width
 from adyton.validity.subset.levels import KnownLevels
 from adyton.validity.subset.variances import variance_width
@@ -164,7 +164,7 @@ def _constant(
     def plan(scale: float) -> StudyPlan:
         return StudyPlan(units, questions, failure, expected, (scale,), (questions,), rising=rising)
 
-    best = least(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
+    best = minimise(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
     if plan(best).tolerance > within:
         return plan(best)
     return plan(_largest(lambda x: plan(x).tolerance <= within, best, within))
@@ -193,6 +193,6 @@ def _decreasing(
             )
             return plan.width(end)
 
-        best = least(width, within / 1000, within, _STEPS // 2)
+        best = minimise(width, within / 1000, within, _STEPS // 2)
         scales = (*scales, _largest(lambda x, w=width: w(x) <= within, best, within))  # type: ignore[misc]
     return StudyPlan(units, questions, failure, expected, scales, ends, rising=False)

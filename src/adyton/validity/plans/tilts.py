@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adyton.special import special
+from adyton.exact.special import special
 from adyton.validity.subset.tails import Floats, hazard
 
 _STEPS = 32

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
-from adyton.validity.outward import SAFE, digits, down, float_up, probability, up, whole
-from adyton.validity.search import least
+from adyton.exact import Number, float_up, positive, probability, whole
+from adyton.exact.outward import SAFE, digits, down, up
+from adyton.exact.search import minimise
 
 _STEPS = 30
 
@@ -48,7 +48,7 @@ def best_exponent(information: float) -> float:
     def value(m: float) -> float:
         return (2 * information - math.log(m)) / (1 - m)
 
-    return value(least(value, 1e-18, 1 - 1e-9, _STEPS)) * SAFE
+    return value(minimise(value, 1e-18, 1 - 1e-9, _STEPS)) * SAFE
 
 
 def event_probability(fixed: Number, information: float) -> float:
