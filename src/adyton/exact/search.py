@@ -12,13 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
+Place = TypeVar("Place", float, Fraction)  # or a number of mpmath's, which has no type
+Middle = Callable[[Any, Any], Any]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _LINES = 5
@@ -26,24 +28,24 @@ _CALLS = 80
 _STEPS = 200
 
 
-def halfway(one: float, other: float) -> float:
+def halfway(one: Any, other: Any) -> Any:
     return (one + other) / 2
 
 
-def geometric(one: float, other: float) -> float:
+def geometric(one: Any, other: Any) -> Any:
     """Half way in logarithms, between positive numbers."""
-    return math.sqrt(one * other)
+    return np.sqrt(one * other) if isinstance(one, np.ndarray) else math.sqrt(one * other)
 
 
 def edge(
-    holds: Callable[[float], bool],
-    good: float,
-    bad: float,
+    holds: Callable[[Place], bool],
+    good: Place,
+    bad: Place,
     *,
     halvings: int = _STEPS,
     close: float = 0.0,
-    middle: Callable[[float, float], float] = halfway,
-) -> float:
+    middle: Middle = halfway,
+) -> Place:
     """On the way from ``good``, where it holds, to ``bad``, where it does not: the last place where it does.
 
     ``holds`` was true of what is returned, unless that is ``good``, which is not looked at.  Stops after so
@@ -57,10 +59,12 @@ def edge(
     return good
 
 
-def edges(holds: Callable[[Floats], Truths], good: Floats, bad: Floats, halvings: int) -> Floats:
+def edges(
+    holds: Callable[[Floats], Truths], good: Floats, bad: Floats, halvings: int, middle: Middle = halfway
+) -> Floats:
     """``edge`` for every element of an array."""
     for _ in range(halvings):
-        between = (good + bad) / 2
+        between = middle(good, bad)
         yes = holds(between)
         good, bad = np.where(yes, between, good), np.where(yes, bad, between)
     return good

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact.search import largest_near, largest_that_holds, least_that_holds, minimise
+from adyton.exact.search import edge, largest_near, largest_that_holds, least_that_holds, minimise
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
@@ -275,10 +275,4 @@ def _guessed(
 
 def _least(holds: Callable[[float], bool]) -> float | None:
     """The least tolerance, up to rounding, that holds; it has been true of what is returned."""
-    low, high = 0.0, HALF
-    if not holds(high):
-        return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return edge(holds, HALF, 0.0, halvings=_HALVINGS) if holds(HALF) else None

@@ -19,7 +19,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.exact.outward import SAFE
-from adyton.exact.search import minimise
+from adyton.exact.search import Truths, edge, edges, geometric, minimise
 from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, Side, Table, Wish
 from adyton.validity.plans.tilts import at_level, at_room
 from adyton.validity.subset.levels import OpenLevels
@@ -32,7 +32,7 @@ _SKEW, _NEAR = 4.0, 0.02  # of the parts of an interval: no more than this, and 
 _ROUNDS = 3
 _HALVINGS = 20
 _MOST = 10**12
-_CLOSE, _WIDEST = 1.0005, 0.9
+_CLOSE, _WIDEST = 0.0005, 0.9
 _SMALLEST, _LARGEST = 1 / 25, 1.0  # noise that is searched, as a part of the room
 
 
@@ -167,12 +167,14 @@ def constant_wish(
         power = _power(_roughly(wish) / before, scores / before, power)
     parts = wish.parts(expected)
     low, high = 0.5, 1.0
-    while (made := _with_noise(wish, parts, high, expected, scores)) is None:
+
+    def enough(factor: float) -> bool:
+        return _with_noise(wish, parts, factor, expected, scores) is not None
+
+    while not enough(high):
         low, high = high, 2 * high
-    while high / low > _CLOSE:
-        middle = math.sqrt(low * high)
-        found_one = _with_noise(wish, parts, middle, expected, scores)
-        low, high, made = (middle, high, made) if found_one is None else (low, middle, found_one)
+    made = _with_noise(wish, parts, edge(enough, high, low, close=_CLOSE, middle=geometric), expected, scores)
+    assert made is not None
     return made
 
 
@@ -230,13 +232,13 @@ def _amounts(wish: Wish, scores: float) -> tuple[Floats, Floats]:
     spent = np.square(2 * moved[1:])
     level = math.log(float_down(wish.failure) * (1 - EVEN) / scores)
     least_scale, most = _around(wish)
+
+    def within(log_scales: Floats) -> Truths:
+        return _log_missed(wish, np.exp(log_scales), spent) <= level
+
     low, high = np.full(_COARSE, math.log(least_scale / 100)), np.full(_COARSE, math.log(most))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        over = _log_missed(wish, np.exp(middle), spent) > level
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
-    scales = np.exp(low)
-    reached = _log_missed(wish, scales, spent) <= level
+    quiet = edges(within, low, high, _HALVINGS)
+    scales, reached = np.exp(quiet), within(quiet)
     return np.where(reached, np.diff(np.square(2 * moved)) * np.square(2 * scales), 0.0), scales
 
 
