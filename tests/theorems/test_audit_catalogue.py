@@ -176,8 +176,9 @@ def test_a_refuted_claim_has_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "audit.md"
-    monkeypatch.setattr(catalogue, "CATALOGUE", [entry_named("randomized-response")])
-    code, _ = run("--all", "--samples", "2000", "--write", str(target))
+    with monkeypatch.context() as patch:
+        patch.setattr(catalogue, "CATALOGUE", [entry_named("randomized-response")])
+        code, _ = run("--all", "--samples", "2000", "--write", str(target))
     assert code == 0
     text = target.read_text(encoding="utf-8")
     assert "| randomized-response, 2 categories | replace | 1 |" in text
