@@ -9,22 +9,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.certify import (
-    Answer,
-    LastLook,
-    Preview,
-    Proof,
-    Statement,
-)
+from adyton.certify import Answer, LastLook, Preview, Proof, Statement
 from adyton.curator.asked_before import AskedBefore
-from adyton.curator.certifying import (
-    LateNumbers,
-    Reads,
-    found_in,
-    read_for_keys,
-    rows_of_many,
-    shaped,
-)
+from adyton.curator.certifying import LateNumbers, Reads, found_in, read_for_keys, rows_of_many, shaped
 from adyton.curator.claims import PopulationClaims
 from adyton.curator.previewing import previews
 from adyton.curator.purse import Purse
