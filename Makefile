@@ -73,7 +73,7 @@ bench: $(VENV)/.installed-test
 
 # Tries to refute every mechanism and every kind of question; writes what it found.
 audit: $(VENV)/.installed-test
-	$(BIN)/python -m adyton.audit --all --write docs/audit.md
+	$(BIN)/adyton audit --all --write docs/audit.md
 
 # After reading a theorem page together with its code: make bless ID=GDP-FILTER
 bless: $(VENV)/.installed-core

@@ -22,7 +22,9 @@ import duckdb
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Quantile, Question, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Quantile
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study

@@ -16,36 +16,34 @@ from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.possible_cells import kept_cells
-from adyton.query.nodes import (
-    EVERY_ROW,
-    Always,
+from adyton.query.expressions import (
     And,
     Comparable,
     Compare,
     Condition,
-    Constant,
-    Count,
-    Day,
-    DayOf,
     Indicator,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Mean,
-    Measure,
     Negative,
     Not,
     Number,
-    OneOf,
     Or,
     Plus,
-    Proportion,
-    Question,
     Square,
-    Sum,
     Times,
+)
+from adyton.query.leaves import (
+    EVERY_ROW,
+    Always,
+    Constant,
+    Day,
+    DayOf,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    OneOf,
     ValueOf,
 )
+from adyton.query.measures import Count, Mean, Measure, Proportion, Sum
+from adyton.query.nodes import Question
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

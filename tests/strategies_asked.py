@@ -10,37 +10,22 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import (
-    EVERY_ROW,
-    Bucket,
-    Case,
+from adyton.query.expressions import Case, Clip, Floor, Negative, Number, Plus, Square, Times
+from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
+from adyton.query.measures import (
     Cdf,
-    Clip,
-    Constant,
     Count,
     CountPersons,
-    DatePart,
-    DayOf,
     Extreme,
-    Floor,
-    Group,
-    Lookup,
     Mean,
     Measure,
-    Negative,
-    Number,
-    Part,
-    Plus,
     Proportion,
     Quantile,
-    Question,
-    Square,
     Sum,
     SumOfPersons,
-    Times,
-    ValueOf,
     Variance,
 )
+from adyton.query.nodes import Bucket, Group, Question
 from adyton.query.text import group_value_text
 from strategies import AGE, BORN, CITY, INCOME, PERSONS, REGION, SMOKER, YEAR, simple_conditions
 

@@ -4,9 +4,8 @@ Every answer is differentially private, carries its intervals, and leaves a rece
 overspent.  ``adyton.open("people.toml").ask("SELECT COUNT(*) FROM people", within=50)``
 """
 
-from typing import TYPE_CHECKING
-
-from adyton.late import late
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 # Everything is loaded when it is asked for: the command can then answer Ctrl-C from its first moment on.
 if TYPE_CHECKING:
@@ -48,7 +47,16 @@ _PLACES = {
     "study": ("Study", "read_study"),
 }
 _LATE = {name: place for place, names in _PLACES.items() for name in names}
-__getattr__ = late(__name__, _LATE | {"open": "curator:open_study", "questions": "query.questions:"})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "open":
+        return import_module("adyton.curator").open_study
+    if name == "questions":
+        return import_module("adyton.query.questions")
+    if name not in _LATE:
+        raise AttributeError(f"module 'adyton' has no attribute {name!r}")
+    return getattr(import_module(f"adyton.{_LATE[name]}"), name)
 
 
 def __dir__() -> list[str]:

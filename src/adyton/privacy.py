@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, Protocol, get_args
 
@@ -40,6 +40,11 @@ class PrivacyUnit:
             raise InvalidRequest("a unit of several rows is a person: say which column identifies one")
         if self.rows_in and math.prod(self.rows_in) != self.rows:
             raise InvalidRequest("the rows of a person in a joined table are the product of those in each")
+
+    def with_rows(self, person: str | None, rows_in: tuple[int, ...]) -> PrivacyUnit:
+        """Of the same units: who they are, and how many rows they have, in a table joined of such ones."""
+        joined = rows_in if len(rows_in) > 1 else ()
+        return replace(self, person=person, rows=math.prod(rows_in), rows_in=joined)
 
     @property
     def may_change_parts(self) -> bool:

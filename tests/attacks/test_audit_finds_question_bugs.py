@@ -218,10 +218,10 @@ def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
 ) -> None:
     """Mutant: the curator shows what it drew itself, and not what the ledger kept."""
 
-    def own(self: Any, basket: Any, charged: Any) -> str:
-        drawn = many_to_text(self._releasing.release(basket.plans, charged.receipt.number))
-        self._ledger.remember(charged.receipt.number, drawn)
-        return drawn
+    def own(self: Any, basket: Any, charged: Any) -> Any:
+        drawn = self._releasing.release(basket.plans, charged.receipt.number)
+        self._ledger.remember(charged.receipt.number, many_to_text(drawn))
+        return lambda: drawn
 
     monkeypatch.setattr(Curator, "_released", own)
     assert all(found.refuted for found in read_again(filter_name))

@@ -12,17 +12,13 @@ from adyton.engines.spelling.duckdb import DuckDBDialect
 from adyton.engines.spelling.rows import RowSql
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import (
-    Always,
+from adyton.query.expressions import (
     And,
     Case,
     Clip,
     Compare,
-    Constant,
     Floor,
     Indicator,
-    IsTrue,
-    Lookup,
     Negative,
     Not,
     Number,
@@ -30,8 +26,8 @@ from adyton.query.nodes import (
     Plus,
     Square,
     Times,
-    ValueOf,
 )
+from adyton.query.leaves import Always, Constant, IsTrue, Lookup, ValueOf
 from adyton.query.weight import weight
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Table
 from adyton.study import Study

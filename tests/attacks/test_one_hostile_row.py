@@ -23,7 +23,9 @@ from adyton.engines.loading.csv_lines import LONGEST_LINE
 from adyton.engines.loading.sources import count_units
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Sum
+from adyton.query.nodes import Question
 from adyton.schema import (
     CLOCK,
     CategoryColumn,

@@ -25,7 +25,7 @@ import adyton
 from adyton.certify import Interval
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import OneOf
+from adyton.query.leaves import OneOf
 from adyton.schema import CategoryColumn, Table
 from adyton.study import Study, Validity
 

@@ -19,12 +19,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.sources import count_units, describe
-from adyton.engines.spelling.duckdb import quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf, group_values
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Mean, Sum
+from adyton.query.nodes import Question, group_values
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

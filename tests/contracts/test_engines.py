@@ -22,7 +22,9 @@ from adyton.engines.postgres import Address, PostgresEngine
 from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Sum
+from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.setup.checking import check_study

@@ -21,7 +21,9 @@ import pandas as pd
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.spark import SparkEngine, is_spark_frame
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Count, Mean, Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Mean, Sum
+from adyton.query.nodes import Question
 from adyton.schema import Table
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION

@@ -15,7 +15,8 @@ from adyton.engines.spark import SparkEngine
 from adyton.engines.time_limit import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.schema import Table
 from adyton.sensitivity import readings_of
 from adyton.setup.checking import check_study

@@ -8,7 +8,6 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-import adyton
 from adyton.certify import Absent, Values
 from adyton.certify.values import Value
 from adyton.curator.curator import Curator
@@ -16,6 +15,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
+from populations import seeded
 
 ROWS = 400
 TABLE = Table("people", (IntegerColumn("age", 0, 120), CategoryColumn("region", ("north", "south"))), ROWS)
@@ -25,7 +25,7 @@ TABLE = Table("people", (IntegerColumn("age", 0, 120), CategoryColumn("region", 
 def curator() -> Curator:
     limit = Guarantee(Fraction(50), Fraction(1, 10**6))
     study = Study(TABLE, PrivacyUnit("replace"), limit, "gdp", validity=Validity(Fraction(95, 100)))
-    return adyton.open(study, data=pd.DataFrame({"age": [30, 50] * 200, "region": ["north"] * ROWS}))
+    return seeded(study, pd.DataFrame({"age": [30, 50] * 200, "region": ["north"] * ROWS}), 1)
 
 
 def test_a_single_value_stands_for_its_answer(curator: Curator) -> None:

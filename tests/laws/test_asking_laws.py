@@ -11,35 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import (
-    Bucket,
-    Case,
+from adyton.query.expressions import Case, Clip, Compare, Floor, Indicator, Negative, Number, Square, Times
+from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Lookup, ValueOf
+from adyton.query.measures import (
     Cdf,
-    Clip,
-    Compare,
-    Constant,
     Count,
     CountPersons,
-    DatePart,
-    DayOf,
     Extreme,
-    Floor,
-    Indicator,
-    IsTrue,
-    Lookup,
     Measure,
-    Negative,
-    Number,
     Quantile,
-    Question,
-    Square,
     Sum,
     SumOfPersons,
-    Times,
-    ValueOf,
     Variance,
-    group_values,
 )
+from adyton.query.nodes import Bucket, Question, group_values
 from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, question_text
 from adyton.schema import CategoryColumn

@@ -20,7 +20,10 @@ from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.check import columns_in
 from adyton.query.conditions.possible import is_understood
-from adyton.query.nodes import Condition, Count, Mean, Question, Sum, ValueOf
+from adyton.query.expressions import Condition
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Mean, Sum
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
@@ -212,9 +215,9 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
 
 def test_filters_on_few_values_make_a_cube_and_others_do_not() -> None:
     def readings(texts: list[str]) -> Any:
-        from adyton.query.draft import question_of
+        from adyton.query.request import asking_of
 
-        asked = [question_of(text, PEOPLE) for text in texts]
+        asked = [asking_of(text, PEOPLE).alone for text in texts]
         return [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
 
     ((places, columns),) = cubes_of(readings(FILTERED))

@@ -17,7 +17,8 @@ import adyton
 from adyton.certify.checked import CAUTION, FOR_THE_OWNER, StudyCheck
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.setup.checking import check_study

@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import adyton
-from adyton.curator.opening import _engine_of, _sources
+from adyton.curator.opening import engine_of, sources_of
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.query.scope import joined
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text
@@ -126,7 +127,7 @@ def study(folder: Path) -> Study:
 
 @pytest.fixture(scope="module")
 def engine(study: Study) -> Iterator[Engines]:
-    engine = _engine_of(study, _sources(study, None))
+    engine = engine_of(study, sources_of(study, None))
     assert isinstance(engine, Engines)
     yield engine
     engine.close()
@@ -374,7 +375,7 @@ def test_too_little_noise_for_a_join_reads_nothing(study: Study, engine: Engines
 def test_a_wrong_source_of_one_table_is_found_when_it_is_asked_about(study: Study, folder: Path) -> None:
     broken = replace(study.further[0], source=folder / "nowhere.parquet")
     other = replace(study, further=(broken,))
-    engine = _engine_of(other, _sources(other, None))
+    engine = engine_of(other, sources_of(other, None))
     assert isinstance(engine, Engines)
     engine.prepare()
     question = parse(f"SELECT COUNT(*) FROM {ON_PERSON}", *other.tables)
@@ -390,31 +391,31 @@ def test_sources_by_name(study: Study) -> None:
     with pytest.raises(InvalidRequest, match="no source for table 'people'"):
         adyton.open(bare)
     mixed = {"people": "postgresql://h/d", "visits": "visits.csv"}
-    engine = _engine_of(bare, _sources(bare, mixed))
+    engine = engine_of(bare, sources_of(bare, mixed))
     assert isinstance(engine, Engines)
     with pytest.raises(InvalidRequest, match="joined where they lie"):
         engine.of(joined(study.tables))
 
 
 def test_a_question_of_another_study_is_refused(study: Study) -> None:
-    from adyton.query.draft import question_of
+    from adyton.query.request import asking_of
 
     mine = Question(joined(study.tables), (("n", Count()),))
-    assert question_of(mine, *study.tables) is mine
+    assert asking_of(mine, *study.tables).alone is mine
     wider = replace(study.tables[0], columns=(IntegerColumn("age", 0, 10**6),), dimensions=())
     for table in (wider, joined((wider, study.tables[1])), joined(study.tables[::-1])):
         with pytest.raises(InvalidRequest, match="about another table"):
-            question_of(Question(table, (("n", Count()),)), *study.tables)
+            asking_of(Question(table, (("n", Count()),)), *study.tables)
 
 
 def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
     """Bounds, or a public table, that somebody changed on the way."""
-    from adyton.query.draft import question_of
+    from adyton.query.request import asking_of
 
     people = study.tables[0]
     (regions,) = people.dimensions
     good = joined(study.tables, (Link("people", regions, left=False),))
-    assert question_of(Question(good, (("n", Count()),)), *study.tables).table == good
+    assert asking_of(Question(good, (("n", Count()),)), *study.tables).alone.table == good
     tampered = replace(regions, attributes=regions.attributes[1:])
     wider = tuple(replace(c, high=10**6) if isinstance(c, IntegerColumn) else c for c in good.columns)
     for table in (
@@ -424,7 +425,7 @@ def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
         replace(good, rows=5),
     ):
         with pytest.raises(InvalidRequest, match="about another table"):
-            question_of(Question(table, (("n", Count()),)), *study.tables)
+            asking_of(Question(table, (("n", Count()),)), *study.tables)
 
 
 def test_how_many_rows_a_join_has_is_not_known() -> None:

@@ -18,6 +18,7 @@ import typer
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
+from adyton.figures.sources import BASSI
 from adyton.lab import EXPERIMENTS, Chart, Finding, Line, Report, Topic, run
 from adyton.lab.choices import broken
 from adyton.lab.choices.broken import ABOVE, BELOW, Run, Sparse
@@ -59,7 +60,6 @@ def test_every_number_is_as_expected_and_the_report_shows_itself(name: str) -> N
     assert html.escape(report.topic.title) in report._repr_html_()
     printed = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert printed["agrees"] is True
-    assert printed["seeds"] == list(report.topic.seeds)
     assert len(printed["findings"]) == len(report.findings)
 
 
@@ -84,7 +84,7 @@ def test_an_unknown_name_is_refused_with_a_hint() -> None:
 
 # Reports ---------------------------------------------------------------------------------------------------
 
-TOPIC = Topic("probe", ("000-01",), "A probe")
+TOPIC = Topic("probe", (BASSI,), "A probe")
 CHART = Chart("x", "y", (Line("a", (1, 2), (3.0, 4.0)),), ("x",))
 
 
@@ -125,7 +125,7 @@ def test_the_axes_of_a_figure_are_those_of_its_chart() -> None:
 
 HALF = Fraction(1, 2)
 ALL = [
-    broken.seed_sparse(HALF, 1),
+    broken.late_sparse(HALF, 1),
     broken.corrected_sparse(HALF, 2),
     broken.algorithm_1(HALF, 2),
     broken.algorithm_2(HALF, 2),
@@ -179,8 +179,8 @@ def test_after_the_last_positive_nothing_comes() -> None:
     once = broken.algorithm_1(HALF, 1)
     for late in ([Run(0, ABOVE), Run(0, BELOW)], [Run(0, ABOVE, 2)], [Run(0, ABOVE), Run(0, ABOVE)]):
         assert once.log_chance(late) == -math.inf
-        assert broken.seed_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 3) > -math.inf
-        assert broken.seed_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 4) == -math.inf
+        assert broken.late_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 3) > -math.inf
+        assert broken.late_sparse(HALF, 2).log_chance([Run(0, ABOVE)] * 4) == -math.inf
 
 
 def test_a_run_is_the_same_as_its_single_outputs() -> None:

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import adyton
 from adyton.certify import Absent, Intervals, Rows, Values
 from adyton.curator import certifying as estimate
-from adyton.curator.curator import Curator, _position_of
+from adyton.curator.curator import Curator
 from adyton.ledger import Header, MemoryLedger
 from adyton.mechanisms import Band, intervals_of
 from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
 from adyton.noise.refine import Floats
+from adyton.population.base import Position
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
@@ -136,7 +137,7 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
     answer = curator.ask(sql, epsilon=1)
     basket = curator._basket([sql], {"epsilon": 1})
     receipt, text = curator._asked_before(basket.order(None)) or pytest.fail("it is stored")
-    standing = curator._standing(basket, _position_of(receipt), many_from_text(text))
+    standing = curator._claims.standing(basket, Position.of(receipt), many_from_text(text))
     (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), standing)
     curator.ask(QUESTIONS[0], epsilon=2)
     assert bits(answer.rows) == bits(rows)
@@ -223,7 +224,7 @@ def test_what_is_told_together_is_what_is_told_alone() -> None:
     basket = curator._basket(batch, price)
     receipt = curator.ask_many(batch, **price)[0].receipt
     stored = many_from_text(curator._ledger.recall(receipt.number) or "")
-    standing = curator._standing(basket, _position_of(curator._ledger.receipt(receipt.number)))
+    standing = curator._claims.standing(basket, Position.of(curator._ledger.receipt(receipt.number)))
     assert len(standing.learned) == 1
     together = estimate._values_of_many(basket.plans, stored, standing)
     for plan, own, told in [*zip(basket.plans, stored, together, strict=True)][::-7]:  # the last one first

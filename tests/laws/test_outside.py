@@ -18,8 +18,11 @@ from adyton.audit import replay
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.draft import question_of
-from adyton.query.nodes import Case, Count, IsOutside, Not, Question
+from adyton.query.expressions import Case, Not
+from adyton.query.leaves import IsOutside
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
+from adyton.query.request import asking_of
 from adyton.query.scope import joined
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
@@ -102,8 +105,12 @@ def test_values_and_groups_are_called_after_it() -> None:
     assert isinstance(question.by[0].value, Case)  # type: ignore[union-attr]
     assert parse(question_text(question), PEOPLE) == question
     draft = questions.proportion("CLIPPED(income)", where="NOT UNDECLARED(region)", by="smoker")
-    assert question_of(draft, PEOPLE) == question_of(
-        "SELECT PROPORTION(CLIPPED(income)) FROM people WHERE NOT UNDECLARED(region) GROUP BY smoker", PEOPLE
+    assert (
+        asking_of(draft, PEOPLE).alone
+        == asking_of(
+            "SELECT PROPORTION(CLIPPED(income)) FROM people WHERE NOT UNDECLARED(region) GROUP BY smoker",
+            PEOPLE,
+        ).alone
     )
 
 

@@ -10,27 +10,11 @@ from pathlib import Path
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.draft import Draft, question_of
-from adyton.query.nodes import (
-    And,
-    Compare,
-    Constant,
-    Count,
-    Day,
-    DayOf,
-    Indicator,
-    IsTrue,
-    Mean,
-    Not,
-    OneOf,
-    Or,
-    Plus,
-    Proportion,
-    Question,
-    Sum,
-    Times,
-    ValueOf,
-)
+from adyton.query.draft import Draft
+from adyton.query.expressions import And, Compare, Indicator, Not, Or, Plus, Times
+from adyton.query.leaves import Constant, Day, DayOf, IsTrue, OneOf, ValueOf
+from adyton.query.measures import Count, Mean, Proportion, Sum
+from adyton.query.nodes import Question
 from adyton.query.questions import (
     cdf,
     count,
@@ -46,6 +30,7 @@ from adyton.query.questions import (
     sum_of,
     variance,
 )
+from adyton.query.request import asking_of
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.order import NAMED_ARGUMENTS
@@ -357,7 +342,7 @@ DRAFTS = {
 
 @pytest.mark.parametrize("sql", DRAFTS)
 def test_a_draft_and_its_SQL_are_one_question(sql: str) -> None:
-    drafted, asked = question_of(DRAFTS[sql], PERSONS), question_of(sql, PERSONS)
+    drafted, asked = asking_of(DRAFTS[sql], PERSONS).alone, asking_of(sql, PERSONS).alone
     assert question_text(drafted) == question_text(asked)
     assert drafted.measures == asked.measures
 
@@ -431,10 +416,10 @@ def test_what_no_table_could_mean_is_refused_at_once(case: str) -> None:
 def test_a_question_about_another_table_is_refused() -> None:
     other = Table("people", (IntegerColumn("age", 0, 1),))
     question = Question(other, (("n", Count()),))
-    assert question_of(question, other) is question
+    assert asking_of(question, other).alone is question
     for asked in (question, 3, None, b"SELECT COUNT(*) FROM people"):
         with pytest.raises(InvalidRequest):
-            question_of(asked, PEOPLE)  # type: ignore[arg-type]
+            asking_of(asked, PEOPLE)  # type: ignore[arg-type]
 
 
 OTHER_AGE = IntegerColumn("age", 0, 1)

@@ -15,7 +15,8 @@ from sqlglot.parser import Parser
 from sqlglot.tokens import Tokenizer
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Compare, Condition, Question
+from adyton.query.expressions import Compare, Condition
+from adyton.query.nodes import Question
 from adyton.query.shape import Shape
 from adyton.query.sql.read import parse, parse_asking, parse_condition, parse_number
 from adyton.query.text import condition_text, number_text, question_text

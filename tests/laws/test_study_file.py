@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
 from adyton.setup.drafting import Wishes, draft_study
@@ -297,3 +301,12 @@ def test_what_the_study_would_refuse_the_draft_refuses(
 ) -> None:
     with pytest.raises(InvalidRequest, match=says):
         draft_study(data, wishes, tmp_path / "people.toml")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+@example("a\x7fb")
+@example("\U0001f600")
+def test_law_a_written_text_is_read_as_it_was(text: str) -> None:
+    """Mutant that fails here: the one character that JSON leaves as it is and TOML forbids is not escaped."""
+    assert tomllib.loads(f"x = {toml_text(text)}")["x"] == text
+    assert tomllib.loads(f"x = {toml_text([text, text])}")["x"] == [text, text]

@@ -89,7 +89,9 @@ def test_a_group_without_rows_is_a_dash_everywhere(measure: str, filter_name: st
     answer = by_region(measure, filter_name=filter_name)
     told = dict(zip(regions(answer), answer.to_json()["answer"], strict=True))
     assert "uninformative" not in told["full"]["values"]["v"]
-    assert told["empty"]["values"]["v"]["uninformative"].startswith("the noise interval covers every possible value")
+    assert told["empty"]["values"]["v"]["uninformative"].startswith(
+        "the noise interval covers every possible value"
+    )
     records = {record["region"]: record for record in answer.records()}
     assert records["empty"]["v"] is None
     assert records["empty"]["v_noise_low"] < records["empty"]["v_noise_high"]

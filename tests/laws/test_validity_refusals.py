@@ -11,7 +11,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.validity.published.compressibility import compressed_width
-from adyton.validity.published.jung import transfer_failure, transfer_width, zcdp_epsilon
+from adyton.validity.published.jung import closed_form_epsilon, transfer_failure, transfer_width
 from adyton.validity.published.mutual_information import gap_square
 from adyton.validity.published.rogers import sum_width
 from adyton.validity.textbook.concentration import chebyshev_tail, markov_tail
@@ -23,7 +23,7 @@ CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (sum_width, (100, 10, "0.1", 0.1), (3,)),
     (transfer_width, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
     (transfer_failure, (0.1, 0.1, 0.1, 0.1), (0, 1, 2, 3)),
-    (zcdp_epsilon, (0.1, 0.001), (0, 1)),
+    (closed_form_epsilon, (0.1, 0.001), (0, 1)),
     (gap_square, (1.0, 100), (0,)),
 ]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -17,14 +19,13 @@ from adyton.audit.judge import (
     as_rare_as,
     detectable,
     epsilon_of,
-    greatest_probability,
     judge,
-    least_probability,
     mu_of,
     randomized_response,
     share,
 )
 from adyton.audit.outputs import read
+from adyton.validity.binomial import greatest_probability, least_probability
 
 
 def rng(seed: int) -> np.random.Generator:
@@ -49,7 +50,7 @@ def test_theorem_AUDIT_LOWER_BOUND_shares_the_failure_among_all_bounds() -> None
 
 @pytest.mark.parametrize("trials", [1, 2, 7, 40, 400])
 @pytest.mark.parametrize("failure", [0.3, 0.01, 1e-4, 1e-9])
-def test_theorem_CLOPPER_PEARSON_covers_every_probability(trials: int, failure: float) -> None:
+def test_theorem_EXACT_BINOMIAL_one_side_covers_every_probability(trials: int, failure: float) -> None:
     """By enumeration of all counts: wrong with at most the stated probability, for every p on a fine grid."""
     counts = np.arange(trials + 1)
     low = np.array([least_probability(int(k), trials, failure) for k in counts])
@@ -65,7 +66,21 @@ def test_theorem_CLOPPER_PEARSON_covers_every_probability(trials: int, failure: 
         assert mass[high < p].sum() <= failure * (1 + 1e-6)
 
 
-def test_theorem_CLOPPER_PEARSON_ends_are_tight_and_accurate() -> None:
+@pytest.mark.parametrize("trials", [10, 1000, 10**5, 10**7])
+@pytest.mark.parametrize("failure", [1e-2, 1e-4, 1e-9])
+def test_theorem_EXACT_BINOMIAL_one_side_near_one(trials: int, failure: float) -> None:
+    """Where 1 - p is a few steps of a float: all but one succeeded, which is at most n (1 - p) likely, and all did.
+
+    Mutant that fails here: ends are not moved by steps of a float.
+    """
+    missed = 1 - Fraction(float(greatest_probability(trials - 1, trials, failure)))
+    with mpmath.workdps(60):
+        failures = -mpmath.expm1(trials * mpmath.log1p(-mpmath.mpf(missed.numerator) / missed.denominator))
+        assert failures <= failure
+        assert mpmath.mpf(float(least_probability(trials, trials, failure))) ** trials <= failure
+
+
+def test_theorem_EXACT_BINOMIAL_one_side_ends_are_tight_and_accurate() -> None:
     """At its own end the count is exactly as unlikely as it may be; scipy's inverse is far inside the margin."""
     for trials, k, failure in (
         (100_000, 3, 1e-4),

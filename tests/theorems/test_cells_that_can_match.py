@@ -23,42 +23,37 @@ from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.check import columns_in
 from adyton.query.conditions import possible_cells as cells_module
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
-from adyton.query.nodes import (
-    EVERY_ROW,
-    Always,
+from adyton.query.expressions import (
     And,
-    Bucket,
     Case,
-    Cdf,
     Clip,
     Compare,
     Condition,
-    Constant,
-    Count,
-    DatePart,
-    Day,
-    DayOf,
     Floor,
-    Group,
     Indicator,
-    IsMissing,
-    IsTrue,
-    Lookup,
-    Mean,
-    Measure,
     Negative,
     Not,
     Number,
-    OneOf,
     Or,
     Plus,
-    Question,
     Square,
-    Sum,
     Times,
-    ValueOf,
-    group_size,
 )
+from adyton.query.leaves import (
+    EVERY_ROW,
+    Always,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    IsMissing,
+    IsTrue,
+    Lookup,
+    OneOf,
+    ValueOf,
+)
+from adyton.query.measures import Cdf, Count, Mean, Measure, Sum
+from adyton.query.nodes import Bucket, Group, Question, group_size
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

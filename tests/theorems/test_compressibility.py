@@ -23,8 +23,8 @@ from adyton.validity.textbook.accuracy import (
     fixed_questions,
     fixed_width,
     forking_questions,
-    forking_questions_of_the_seed,
     forking_width,
+    loose_forking_questions,
     tree_size,
     union,
 )
@@ -66,7 +66,7 @@ def test_theorem_FORKING_PATHS_counts_every_node(answers: int, questions: int) -
 
 def test_theorem_FORKING_PATHS_of_the_seed() -> None:
     assert forking_questions(10**5, "0.01", "0.01") == 21
-    assert forking_questions_of_the_seed(10**5, "0.01", "0.01") == 14
+    assert loose_forking_questions(10**5, "0.01", "0.01") == 14
     assert forking_width(10**5, 21, "0.01") <= 0.01 < forking_width(10**5, 22, "0.01")
     with pytest.raises(InvalidRequest):
         tree_size(10**7, 2)

@@ -16,7 +16,9 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.distribution import Distribution, Error, _added, _ends, _weighted
 from adyton.population.base import Standing
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Cdf, Question, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Cdf
+from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity

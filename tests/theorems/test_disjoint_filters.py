@@ -17,26 +17,11 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.additive import Additive
 from adyton.planning.parallel import due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
-from adyton.query.conditions.disjoint import Taken, exclude_each_other, facts_of
-from adyton.query.nodes import (
-    And,
-    Compare,
-    Condition,
-    Constant,
-    Count,
-    Day,
-    DayOf,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Measure,
-    Not,
-    OneOf,
-    Or,
-    Question,
-    Sum,
-    ValueOf,
-)
+from adyton.query.conditions.disjoint import Facts, Taken, facts_of
+from adyton.query.expressions import And, Compare, Condition, Not, Or
+from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
+from adyton.query.measures import Count, Measure, Sum
+from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, Table, day_of
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.meaning import OUTSIDE
@@ -49,6 +34,11 @@ REGION = CategoryColumn("region", ("a", "b", "c"))
 SMOKER = BooleanColumn("smoker")
 BORN = DateColumn("born", day_of(0), day_of(3))
 TABLE = Table("people", (AGE, REGION, SMOKER, BORN), rows=9)
+
+
+def exclude_each_other(first: Facts, second: Facts) -> bool:
+    taken = Taken()
+    return taken.takes(first) and taken.takes(second)
 
 
 def outsides(age: int | None, region: int | None) -> list[tuple[str, ...]]:
@@ -281,7 +271,7 @@ def test_shares_never_cost_more_than_the_price() -> None:
 
 def test_parts_of_persons_stay_alone() -> None:
     """A person's rows may lie in both filters, and each adds one number of the person: both are paid."""
-    from adyton.query.nodes import CountPersons
+    from adyton.query.measures import CountPersons
 
     measures = (CountPersons(OneOf(REGION, ("a",))), CountPersons(OneOf(REGION, ("b",))))
     question = Question(TABLE, tuple((f"m{i}", measure) for i, measure in enumerate(measures)))

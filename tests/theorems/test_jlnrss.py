@@ -12,12 +12,12 @@ from small_tables import SMALL, Small
 from adyton.errors import InvalidRequest
 from adyton.validity.published import bassily as bnsssu
 from adyton.validity.published.jung import (
+    closed_form_epsilon,
     jlnrss_width,
     scale_of,
     transfer_failure,
     transfer_width,
     width_at,
-    zcdp_epsilon,
 )
 
 
@@ -81,7 +81,7 @@ def test_theorem_JLNRSS_TRANSFER_epsilon_of_zcdp() -> None:
     """Gaussian noise is rho-zCDP and mu-GDP, mu**2 = 2 rho: the true delta is below."""
     for rho in (1e-4, 0.01, 0.3, 2.0):
         for delta in (1e-9, 1e-5, 0.01):
-            assert gdp_delta(math.sqrt(2 * rho), zcdp_epsilon(rho, delta)) <= delta
+            assert gdp_delta(math.sqrt(2 * rho), closed_form_epsilon(rho, delta)) <= delta
     assert scale_of(100, 0.5) == pytest.approx(0.01)
     assert math.isinf(width_at(100, 10, "0.05", 1e-6, 0.2))
     with pytest.raises(InvalidRequest):

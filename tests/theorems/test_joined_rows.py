@@ -19,7 +19,10 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.joining import Joined, Member
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Bucket, Count, CountPersons, Plus, Question, SumOfPersons, ValueOf
+from adyton.query.expressions import Plus
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, CountPersons, SumOfPersons
+from adyton.query.nodes import Bucket, Question
 from adyton.query.scope import joined
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Link, Table
 from adyton.sensitivity import readings_of

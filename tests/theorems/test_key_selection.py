@@ -29,7 +29,9 @@ from adyton.planning.keys import KeyFinding, plan_keys
 from adyton.planning.price import price_of
 from adyton.planning.pricing import Pricing
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.nodes import EVERY_ROW, Count, CountPersons, Question
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import Count, CountPersons
+from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, Table, TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_of
 from adyton.study import Study, keys_failure

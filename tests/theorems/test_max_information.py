@@ -18,7 +18,7 @@ from adyton.validity.textbook.max_information import (
     bits,
     event_bound,
     independent_rows_nats,
-    independent_rows_nats_of_the_seed,
+    loose_independent_rows_nats,
     max_divergence,
     max_information,
     pure_nats,
@@ -109,7 +109,7 @@ def test_theorem_MAX_INFORMATION_INDEPENDENT_randomized_response(
 ) -> None:
     bound = independent_rows_nats(rows, str(epsilon), failure)
     assert randomized_response(rows, epsilon, failure) <= bound
-    assert bound <= independent_rows_nats_of_the_seed(rows, str(epsilon), failure)
+    assert bound <= loose_independent_rows_nats(rows, str(epsilon), failure)
 
 
 def test_theorem_MAX_INFORMATION_INDEPENDENT_half_the_drift_would_be_refuted() -> None:
@@ -120,7 +120,7 @@ def test_theorem_MAX_INFORMATION_INDEPENDENT_half_the_drift_would_be_refuted() -
 
 def test_theorem_MAX_INFORMATION_INDEPENDENT_of_the_page() -> None:
     assert independent_rows_nats(10**4, "0.01", "0.01") == pytest.approx(1.642, abs=5e-4)
-    assert independent_rows_nats_of_the_seed(10**4, "0.01", "0.01") == pytest.approx(2.128, abs=5e-4)
+    assert loose_independent_rows_nats(10**4, "0.01", "0.01") == pytest.approx(2.128, abs=5e-4)
     assert independent_rows_nats(2, "0.1", "0.0001") <= pure_nats(2, "0.1")
 
 

@@ -19,7 +19,9 @@ from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Count, Mean, Question, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Mean
+from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study

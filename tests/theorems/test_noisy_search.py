@@ -27,7 +27,9 @@ from adyton.planning.measures.search import Search, rounds_of
 from adyton.planning.part import Columns
 from adyton.population.base import Standing
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.nodes import Bucket, Extreme, Group, Quantile, Question, ValueOf, group_size
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Extreme, Quantile
+from adyton.query.nodes import Bucket, Group, Question, group_size
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.sensitivity.bins import levels_of

@@ -13,7 +13,10 @@ from adyton.mechanisms import Band, GaussianNoise, largest_ratio
 from adyton.mechanisms.ratio import Solved, ratio_interval
 from adyton.planning.measures.additive import ratio_guess, uncentred_outward
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Mean, Question, Square, ValueOf
+from adyton.query.expressions import Square
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Mean
+from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 

@@ -24,7 +24,9 @@ from adyton.exact import UNITS_PER_ONE
 from adyton.population.base import Position, Standing
 from adyton.population.split import SplitPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Sum
+from adyton.query.nodes import Question
 from adyton.query.request import asking_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of
@@ -353,4 +355,4 @@ def test_theorem_SUBSET_SUMS_of_one_part_say_nothing_about_another() -> None:
             question = asking_of(f"SELECT {measure}(age) FROM people", asked.table).question
             standing = Standing(curator._population, Position(2, Fraction(0), Fraction(0), 1), 3000)
             readings = readings_of(question, asked.unit)
-            assert len(curator._learned.spreads(readings, standing)) == known
+            assert len(curator._claims._learned.spreads(readings, standing)) == known

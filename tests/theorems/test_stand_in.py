@@ -98,7 +98,7 @@ def test_theorem_EVENTS_AFTER_INFORMATION_the_level_of_a_test_pays_for_the_noisy
         answer = asker.ask("SELECT COUNT(*) FROM t", scale=scale)
         ((value,),) = [row.values.values() for row in answer.rows]
         threshold, spent = asker.p_value_threshold(alpha), asker._ledger.spent_radius()
-        units = asker._stand_in.units(alpha / 100)
+        units = asker._claims.stand_in.units(alpha / 100)
         levels = asker._population.schedule.levels  # type: ignore[union-attr]
     assert units is not None
     too_low = math.exp(-(units - value.value) / scale) / 2
@@ -125,7 +125,7 @@ def test_a_count_that_somebody_else_is_still_answering_is_found_when_it_is_answe
     """It was seen without its answer, and nobody is charged for it again: the newest answered one is taken."""
     declared = Validity(Fraction(95, 100), Fraction(1, 20) if filter_name == "pure" else None)
     with adyton.open(study_of(filter_name, declared), data=DATA) as asker:
-        ledger, stand_in = asker._ledger, asker._stand_in
+        ledger, stand_in = asker._ledger, asker._claims.stand_in
         for scale in (300, 200, 250):  # charged, as by others; not yet answered
             ledger.charge(asker._basket(["SELECT COUNT(*) FROM t"], {"scale": scale}).order(None))
         assert stand_in.units() is None

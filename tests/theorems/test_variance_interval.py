@@ -17,7 +17,9 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns
 from adyton.population.base import Standing
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.nodes import Question, ValueOf, Variance
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Variance
+from adyton.query.nodes import Question
 from adyton.schema import RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study

@@ -36,11 +36,6 @@ class Filter(Protocol):
     def name(self) -> FilterName: ...
 
     @property
-    def symbol(self) -> str:
-        """What is spent, in a word for people."""
-        ...
-
-    @property
     def theorems(self) -> tuple[str, ...]:
         """Ids of the theorems that license the total."""
         ...
@@ -72,7 +67,6 @@ class GdpFilter:
     """
 
     name: ClassVar[FilterName] = "gdp"
-    symbol: ClassVar[str] = "mu²"
     theorems: ClassVar[tuple[str, ...]] = ("GDP-FILTER", "GDP-TO-APPROX")
 
     def allowed(self, guarantee: Guarantee) -> int:
@@ -98,7 +92,6 @@ class ZcdpFilter:
     """
 
     name: ClassVar[FilterName] = "zcdp"
-    symbol: ClassVar[str] = "rho"
     theorems: ClassVar[tuple[str, ...]] = ("ZCDP-FILTER", "ZCDP-TO-APPROX")
 
     def allowed(self, guarantee: Guarantee) -> int:
@@ -124,7 +117,6 @@ class PureFilter:
     """
 
     name: ClassVar[FilterName] = "pure"
-    symbol: ClassVar[str] = "epsilon"
     theorems: ClassVar[tuple[str, ...]] = ("PURE-FILTER",)
 
     def allowed(self, guarantee: Guarantee) -> int:

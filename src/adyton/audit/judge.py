@@ -15,34 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.special import special
+from adyton.validity.binomial import greatest_probability, least_probability
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 FINALISTS = 5
-_ROUNDING = 1e-9  # relative; scipy's betaincinv is good to about 1e-13 (a test measures it)
 POWER = 0.95
-
-
-def least_probability(successes: int, trials: int, failure: float) -> float:
-    """A number that is at most the true probability, but with probability at most ``failure``.
-
-    Claim:    for X binomial(trials, p): P(least_probability(X) > p) <= failure, for every p.
-    Assumes:  the trials are independent and have one probability.
-    Source:   Clopper, Pearson 1934.  Theorem: CLOPPER-PEARSON.
-    """
-    if successes == 0:
-        return 0.0
-    found = float(special().betaincinv(successes, trials - successes + 1, failure))
-    return found * (1 - _ROUNDING)
-
-
-def greatest_probability(successes: int, trials: int, failure: float) -> float:
-    """The same from above.  Theorem: CLOPPER-PEARSON."""
-    if successes == trials:
-        return 1.0
-    found = float(special().betainccinv(successes + 1, trials - successes, failure))
-    return min(1.0, found * (1 + _ROUNDING))
 
 
 def epsilon_of(likely: Any, unlikely: Any, delta: float) -> Any:
@@ -98,8 +77,8 @@ def judge(
     Assumes:  the event was fixed before these samples were drawn, and the samples are independent.
     Source:   the two bounds, and a union bound.  Theorem: AUDIT-LOWER-BOUND.
     """
-    likely = least_probability(counts[0], trials, failure)
-    unlikely = greatest_probability(counts[1], trials, failure)
+    likely = float(least_probability(counts[0], trials, failure))
+    unlikely = float(greatest_probability(counts[1], trials, failure))
     return Judged(event, numerator, counts, trials, likely, unlikely, float(loss(likely, unlikely)))
 
 

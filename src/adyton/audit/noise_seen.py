@@ -11,7 +11,7 @@ from adyton.noise.refine import Integers
 from adyton.planning.measures.search import Running, Search
 from adyton.planning.part import Columns
 from adyton.planning.plan import Plan
-from adyton.query.nodes import Extreme, Quantile
+from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import binned, bins_of
 from adyton.sensitivity.readings import search_weights

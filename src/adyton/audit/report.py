@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -134,20 +132,6 @@ def _excess(verdict: Verdict) -> float:
 
 def _of_all(on_step: OnStep, what: str, done_before: int, how_many: int, done: float) -> None:
     on_step(what, (done_before + done) / how_many)
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[str, float], None]]:
-    """A bar on the error stream, if a person is watching."""
-    if not sys.stderr.isatty():
-        yield lambda what, done: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("auditing", total=1.0)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
 
 
 HEADERS = ("mechanism and pair", "neighbours", "claim", "lower bound", "samples", "verdict")

@@ -24,6 +24,7 @@ from adyton.certify.values import (
     Row,
     Value,
     json_text,
+    toml_text,
 )
 
 __all__ = [
@@ -54,4 +55,5 @@ __all__ = [
     "Value",
     "Values",
     "json_text",
+    "toml_text",
 ]

@@ -139,3 +139,8 @@ class KeysSought:
 def json_text(value: object) -> str:
     """JSON as every program reads it: no NaN, no infinity."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def toml_text(value: str | int | list[str] | list[int]) -> str:
+    """A value as a TOML file has it: its escapes are those of JSON, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -26,7 +26,10 @@ from adyton.planning.measures.search import searched
 from adyton.planning.plan import Basket, make_basket
 from adyton.planning.price import PriceWords, price_of
 from adyton.planning.pricing import MATCHING, rows_key
-from adyton.query.nodes import EVERY_ROW, Condition, Quantile, Question, ValueOf
+from adyton.query.expressions import Condition
+from adyton.query.leaves import EVERY_ROW, ValueOf
+from adyton.query.measures import Quantile
+from adyton.query.nodes import Question
 from adyton.query.request import Asking
 from adyton.query.text import fraction_text, name_text, question_text
 from adyton.schema import IntegerColumn, Lattice, RealColumn, Table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from adyton.certify import (
     Answer,
-    Certificate,
     LastLook,
-    Later,
     Preview,
     Proof,
     Statement,
@@ -22,13 +20,13 @@ from adyton.curator.asked_before import AskedBefore
 from adyton.curator.certifying import (
     LateNumbers,
     Reads,
-    cells_in,
     found_in,
     read_for_keys,
     rows_of_many,
     shaped,
 )
-from adyton.curator.odometer import read_odometer
+from adyton.curator.claims import PopulationClaims
+from adyton.curator.previewing import previews
 from adyton.curator.purse import Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
@@ -36,30 +34,23 @@ from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
-from adyton.ledger.carried import receipts_carried
 from adyton.ledger.checks import check_head
 from adyton.noise import Bits, SystemBits
-from adyton.planning.advice import later_widths, spread_first
-from adyton.planning.expecting import expected_of
 from adyton.planning.known import left_out_rows
-from adyton.planning.learned import Learned
-from adyton.planning.plan import Basket, Plan, make_basket, planned_anew
+from adyton.planning.plan import Basket, make_basket, planned_anew
 from adyton.planning.planned_price import planned_basket
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
-from adyton.planning.settling import Units, settled_radius
-from adyton.population.base import Position, Standing, learned_key
-from adyton.population.subset import SubsetPopulation
-from adyton.population.unit_count import StandIn
+from adyton.population.base import Position, Standing
 from adyton.population.which import population_of
 from adyton.query.draft import Draft
-from adyton.query.nodes import Extreme, Question
+from adyton.query.nodes import Question
 from adyton.query.request import Asking, asking_of
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import plan_stream, text_of
 from adyton.streams.stream import Stream
 from adyton.study import Study
-from adyton.wire import Stored, many_from_text, many_to_text
+from adyton.wire import many_from_text, many_to_text
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
@@ -77,8 +68,7 @@ class Curator(Shown):
         self._population = population_of(study)
         self._asked = AskedBefore(ledger, split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
-        self._stand_in = StandIn(study, ledger, self._population)
-        self._learned = Learned(study, ledger, _position_of)
+        self._claims = PopulationClaims(study, ledger, self._population)
         self._newest: LateNumbers | None = None
         self.paid_for: int | None = None  # the receipt of the newest question that was charged here
 
@@ -132,42 +122,7 @@ class Curator(Shown):
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        basket, spent = self._basket(questions, price), self._ledger.spent()
-        parts = (part for plan in basket.plans for part in plan.parts)
-        expected = expected_of(expect, parts, self._stand_in.units() if expect is not None else None)
-        standing, more = self._next(basket), self._purse.room().times(basket.amount, basket.radius)
-        priced = (basket.text, basket.detail, basket.amount)
-        repeated = bool(self._asked.repeated(*priced) or self._asked.unanswered(*priced))
-        would_fit = None
-        if not (more or repeated):
-            again, plans = self._purse.repriced(basket), len(basket.plans)
-            would_fit = self._purse.fitting(basket.price, again, plans=plans)
-        return [
-            Preview(
-                question=plan.text,
-                keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
-                bounds={part.name: part.bound(plan.matching) for part in plan.parts},
-                population={
-                    p.name: p.population_bound(standing, plan.matching, expected(p.name)) for p in plan.parts
-                },
-                cost=self._purse.amount(basket.amount),
-                spent=self._purse.amount(spent),
-                spent_after=self._purse.amount(spent + basket.amount) if more else None,
-                left=self._purse.left(spent),
-                limit=self._purse.limit,
-                more=more,
-                steps=tuple(map(self._purse.step, plan.noised)),
-                certificate=self._certificate(plan, standing),
-                repeated=repeated,
-                would_fit=would_fit,
-                together=len(basket.plans),
-                left_out_rows=left_out_rows(self.study, plan.question),
-                keys_sought=plan.finding.sought(standing.at.question) if plan.finding else None,
-                spread_first=spread_first(plan, standing, expected),
-                later=self._later(basket.radius, unproved=True) if basket.unproved else None,
-            )
-            for plan in basket.plans
-        ]
+        return previews(self._basket(questions, price), expect, self._purse, self._claims, self._asked)
 
     def suggest_bounds(self, column: str, **words: Any) -> SuggestedBounds:
         """Where nearly all values of ``column`` lie, for a part of the budget: a price, and more options."""
@@ -202,7 +157,7 @@ class Curator(Shown):
         )
         plan = planned(named)
         with self._purse.advising(named, planned):
-            self._refuse_beyond_cap(plan.radius)
+            self._claims.refuse_beyond_cap(plan.radius)
             self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
         return self._stream(charged.receipt)
@@ -216,16 +171,16 @@ class Curator(Shown):
         **price: Unpack[PriceWords],
     ) -> StreamPreview:
         """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
-        left = self._purse.left_now
-        plan = plan_stream(self.study, price_of(**price), left, positives, numeric, refresh)
+        plan = plan_stream(self.study, price_of(**price), self._purse.left_now, positives, numeric, refresh)
+        spent = self._purse.spent
         return StreamPreview(
             stream=text_of(plan.machine),
             cost=self._purse.amount(plan.amount),
-            spent=self._purse.amount(self._ledger.spent()),
-            left=self._purse.left(self._ledger.spent()),
+            spent=self._purse.amount(spent),
+            left=self._purse.left(spent),
             limit=self._purse.limit,
             more=self._purse.room().times(plan.amount, plan.radius),
-            later=self._later(plan.radius, plan.pure),
+            later=self._claims.later(plan.radius, plan.pure),
         )
 
     def stream(self, number: int) -> Stream:
@@ -238,22 +193,7 @@ class Curator(Shown):
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
-        spent, count = self._ledger.spent(), self._ledger.count()
-        cap, certified = self._population.certified
-        last = self._ledger.receipt(count) if count else None
-        if last is not None and receipts_carried(last.order.question, last.order.detail):
-            last = None  # nobody asks such a one again
-        return Statement(
-            spent=self._purse.amount(spent),
-            left=self._purse.left(spent),
-            limit=self._purse.limit,
-            questions=count,
-            more=self._purse.times_again(last.order) if last else None,
-            odometer=read_odometer(self.study, spent),
-            stability=self._ledger.spent_radius() if cap is not None else None,
-            stability_cap=cap,
-            certified_questions=certified,
-        )
+        return self._purse.statement()
 
     def p_value_threshold(self, alpha: Number) -> float:
         """For tests that the owner runs on the rows after they have been questioned.
@@ -268,8 +208,8 @@ class Curator(Shown):
         from adyton.population.last_look import look
 
         charged = sum(receipt.order.radius for receipt in self._ledger.receipts())
-        at = replace(self._position(0, 1), before=Fraction(charged, UNITS_PER_ONE))
-        return look(self._population, self._stand_in, at, alpha, p_value)
+        at = replace(Position.after(self._ledger.totals()), before=Fraction(charged, UNITS_PER_ONE))
+        return look(self._population, self._claims.stand_in, at, alpha, p_value)
 
     def publish_test(self, p_value: Number) -> Receipt:
         """Records that the result of a test on the rows was published: nothing is proved about later answers.
@@ -291,8 +231,9 @@ class Curator(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The study, and how much of its limit is spent.  Nothing is read."""
-        spent = f"{self._purse.amount(self._ledger.spent())} of the limit"
-        used = (("spent", spent), ("charges", f"{self._ledger.count():,}"))
+        totals = self._ledger.totals()
+        spent = f"{self._purse.amount(totals.spent)} of the limit"
+        used = (("spent", spent), ("charges", f"{totals.receipts:,}"))
         plain = self.study.sheet(verbose=verbose)
         return replace(plain, title=f"Curator of {self.study.table.name}", rows=used + plain.rows)
 
@@ -316,12 +257,13 @@ class Curator(Shown):
         return self._stored_before(asked, price) or self._planned(asked, price)
 
     def _planned(self, asked: list[Asking], price: PriceWords, *, as_before: bool = False) -> Basket:
-        each, study = self._population.each(self._ledger.count() + 1), self.study
+        totals, study = self._ledger.totals(), self.study
+        each = self._population.each(totals.receipts + 1)
         if each is not None and not names_a_price(asked, price):
             matching = agreed_price(asked, {**price, "share": 1}, study).matching
             return planned_basket(study, asked, each, matching, as_before=as_before)
-        agreed, left = agreed_price(asked, price, study), self._purse.left_now
-        newest = self._ledger.count() if agreed.by == "share" else 0
+        agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
+        newest = totals.receipts if agreed.by == "share" else 0
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
         if receipt is not None:  # what was left when it was charged, if it was for this very question
             before = make_basket(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
@@ -375,7 +317,7 @@ class Curator(Shown):
         earlier = self._unanswered(order)
         with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
             if earlier is None:
-                self._refuse_beyond_cap(basket.radius)
+                self._claims.refuse_beyond_cap(basket.radius)
             self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
@@ -396,7 +338,7 @@ class Curator(Shown):
         released = self._releasing.release(basket.plans, number)  # the only line that sees private data
         text = many_to_text(released)
         try:
-            stored = self._ledger.remember(number, text, self._settled(basket, number, released))
+            stored = self._ledger.remember(number, text, self._claims.settled(basket, number, released))
             return (lambda: released) if stored == text else partial(many_from_text, stored)
         except LedgerCorrupt as fault:
             raise LedgerCorrupt(
@@ -405,13 +347,13 @@ class Curator(Shown):
 
     def _certify(self, basket: Basket, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
         known = read_for_keys(basket.plans, read)
-        standing = self._standing(basket, _position_of(receipt), known)
+        standing = self._claims.standing(basket, Position.of(receipt), known)
         stored = [own for own in known if own is not None]
         if stored:
             rows_of_each = rows_of_many(basket.plans, stored, standing)
         else:
             rows_of_each = self._numbers(basket, read, standing).rows()
-        spent = self._ledger.spent() if repeated else receipt.spent
+        spent = self._purse.spent if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.times_again(order, receipt)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
@@ -428,7 +370,7 @@ class Curator(Shown):
                     limit=self._purse.limit,
                     more=more,
                     receipt=proof,
-                    certificate=self._certificate(plan, standing),
+                    certificate=self._claims.certificate(plan, standing),
                     repeated=repeated,
                     keys_found=found_in(plan, own, receipt.number),
                     left_out=len(rows) - len(shown),
@@ -446,85 +388,3 @@ class Curator(Shown):
         if newest is None or not newest.stand(standing):
             self._newest = newest = LateNumbers(basket.plans, read, standing)
         return newest
-
-    # What an answer may say about the population.
-
-    def _standing(self, basket: Basket, at: Position, known: Sequence[Stored | None] = ()) -> Standing:
-        known = known or [None] * len(basket.plans)
-        values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
-        unproved = at.unproved or basket.unproved
-        at = replace(at, values=values, elsewhere=self._elsewhere(basket), unproved=unproved)
-        units = self._population.units_read(self._stand_in.units())
-        standing = Standing(self._population, at, units)
-        return replace(standing, learned=self._learned.spreads(basket.readings, standing))
-
-    def _elsewhere(self, basket: Basket) -> bool:
-        """Whether another table than the one that is a sample is asked, or a join."""
-        return any(reading.table not in (None, self.study.table) for reading in basket.readings)
-
-    def _next(self, basket: Basket) -> Standing:
-        """Where the answers would stand if they were asked now."""
-        return self._standing(basket, self._position(basket.radius, 1))
-
-    def _position(self, radius: int, values: int) -> Position:
-        """Where a question of this radius would stand."""
-        totals = self._ledger.totals()
-        before, own, pure = (Fraction(units, UNITS_PER_ONE) for units in (totals.radius, radius, totals.pure))
-        return Position(totals.receipts + 1, before, own, values, pure, totals.unproved > 0)
-
-    def _later(self, radius: int, pure: int = 0, *, unproved: bool = False) -> Later | None:
-        """What later answers would pay for something that is charged now."""
-        at = self._position(radius, 1)
-        paid = at.pure + Fraction(pure, UNITS_PER_ONE)
-        after = replace(at, pure=paid, unproved=at.unproved or unproved)
-        return later_widths(self.study, Standing(self._population, at, self._stand_in.units()), after)
-
-    def _refuse_beyond_cap(self, radius: int) -> None:
-        """Refuses what the ledger would refuse in the charge, before anything is prepared."""
-        cap, totals = self._population.cap, self._ledger.totals()
-        if cap is not None:
-            cap.check(totals.receipts, totals.radius, radius)
-
-    def _settled(self, basket: Basket, number: int, released: Sequence[Stored]) -> int | None:
-        """What validity pays for the answer, now that it is known; None: what was charged."""
-        population = self._population
-        if not isinstance(population, SubsetPopulation) or population.validity is None:
-            return None
-        if self.study.parts > 1:
-            return None  # no later answer is about the same units
-        if self._elsewhere(basket):  # what persons add who are in no sample hides how few of the sample do
-            return None
-        if self.study.unit.neighbours == "replace":
-            rows = self.study.table.rows or 0
-            units = Units(rows, rows)
-        elif (count := self._stand_in.counted) is not None:
-            units = Units(population.units_at_least(count), population.units_at_most(count))
-        else:
-            return None
-        standing = Standing(population, self._position(0, 1), units.most)
-        squares = self._learned.squares_in_sample(basket.readings, standing, units)
-        return settled_radius(basket, released, units, population.noise_failure(number), squares)
-
-    def _certificate(self, plan: Plan, standing: Standing) -> Certificate:
-        if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
-            return plan.certificate  # nothing is said about a population's extremes
-        ratios = any(len(noised.reading.coordinates) > 1 for noised in plan.noised)
-        theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
-        sums = [noised.reading for noised in plan.noised if len(noised.reading.coordinates) == 1]
-        if theorems and any(learned_key(reading) in standing.learned for reading in sums):
-            theorems += tuple(name for name in ("SUBSET-SUMS", "SUBSET-BENNETT") if name not in theorems)
-        known = plan.certificate
-        return Certificate(known.theorems + theorems, known.assumptions + assumptions)
-
-
-def _position_of(receipt: Receipt) -> Position:
-    """Where an answer stands that was paid for."""
-    order = receipt.order
-    return Position(
-        receipt.number,
-        Fraction(receipt.spent_radius - order.radius, UNITS_PER_ONE),
-        Fraction(order.radius, UNITS_PER_ONE),
-        1,
-        Fraction(receipt.spent_pure - order.pure, UNITS_PER_ONE),
-        receipt.unproved > 0,
-    )

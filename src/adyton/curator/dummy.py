@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Unpack
 from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
 from adyton.curator.dummy_rows import dummy_tables
-from adyton.curator.opening import _engine_of
+from adyton.curator.opening import engine_of
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.ledger import Header, MemoryLedger
@@ -90,7 +90,7 @@ def dummy_of(study: Study, rows: int | None = None) -> Curator:
     units = units_of(study, rows)
     alike = _of_size(study, units)
     ledger = MemoryLedger(Header.fresh(f"dummy of {study.fingerprint}", alike.filter_name, alike.allowed))
-    return DummyCurator(alike, _engine_of(alike, dict(dummy_tables(study, units))), ledger)
+    return DummyCurator(alike, engine_of(alike, dict(dummy_tables(study, units))), ledger)
 
 
 def units_of(study: Study, rows: int | None) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from adyton.curator.dummy import MADE_UP, units_of
 from adyton.curator.dummy_rows import Columns, dummy_tables
+from adyton.duckdb_files import connect, quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.study import Study
 
@@ -42,15 +43,14 @@ def _write_parquet(columns: Columns, path: Path) -> None:
 
     days = [name for name, values in columns.items() if values.dtype.kind == "M" and not _has_times(values)]
     listed = ", ".join(
-        f"CAST({_quoted(n)} AS DATE) AS {_quoted(n)}" if n in days else _quoted(n) for n in columns
+        f"CAST({quoted(n)} AS DATE) AS {quoted(n)}" if n in days else quoted(n) for n in columns
     )
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
         connection.register("made_up", columns)
-        target = str(path).replace("'", "''")
         connection.execute(
-            f"COPY (SELECT {listed} FROM made_up) TO '{target}' "
-            f"(FORMAT parquet, KV_METADATA {{dummy: '{MADE_UP}'}})"
+            f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
+            f"(FORMAT parquet, KV_METADATA {{dummy: {text_literal(MADE_UP)}}})"
         )
         written = True
     except duckdb.Error:
@@ -78,10 +78,6 @@ def _texts(values: Any) -> list[Any]:
 def _has_times(values: Any) -> bool:
     midnights = values.astype("datetime64[D]").astype(values.dtype)
     return bool((values != midnights)[values == values].any())  # NaT differs from itself
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 _WRITERS = {".parquet": _write_parquet, ".pq": _write_parquet, ".csv": _write_csv, ".tsv": _write_csv}

@@ -8,13 +8,16 @@ from dataclasses import replace
 from functools import cache
 
 from adyton.accounting.noisy_reading import Noised
-from adyton.certify import Amount, Promise, Step
+from adyton.certify import Amount, Promise, Statement, Step
 from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.curator.fitting import Fits, Room, fitting_price, refused
+from adyton.curator.odometer import read_odometer
 from adyton.errors import BudgetRefused
 from adyton.exact import printed_up
 from adyton.ledger import Ledger, Order, Receipt
+from adyton.ledger.base import totals_after
 from adyton.ledger.cap import Cap
+from adyton.ledger.carried import receipts_carried
 from adyton.planning.plan import Basket, Outline, Priced
 from adyton.planning.price import Price
 from adyton.population.base import Population
@@ -29,15 +32,15 @@ class Purse:
     """Looks at the ledger, and never charges."""
 
     def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
-        self._study, self._ledger, self._population = study, ledger, population
+        self.study, self._ledger, self._population = study, ledger, population
 
     @property
     def limit(self) -> Promise:
         """The promise: fixed when the study was made, whatever is asked."""
-        return Promise(printed_up(self._study.limit.epsilon), printed_up(self._study.limit.delta))
+        return Promise(printed_up(self.study.limit.epsilon), printed_up(self.study.limit.delta))
 
     def amount(self, units: int) -> Amount:
-        return Amount(self._study.filter_name, units, self._ledger.header.limit)
+        return Amount(self.study.filter_name, units, self._ledger.header.limit)
 
     def left(self, spent: int) -> Amount:
         return replace(self.amount(self._ledger.header.limit - spent), is_left=True)
@@ -50,36 +53,58 @@ class Purse:
             mechanism=noised.mechanism.name + drawn,
             scales=scales_of(noised),
             sensitivity=sensitivity_of(noised),
-            cost=self.amount(noised.amount(self._study.filter)),
+            cost=self.amount(noised.amount(self.study.filter)),
         )
 
     @property
+    def spent(self) -> int:
+        return self._ledger.totals().spent
+
+    @property
     def left_now(self) -> int:
+        return self.left_after(self.spent)
+
+    def left_after(self, spent: int) -> int:
         """Where units are split, by the study's own reckoning of the limit: a price less this is a charge."""
-        limit = self._ledger.header.limit if self._study.parts == 1 else self._study.allowed
-        return limit - self._ledger.spent()
+        limit = self._ledger.header.limit if self.study.parts == 1 else self.study.allowed
+        return limit - spent
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""
-        spent, radius, count = (
-            (last.spent, last.spent_radius, last.number)
-            if last is not None
-            else (self._ledger.spent(), self._ledger.spent_radius(), self._ledger.count())
-        )
+        now = self._ledger.totals() if last is None else totals_after(last, last.order.radius)
         cap = self._population.cap or Cap()
         return Room(
-            self._ledger.header.limit - spent,
-            cap.radius - radius if cap.radius is not None else None,
-            cap.questions - count if cap.questions is not None else None,
+            self._ledger.header.limit - now.spent,
+            cap.radius - now.radius if cap.radius is not None else None,
+            cap.questions - now.receipts if cap.questions is not None else None,
         )
 
     def times_again(self, order: Order, last: Receipt | None = None) -> int:
         """How many like this, which was paid for, would fit: of other units, each for the least charge."""
-        return self.room(last).times(order.amount if self._study.parts == 1 else 1, order.radius)
+        return self.room(last).times(order.amount if self.study.parts == 1 else 1, order.radius)
+
+    def statement(self) -> Statement:
+        """What has been spent, and what is left."""
+        totals = self._ledger.totals()
+        cap, certified = self._population.certified
+        last = self._ledger.receipt(totals.receipts) if totals.receipts else None
+        if last is not None and receipts_carried(last.order.question, last.order.detail):
+            last = None  # nobody asks such a one again
+        return Statement(
+            spent=self.amount(totals.spent),
+            left=self.left(totals.spent),
+            limit=self.limit,
+            questions=totals.receipts,
+            more=self.times_again(last.order) if last else None,
+            odometer=read_odometer(self.study, totals.spent),
+            stability=totals.radius if cap is not None else None,
+            stability_cap=cap,
+            certified_questions=certified,
+        )
 
     def repriced(self, basket: Basket) -> Planned:
         """The same questions at other prices; what does not depend on the price is made once, if at all."""
-        outline = cache(lambda: Outline.of(self._study, basket.askings))
+        outline = cache(lambda: Outline.of(self.study, basket.askings))
         return lambda price: outline().priced(price, self.left_now)
 
     def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:

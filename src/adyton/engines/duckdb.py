@@ -16,6 +16,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from adyton.columns import Array, weighted
+from adyton.duckdb_files import text_literal
 from adyton.engines.base import Exact, Key
 from adyton.engines.interrupts import interruptible
 from adyton.engines.loading.clipped import check_size
@@ -34,7 +35,7 @@ from adyton.engines.loading.sources import (
 )
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Units
-from adyton.engines.spelling.duckdb import DuckDBDialect, text_literal
+from adyton.engines.spelling.duckdb import DuckDBDialect
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit

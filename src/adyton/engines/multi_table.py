@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from adyton.engines.base import Engine, Exact, Key
+from adyton.engines.choosing import Limits, engine_for
+from adyton.engines.loading.joining import Joined, Member
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading
 
-Make = Callable[[Table, PrivacyUnit], Engine]
-
 
 class Engines:
-    """Opens an engine when its table, joined or not, is first asked about, and asks each for its readings."""
+    """Opens an engine when its table, joined or not, is first asked about, and asks each for its readings.
 
-    def __init__(self, table: Table, unit_of: Callable[[Table], PrivacyUnit], make: Make) -> None:
-        self._table, self._unit_of, self._make = table, unit_of, make
+    ``members`` are the private tables of a study, its own first; ``salt`` and ``limits`` are for each engine.
+    """
+
+    def __init__(self, members: tuple[Member, ...], salt: str, limits: Limits) -> None:
+        self._table = members[0].table
+        self._members, self._salt, self._limits = {one.table.name: one for one in members}, salt, limits
         self._opened: dict[tuple[str, ...], Engine] = {}
         self._lock = threading.Lock()
 
@@ -27,7 +32,10 @@ class Engines:
         with self._lock:
             key = _key(table)
             if key not in self._opened:
-                self._opened[key] = self._make(table, self._unit_of(table))
+                members = table.join.tables if table.join is not None else ()
+                joined = tuple(replace(self._members[one.name], table=one) for one in members)
+                source = Joined(joined) if joined else self._members[table.name].source
+                self._opened[key] = engine_for(table, self._unit_of(table), source, self._salt, self._limits)
             return self._opened[key]
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
@@ -62,6 +70,10 @@ class Engines:
         if reading.persons is None and reading.sensitivity.rows < self._unit_of(table).rows:
             raise InvalidRequest(f"the noise does not fit the rows of a person in {table.name!r}")
         return table
+
+    def _unit_of(self, table: Table) -> PrivacyUnit:
+        units = [self._members[name].unit for name in _key(table)]
+        return units[0].with_rows(table.person or units[0].person, tuple(unit.rows for unit in units))
 
 
 def _key(table: Table) -> tuple[str, ...]:

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from adyton.duckdb_files import quoted
 from adyton.engines.base import Exact, Key
 from adyton.engines.loading.clipped import Origin, check_size
 from adyton.engines.loading.joining import Joined, Loading, Opened
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Units
-from adyton.engines.spelling.duckdb import quoted
 from adyton.engines.spelling.postgres import DAY_FUNCTION, KINDS, PostgresDialect
 from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import InvalidRequest, sealed

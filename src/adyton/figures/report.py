@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.figures.look import Axis, Curve, figure
-from adyton.figures.sources import sources_of
+from adyton.figures.sources import Notes
 from adyton.show import Sheet, Shown
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What an entry of the lab is about, and the rows of docs/seeds.md that it reproduces."""
+    """What an entry of the lab is about, and the notes and papers that it reproduces something of."""
 
     name: str
-    seeds: tuple[str, ...]
+    notes: tuple[Notes, ...]
     title: str
     published: tuple[str, ...] = ()  # papers, where the lecture notes tell of them
 
     @property
     def sources(self) -> tuple[str, ...]:
-        return (*self.published, *sources_of(self.seeds))
+        return (*self.published, *map(str, self.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,13 @@ class Report(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple((f.what, _text(f.found), _text(f.expected), _verdict(f)) for f in self.findings)
-        sources = f"Source: {'; '.join(self.topic.sources)} (docs/seeds.md, {', '.join(self.topic.seeds)})."
+        sources = f"Source: {'; '.join(self.topic.sources)}; see docs/seeds.md."
         return Sheet(self.topic.title, ("what", "found", "expected", "agrees"), rows, (*self.notes, sources))
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.topic.name,
             "title": self.topic.title,
-            "seeds": list(self.topic.seeds),
             "sources": list(self.topic.sources),
             "findings": [finding.to_json() for finding in self.findings],
             "notes": list(self.notes),

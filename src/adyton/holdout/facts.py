@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
 from adyton.holdout.methods.base import Frame
@@ -74,8 +75,8 @@ class Facts:
         return hashlib.sha256(json.dumps(["holdout", 1, facts]).encode()).hexdigest()
 
     def to_toml(self) -> str:
-        lines = [f"{key} = {_toml(value)}" for key, value in self._table().items()]
-        lines += ["", f"[{self.method}]", *(f"{k} = {_toml(v)}" for k, v in self.settings.items())]
+        lines = [f"{key} = {toml_text(value)}" for key, value in self._table().items()]
+        lines += ["", f"[{self.method}]", *(f"{k} = {toml_text(v)}" for k, v in self.settings.items())]
         return "\n".join([_HEAD, "[holdout]", *lines, ""])
 
     def _table(self) -> dict[str, str | int]:
@@ -228,7 +229,3 @@ def _array(path: Path) -> Array:
     if made is None:
         raise InvalidRequest(f"{path.name} is missing or cannot be read")
     return made
-
-
-def _toml(value: str | int) -> str:
-    return json.dumps(value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import glob
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from adyton.duckdb_files import connect, parquet_rows, quoted
 from adyton.errors import InvalidRequest, sealed
 from adyton.holdout.metrics import Array
 
 _OTHER_SEPARATORS = ";\t|"
-_THIS_FILE = "read_parquet(?, hive_partitioning = false)"  # what its folders are called is no column of it
 
 
 def read_values(path: str | Path, column: str | None = None) -> Array:
@@ -118,15 +117,10 @@ def _parsed(path: Path, number: int, line: str) -> object:
 
 
 def _parquet(path: Path, column: str | None) -> Array:
-    import duckdb  # 0.1 s, and only for who brings such a file
-
-    with contextlib.closing(duckdb.connect(":memory:")) as source:
-        described = source.execute(
-            f"DESCRIBE SELECT * FROM {_THIS_FILE}", [glob.escape(str(path))]
-        ).fetchall()
+    with contextlib.closing(connect()) as source:
+        described = source.execute(f"DESCRIBE SELECT * FROM {parquet_rows(path)}").fetchall()
         name = _column(path, [name for name, *_ in described], column)
-        quoted = name.replace('"', '""')
-        asked = source.execute(f'SELECT "{quoted}" AS value FROM {_THIS_FILE}', [glob.escape(str(path))])
+        asked = source.execute(f"SELECT {quoted(name)} AS value FROM {parquet_rows(path)}")
         found: Any = asked.fetchnumpy()["value"]
     if np.ma.is_masked(found):
         row = int(np.argmax(np.ma.getmaskarray(found))) + 1

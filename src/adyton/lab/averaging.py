@@ -7,10 +7,11 @@ import math
 from adyton.errors import BudgetRefused
 from adyton.exact import UNITS_PER_ONE
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI
 from adyton.lab.cigarettes import HISTOGRAM, curator_of
 from adyton.noise import Bits, rounded_gaussian
 
-AVERAGING = Topic("averaging", ("000-03",), "Averaging: fresh noise cancels itself, a stored answer does not")
+AVERAGING = Topic("averaging", (BASSI,), "Averaging: fresh noise cancels itself, a stored answer does not")
 _SIGMA = 60.0
 _ASKED = 40_000
 _AGAIN = 50

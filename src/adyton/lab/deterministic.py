@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from itertools import product
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import ZHOU
 
-DETERMINISTIC = Topic(
-    "deterministic", ("004-01", "004-02"), "Deterministic and private: only a constant is both"
-)
+DETERMINISTIC = Topic("deterministic", (ZHOU,), "Deterministic and private: only a constant is both")
 _TABLES = tuple(product((0, 1), repeat=3))
 
 

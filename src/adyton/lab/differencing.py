@@ -7,13 +7,12 @@ import math
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI, LI
 from adyton.lab.cigarettes import BOB, HISTOGRAM, WITHOUT_BOB, curator_of, rows_of
 from adyton.lab.empirical import Empirical
 from adyton.noise import Bits, rounded_gaussian
 
-DIFFERENCING = Topic(
-    "differencing", ("000-02", "002-05"), "Differencing: exact answers about everybody name Bob"
-)
+DIFFERENCING = Topic("differencing", (BASSI, LI), "Differencing: exact answers about everybody name Bob")
 _PRICE = "0.4"
 _TRIES = 20_000
 _SQL = "SELECT SUM(cigarettes) AS total FROM people"

@@ -11,11 +11,12 @@ from adyton.accounting.textbook.calibration import (
     true_delta,
 )
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BELLET
 from adyton.privacy import Guarantee
 
 GAUSSIAN_CALIBRATION = Topic(
     "gaussian-calibration",
-    ("003-04",),
+    (BELLET,),
     "Gaussian noise by the textbook: wasteful where it is proved, wrong from epsilon 7 or so",
 )
 _BREAKS = {"1e-2": 6.80, "1e-3": 7.50, "1e-5": 8.45, "1e-6": 8.80, "1e-9": 9.65}

@@ -10,12 +10,13 @@ import numpy as np
 from adyton.accounting import filter_named
 from adyton.exact import UNITS_PER_ONE
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI
 from adyton.noise import Bits, two_sided_geometric
 from adyton.privacy import Guarantee
 
 LAPLACE_ERROR = Topic(
     "laplace-error",
-    ("000-15", "000-17", "000-18"),
+    (BASSI,),
     "Laplace noise: the error of one count, of many counts, and of the sample itself",
 )
 _DRAWS = 200_000

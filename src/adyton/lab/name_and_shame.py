@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import NIKOLOV
 
 NAME_AND_SHAME = Topic(
     "name-and-shame",
-    ("001-03", "001-04", "001-05"),
+    (NIKOLOV,),
     "Name and shame: total variation alone allows publishing somebody's row",
 )
 _ROWS = 1000

@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import NIKOLOV, ZHOU
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import Bits
 
 RANDOMIZED_ANSWERS = Topic(
     "randomized-response",
-    ("001-08", "001-09", "001-10", "004-03", "004-04", "004-05"),
+    (NIKOLOV, ZHOU),
     "Randomized response: two coins, and Warner's version",
 )
 _PEOPLE = 50_000

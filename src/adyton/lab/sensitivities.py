@@ -8,13 +8,14 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI, BELLET, NIKOLOV, ZHOU
 from adyton.lab.cigarettes import HISTOGRAM, WITHOUT_BOB
 from adyton.privacy import Neighbours
 from adyton.sensitivity import Sensitivity
 
 SENSITIVITIES = Topic(
     "sensitivities",
-    ("000-04", "000-14", "001-02", "003-02", "004-09", "004-10"),
+    (BASSI, NIKOLOV, BELLET, ZHOU),
     "Sensitivity: how far one person moves an answer",
 )
 Rows = tuple[int, ...]

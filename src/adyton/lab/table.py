@@ -10,7 +10,6 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.figures.report import Report, Topic
-from adyton.figures.sources import authors_of
 from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, binary_representation
 from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
 from adyton.lab.adaptivity.holdout_science import HOLDOUT_SCIENCE, holdout_science
@@ -70,7 +69,10 @@ class Contents(Shown):
     """The list of everything, as a table and as JSON."""
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        rows = tuple((topic.name, topic.title, authors_of(topic.seeds)) for topic in EXPERIMENTS)
+        rows = tuple(
+            (topic.name, topic.title, "; ".join(notes.author for notes in topic.notes))
+            for topic in EXPERIMENTS
+        )
         notes = ("adyton lab NAME shows one of them, with its source; docs/seeds.md has them all.",)
         return Sheet("The lab", ("name", "what it shows", "after"), rows, notes, left_aligned=3)
 
@@ -80,7 +82,6 @@ class Contents(Shown):
                 {
                     "name": topic.name,
                     "title": topic.title,
-                    "seeds": list(topic.seeds),
                     "sources": list(topic.sources),
                 }
                 for topic in EXPERIMENTS

@@ -7,12 +7,13 @@ from fractions import Fraction
 
 from adyton.accounting import gaussian
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI, NIKOLOV, ZHOU
 from adyton.noise import two_sided_geometric
 from adyton.special import special
 
 TWO_HYPOTHESES = Topic(
     "two-hypotheses",
-    ("000-07", "001-06", "001-07", "004-06"),
+    (BASSI, NIKOLOV, ZHOU),
     "Two hypotheses: no test has more than e^epsilon true positives for each false one",
 )
 _EPSILON = 1.0

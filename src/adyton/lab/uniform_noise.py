@@ -5,10 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI
 
-UNIFORM_NOISE = Topic(
-    "uniform-noise", ("000-05", "000-06", "000-07"), "Uniform noise on a mean: private for no epsilon"
-)
+UNIFORM_NOISE = Topic("uniform-noise", (BASSI,), "Uniform noise on a mean: private for no epsilon")
 _REACH = 10  # L: the noise is uniform on -L/n .. L/n
 
 

@@ -21,7 +21,6 @@ from adyton.noise.coins import Enclosure, below, exp_bounds, lies_below
 from adyton.noise.refine import Flags, Integers
 
 MARGIN = 64  # of a mantissa; the theorem's page adds up what it covers
-LARGEST_WIDTH = 2**62 - 1
 _PLACES = 61
 _DARK = 256  # a weight below exp(-256) is handled as "0 to 1 units"
 _FAR = 400  # its exponent: larger than any other, and than the number of digits that are compared

@@ -18,7 +18,8 @@ from adyton.planning.plan import Plan
 from adyton.population.base import Position, Standing, learned_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Count, Mean, Question, Sum, Variance
+from adyton.query.measures import Count, Mean, Sum, Variance
+from adyton.query.nodes import Question
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 

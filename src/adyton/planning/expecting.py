@@ -11,7 +11,7 @@ from adyton.exact import Number, rational
 from adyton.planning.part import Part
 from adyton.planning.price import by_name
 from adyton.population.subset_ends import span_of
-from adyton.query.nodes import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+from adyton.query.measures import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 
 Expected = Callable[[str], Fraction | None]
 

@@ -23,7 +23,9 @@ from adyton.noise import Bits
 from adyton.planning.part import Columns
 from adyton.planning.pricing import Pricing
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import EVERY_ROW, Cdf, Count, CountPersons, Extreme, Quantile, Question
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import Cdf, Count, CountPersons, Extreme, Quantile
+from adyton.query.nodes import Question
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
 from adyton.study import keys_failure

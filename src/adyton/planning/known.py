@@ -7,8 +7,8 @@ from typing import assert_never
 
 from adyton.certify import Known
 from adyton.exact import float_down, float_up
-from adyton.query.nodes import (
-    EVERY_ROW,
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import (
     Cdf,
     Count,
     CountPersons,
@@ -17,11 +17,11 @@ from adyton.query.nodes import (
     Measure,
     Proportion,
     Quantile,
-    Question,
     Sum,
     SumOfPersons,
     Variance,
 )
+from adyton.query.nodes import Question
 from adyton.schema import Lattice, Table
 from adyton.study import Study
 

@@ -10,7 +10,7 @@ SUBSET-SUMS.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -26,7 +26,8 @@ from adyton.planning.settling import Units, most_centred_squares
 from adyton.population.base import Position, Standing, learned_key, spread_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Cdf, Mean, Question, Sum, Variance
+from adyton.query.measures import Cdf, Mean, Sum, Variance
+from adyton.query.nodes import Question
 from adyton.query.request import asking_of
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of
@@ -36,8 +37,6 @@ from adyton.wire import many_from_text
 
 _MOST = 1000  # receipts that are looked at, the newest first
 _WORDS = ("STDDEV(", "VARIANCE(")
-
-PlaceOf = Callable[[Receipt], Position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,8 @@ class Asked:
 class Learned:
     """Looks at receipts that paid for a variance; the newest one of each is taken."""
 
-    def __init__(self, study: Study, ledger: Ledger, place: PlaceOf) -> None:
-        self._study, self._ledger, self._place = study, ledger, place
+    def __init__(self, study: Study, ledger: Ledger) -> None:
+        self._study, self._ledger = study, ledger
         self._looked_at = 0
         self._known: dict[Hashable, Receipt] = {}
 
@@ -124,7 +123,7 @@ class Learned:
             return None
         readings = readings_of(question, self._study.unit_of(question.table))
         details = json.loads(receipt.order.detail)
-        at = replace(self._place(receipt), values=number_of_cells(question) * _noises(readings, details))
+        at = replace(Position.of(receipt), values=number_of_cells(question) * _noises(readings, details))
         released = many_from_text(stored)[0].released
         for reading, detail, columns in zip(readings, details, released, strict=True):
             of_these = len(columns[0]) == reading.cells  # older versions answered cells that cannot match

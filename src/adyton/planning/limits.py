@@ -12,7 +12,8 @@ from math import prod
 from adyton.errors import InvalidRequest
 from adyton.planning.measures.search import rounds_of
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, group_size
+from adyton.query.measures import Cdf, Extreme, Measure, Quantile
+from adyton.query.nodes import Question, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 

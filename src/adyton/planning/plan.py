@@ -31,8 +31,9 @@ from adyton.planning.split_price import most_for_each, still_due, whole_price
 from adyton.planning.widths import check_widths
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
+from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Cdf, Extreme, Measure, Quantile, Question, Variance, group_values
+from adyton.query.nodes import Question, group_values
 from adyton.query.request import Asking
 from adyton.query.shape import AS_ASKED, Shape
 from adyton.query.text import question_text

@@ -23,7 +23,7 @@ from adyton.planning.measures.search import Search
 from adyton.planning.part import Columns, Part
 from adyton.planning.plan import Basket
 from adyton.population.base import spread_key
-from adyton.query.nodes import Mean
+from adyton.query.measures import Mean
 from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import SETTLED_FROM
 from adyton.wire import Stored

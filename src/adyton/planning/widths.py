@@ -6,26 +6,10 @@ from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
 from adyton.planning.price import Price
-from adyton.query.nodes import (
-    Case,
-    Clip,
-    Count,
-    CountPersons,
-    DatePart,
-    Floor,
-    Lookup,
-    Mean,
-    Negative,
-    Number,
-    Plus,
-    Proportion,
-    Question,
-    Square,
-    Sum,
-    SumOfPersons,
-    Times,
-    ValueOf,
-)
+from adyton.query.expressions import Case, Clip, Floor, Negative, Number, Plus, Square, Times
+from adyton.query.leaves import DatePart, Lookup, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+from adyton.query.nodes import Question
 
 _MOST_NAMED = 8  # values of a long batch in one message
 _Wide = Count | CountPersons | Proportion | Sum | SumOfPersons | Mean

@@ -15,10 +15,12 @@ from typing import Protocol
 from adyton.accounting.noisy_reading import Noised
 from adyton.certify import Absent
 from adyton.columns import Array
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger import Receipt, Totals
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.query.nodes import Mean, Sum, Variance
+from adyton.query.measures import Mean, Sum, Variance
 from adyton.query.text import condition_text, number_text
 from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
@@ -65,6 +67,19 @@ class Position:
     pure: Fraction = Fraction(0)
     unproved: bool = False  # it, or something before it, is not covered by the theorem
     elsewhere: bool = False  # asked of another table than the one that is a sample
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> Position:
+        """Where an answer stands that was paid for."""
+        own, pure = receipt.order.radius, receipt.spent_pure - receipt.order.pure
+        before = receipt.spent_radius - own
+        return cls(receipt.number, _one(before), _one(own), 1, _one(pure), receipt.unproved > 0)
+
+    @classmethod
+    def after(cls, totals: Totals, radius: int = 0) -> Position:
+        """Where the next question would stand, if it has this radius."""
+        before, own, pure = _one(totals.radius), _one(radius), _one(totals.pure)
+        return cls(totals.receipts + 1, before, own, 1, pure, totals.unproved > 0)
 
     @property
     def spent(self) -> Fraction:
@@ -211,3 +226,7 @@ def spread_key(reading: Reading) -> Hashable:
 def learned_key(reading: Reading) -> Hashable:
     """A mean needs the variance of its values, a sum the sum of their squares; others need nothing."""
     return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None
+
+
+def _one(units: int) -> Fraction:
+    return Fraction(units, UNITS_PER_ONE)

@@ -41,7 +41,7 @@ from adyton.population.subset_ends import (
     uncentred,
 )
 from adyton.population.variance_ends import EACH, most_squares, most_variance
-from adyton.query.nodes import Cdf, Quantile, Variance
+from adyton.query.measures import Cdf, Quantile, Variance
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan

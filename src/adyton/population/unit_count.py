@@ -8,7 +8,8 @@ from itertools import chain
 
 from adyton.ledger import Ledger, Receipt
 from adyton.population.base import Counted, Population
-from adyton.query.nodes import Count, CountPersons, Question
+from adyton.query.measures import Count, CountPersons
+from adyton.query.nodes import Question
 from adyton.query.text import question_text
 from adyton.study import Study
 from adyton.wire import released_from_text

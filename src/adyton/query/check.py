@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from adyton.errors import InvalidRequest
-from adyton.query.outside import IsOutside
+from adyton.query.leaves import IsOutside
 from adyton.query.scope import entry_of
 from adyton.schema import Column, Table
 

@@ -11,25 +11,10 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from adyton.query.nodes import (
-    Bucket,
-    Case,
-    Compare,
-    Condition,
-    Constant,
-    Group,
-    IsMissing,
-    IsTrue,
-    Lookup,
-    Measure,
-    Not,
-    Number,
-    OneOf,
-    Or,
-    Question,
-    ValueOf,
-    all_of,
-)
+from adyton.query.expressions import Case, Compare, Condition, Not, Number, Or, all_of
+from adyton.query.leaves import Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
+from adyton.query.measures import Measure
+from adyton.query.nodes import Bucket, Group, Question
 from adyton.query.scope import Entry, entries, private_part
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, RealColumn, Table
 

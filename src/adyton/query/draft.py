@@ -11,26 +11,24 @@ from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_persons
+from adyton.query.expressions import Condition, Number
 from adyton.query.groups import Grouped, bins, grouped
-from adyton.query.names import default_name, distinct_names
-from adyton.query.nodes import (
-    EVERY_ROW,
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import (
     Cdf,
-    Condition,
     Count,
     CountPersons,
     Extreme,
     Mean,
     Measure,
-    Number,
     Proportion,
     Quantile,
-    Question,
     Sum,
     SumOfPersons,
     Variance,
 )
-from adyton.query.scope import is_declared
+from adyton.query.names import default_name, distinct_names
+from adyton.query.nodes import Question
 from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
@@ -137,26 +135,6 @@ class Draft:
         if len(self.numbers) != needed:
             raise InvalidRequest(f"a {self.measure} needs {needed} numbers, not {len(self.numbers)}")
         return self.numbers
-
-
-def question_of(asked: str | Draft | Question, table: Table, *further: Table) -> Question:
-    """The question about ``table``, however it was asked: as SQL, as a draft, or ready.
-
-    SQL and ready questions may also be about ``further`` private tables, joined or not.
-    """
-    match asked:
-        case str():
-            from adyton.query.sql.read import parse
-
-            return parse(asked, table, *further)
-        case Draft():
-            return asked.on(table)
-        case Question():
-            if not is_declared(asked.table, (table, *further)):
-                raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
-            return asked
-        case _:
-            raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")
 
 
 def _group(table: Table, by: By) -> tuple[str | None, Grouped]:

@@ -1,4 +1,4 @@
-"""Numbers and conditions on one row, as frozen values.
+"""Numbers and conditions on one row, as frozen values; those without others inside them are ``leaves``.
 
 A node checks its parts when it is built and knows the public lattice of its value, so an ill-typed
 expression, or one whose bounds are unknown, cannot exist.
@@ -8,7 +8,6 @@ contributes only where the condition is true and the value is present.
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -16,54 +15,24 @@ from math import floor
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.query.outside import IsOutside
-from adyton.schema import (
-    BooleanColumn,
-    CategoryColumn,
-    Column,
-    DateColumn,
-    IntegerColumn,
-    Lattice,
-    RealColumn,
-    common_grain,
-    day_number,
-    day_of,
-    times_finer,
+from adyton.query.leaves import (
+    EVERY_ROW,
+    Always,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    Lookup,
+    OneOf,
+    ValueOf,
+    set_lattice,
 )
-
-LARGEST_CONSTANT = 10**40
-
-_FIRST_DAY, _LAST_DAY = day_number(datetime.date.min), day_number(datetime.date.max)
+from adyton.schema import Lattice, common_grain, times_finer
 
 # Numbers -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ValueOf:
-    """The number in a column."""
-
-    column: IntegerColumn | RealColumn
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, IntegerColumn | RealColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a number")
-        _set_lattice(self, self.column.lattice)
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A number that the asker wrote."""
-
-    value: Fraction
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        parts = self.value.as_integer_ratio() if isinstance(self.value, Fraction) else ()
-        if not parts or max(map(abs, parts)) > LARGEST_CONSTANT:
-            raise InvalidRequest("a constant is a Fraction of whole numbers of at most 40 digits")
-        sign = (self.value > 0) - (self.value < 0)
-        _set_lattice(self, Lattice(abs(self.value) or Fraction(1), sign, sign))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +43,7 @@ class Plus:
 
     def __post_init__(self) -> None:
         a, b = aligned(self.left, self.right)
-        _set_lattice(self, Lattice(a.grain, a.low + b.low, a.high + b.high))
+        set_lattice(self, Lattice(a.grain, a.low + b.low, a.high + b.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +55,7 @@ class Times:
     def __post_init__(self) -> None:
         a, b = number(self.left).lattice, number(self.right).lattice
         corners = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
-        _set_lattice(self, Lattice(a.grain * b.grain, min(corners), max(corners)))
+        set_lattice(self, Lattice(a.grain * b.grain, min(corners), max(corners)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +65,7 @@ class Negative:
 
     def __post_init__(self) -> None:
         a = number(self.inner).lattice
-        _set_lattice(self, Lattice(a.grain, -a.high, -a.low))
+        set_lattice(self, Lattice(a.grain, -a.high, -a.low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +79,7 @@ class Square:
         a = number(self.inner).lattice
         ends = (a.low**2, a.high**2)
         least = 0 if a.low <= 0 <= a.high else min(ends)
-        _set_lattice(self, Lattice(a.grain**2, least, max(ends)))
+        set_lattice(self, Lattice(a.grain**2, least, max(ends)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +99,7 @@ class Clip:
         low, high = (min(max(int(step), a.low), a.high) for step in steps)
         if not self.low < self.high or not low < high:
             raise InvalidRequest("the bounds of CLAMP leave no two values: give low < high, within the range")
-        _set_lattice(self, Lattice(a.grain, low, high))
+        set_lattice(self, Lattice(a.grain, low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +117,7 @@ class Floor:
         ratio = a.grain / self.step
         Lattice(Fraction(1), a.low * ratio.numerator, a.high * ratio.numerator)  # is computed on the way
         Lattice(Fraction(1), 0, ratio.denominator)
-        _set_lattice(self, Lattice(Fraction(1), floor(a.low * ratio), floor(a.high * ratio)))
+        set_lattice(self, Lattice(Fraction(1), floor(a.low * ratio), floor(a.high * ratio)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +129,7 @@ class Indicator:
 
     def __post_init__(self) -> None:
         condition(self.condition)
-        _set_lattice(self, Lattice(Fraction(1), 0, 1))
+        set_lattice(self, Lattice(Fraction(1), 0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,50 +149,7 @@ class Case:
         numbers += [number(self.otherwise)] if self.otherwise is not None else []
         grain = reduce(common_grain, (one.lattice.grain for one in numbers))
         scaled = [one.lattice.scaled(int(one.lattice.grain / grain)) for one in numbers]
-        _set_lattice(self, Lattice(grain, min(s.low for s in scaled), max(s.high for s in scaled)))
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """The number that a public list gives to each declared value of a category; None is missing.
-
-    ``numbers[i]`` belongs to ``column.values[i]`` and is counted in steps of ``grain``.
-    """
-
-    column: CategoryColumn
-    numbers: tuple[int | None, ...]
-    grain: Fraction = Fraction(1)
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, CategoryColumn) or len(self.numbers) != len(self.column.values):
-            raise InvalidRequest("a list of numbers needs one for each declared value of its category")
-        known = [one for one in self.numbers if one is not None]
-        if not known:
-            raise InvalidRequest(f"the list gives no number to any value of {self.column.name!r}")
-        _set_lattice(self, Lattice(self.grain, min(known), max(known)))
-
-
-Part = Literal["year", "quarter", "month", "day", "weekday"]
-_RANGES: dict[str, tuple[int, int]] = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "weekday": (1, 7)}
-
-
-@dataclass(frozen=True, slots=True)
-class DatePart:
-    """A part of a day: its year, quarter, month, day of the month, or day of the week (Monday is 1)."""
-
-    part: Part
-    day: DayOf
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.part not in get_args(Part):
-            raise InvalidRequest(f"unknown part of a date {self.part!r}; known: {', '.join(get_args(Part))}")
-        if not isinstance(self.day, DayOf):
-            raise InvalidRequest(f"a {self.part} is taken from a date column")
-        first, last = day_of(self.day.lattice.low), day_of(self.day.lattice.high)
-        low, high = (first.year, last.year) if self.part == "year" else _RANGES[self.part]
-        _set_lattice(self, Lattice(Fraction(1), low, high))
+        set_lattice(self, Lattice(grain, min(s.low for s in scaled), max(s.high for s in scaled)))
 
 
 Number = (
@@ -240,36 +166,6 @@ Number = (
     | Lookup
     | DatePart
 )
-
-
-# Days ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class DayOf:
-    """The day in a date column, counted from 1970-01-01."""
-
-    column: DateColumn
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, DateColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a date")
-        _set_lattice(self, self.column.lattice)
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A day that the asker wrote."""
-
-    number: int
-    lattice: Lattice = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.number, int) or not _FIRST_DAY <= self.number <= _LAST_DAY:
-            raise InvalidRequest("a day lies between 0001-01-01 and 9999-12-31")
-        _set_lattice(self, Lattice(Fraction(1), self.number, self.number))
-
 
 Comparable = Number | DayOf | Day
 
@@ -292,52 +188,6 @@ class Compare:
             raise InvalidRequest("a date can be compared only with a date")
         if not isinstance(self.left, DayOf | Day):
             aligned(self.left, self.right)  # type: ignore[arg-type]  # both are numbers, by the line above
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """True where the category is one of ``values``."""
-
-    column: CategoryColumn
-    values: tuple[str | int, ...]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, CategoryColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a category")
-        if not self.values:
-            raise InvalidRequest("IN needs at least one value")
-        known = set(self.column.values)  # both lists may be long
-        unknown = [
-            v for v in self.values if not isinstance(v, str | int) or isinstance(v, bool) or v not in known
-        ]
-        if unknown:
-            declared = ", ".join(map(repr, self.column.values[:10]))
-            more = ", ..." if len(self.column.values) > 10 else ""
-            raise InvalidRequest(
-                f"{unknown[0]!r:.60} is not a declared value of {self.column.name!r} "
-                f"(declared: {declared}{more})"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class IsTrue:
-    column: BooleanColumn
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, BooleanColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a boolean")
-
-
-@dataclass(frozen=True, slots=True)
-class IsMissing:
-    """True where the column has no usable value; never itself missing."""
-
-    column: Column
-
-
-@dataclass(frozen=True, slots=True)
-class Always:
-    truth: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +215,6 @@ class Or:
 
 
 Condition = Compare | OneOf | IsTrue | IsMissing | IsOutside | Always | Not | And | Or
-
-EVERY_ROW = Always(True)
 
 
 # Checks -------------------------------------------------------------------------------------------------
@@ -413,11 +261,3 @@ def _check_parts(parts: tuple[Condition, ...]) -> None:
         raise InvalidRequest("AND and OR need at least one condition")
     for part in parts:
         condition(part)
-
-
-def _set_lattice(node: object, lattice: Lattice) -> None:
-    if max(lattice.grain.numerator, lattice.grain.denominator) > LARGEST_CONSTANT:
-        raise InvalidRequest(
-            "an expression has a grain of more than 40 digits: use fewer or rounder constants"
-        )
-    object.__setattr__(node, "lattice", lattice)  # the one way to finish a frozen value

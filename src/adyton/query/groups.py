@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.query.expressions import Floor, Number, Times
+from adyton.query.leaves import Constant, DatePart, DayOf, ValueOf
 from adyton.query.names import default_name
-from adyton.query.nodes import Bucket, Constant, DatePart, DayOf, Floor, Group, Number, Times, ValueOf
+from adyton.query.nodes import Bucket, Group
 from adyton.query.text import grouped_text, name_text
 from adyton.schema import (
     BooleanColumn,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adyton.query.nodes import Condition, Indicator, IsOutside, IsTrue, Number, ValueOf
+from adyton.query.expressions import Condition, Indicator, Number
+from adyton.query.leaves import IsOutside, IsTrue, ValueOf
 
 
 def default_name(stem: str, about: Number | Condition | None = None) -> str:

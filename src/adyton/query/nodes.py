@@ -1,269 +1,25 @@
-"""The closed set of questions, as frozen values: measures, groups, and a question made of them.
+"""Questions, as frozen values: measures of the rows that count, in groups.
 
-Numbers and conditions on one row are in ``expressions``; they can be imported from here as well.  Nothing
-happens when a question is built, but an ill-typed one, or one whose bounds are unknown, cannot exist.
+Nothing happens when a question is built, but an ill-typed one, or one whose bounds are unknown, cannot exist.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_columns, check_names, check_outside
-from adyton.query.expressions import (
-    EVERY_ROW,
-    Always,
-    And,
-    Case,
-    Clip,
-    Comparable,
-    Compare,
-    Condition,
-    Constant,
-    DatePart,
-    Day,
-    DayOf,
-    Floor,
-    Indicator,
-    IsMissing,
-    IsTrue,
-    Lookup,
-    Negative,
-    Not,
-    Number,
-    OneOf,
-    Operator,
-    Or,
-    Part,
-    Plus,
-    Square,
-    Times,
-    ValueOf,
-    aligned,
-    all_of,
-    condition,
-    number,
-)
-from adyton.query.outside import IsOutside
+from adyton.query.expressions import Condition, Number, condition, number
+from adyton.query.leaves import EVERY_ROW, DayOf, ValueOf
+from adyton.query.measures import Cdf, Measure, weight_of
 from adyton.query.weight import MOST_WEIGHT, weight
-from adyton.schema import BooleanColumn, CategoryColumn, Lattice, Table, TextColumn
-
-__all__ = [
-    "EVERY_ROW",
-    "MOST_CELLS",
-    "POINTS",
-    "Always",
-    "And",
-    "Bucket",
-    "Case",
-    "Cdf",
-    "Clip",
-    "Comparable",
-    "Compare",
-    "Condition",
-    "Constant",
-    "Count",
-    "CountPersons",
-    "DatePart",
-    "Day",
-    "DayOf",
-    "Extreme",
-    "Floor",
-    "Group",
-    "Indicator",
-    "IsMissing",
-    "IsOutside",
-    "IsTrue",
-    "Lookup",
-    "Mean",
-    "Measure",
-    "Negative",
-    "Not",
-    "Number",
-    "OneOf",
-    "Operator",
-    "Or",
-    "Part",
-    "Plus",
-    "Proportion",
-    "Quantile",
-    "Question",
-    "Square",
-    "Sum",
-    "SumOfPersons",
-    "Times",
-    "ValueOf",
-    "Variance",
-    "aligned",
-    "all_of",
-    "condition",
-    "group_size",
-    "group_values",
-    "middle_of_square",
-    "number",
-]
+from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
 
 MOST_CELLS = 1_000_000
-MOST_POINTS = 1_000
-LARGEST_DENOMINATOR = 10_000
 POINTS = "upto"  # what an answer calls the points of a distribution
-
-
-# Measures --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many rows."""
-
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-
-
-@dataclass(frozen=True, slots=True)
-class CountPersons:
-    """How many persons have such a row.  SQL: COUNT(DISTINCT person)."""
-
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The sum of ``value`` over rows where it is present."""
-
-    value: Number
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        _check_sum(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class SumOfPersons:
-    """Each person's own sum of ``value``, clipped to ``low..high``, added up over all persons.
-
-    Within groups a person's sum is taken in each group.  SQL: SUM(value, contribution_bounds_per_group =>
-    (low, high)).
-    """
-
-    value: Number
-    low: Fraction
-    high: Fraction
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        grain = number(self.value).lattice.grain
-        if any((bound / grain).denominator != 1 for bound in (self.low, self.high)):
-            raise InvalidRequest(f"the bounds of a person's sum must be whole multiples of its grain {grain}")
-        if not self.low < self.high:
-            raise InvalidRequest("the bounds of a person's sum need low < high")
-        Lattice(grain, *self.steps)  # refuses what 64 bits cannot hold
-        _check_sum(self.value)
-
-    @property
-    def steps(self) -> tuple[int, int]:
-        """The bounds in steps of the value's grain."""
-        grain = self.value.lattice.grain
-        return int(self.low / grain), int(self.high / grain)
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """The average of ``value`` over rows where it is present."""
-
-    value: Number
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        _check_varies(self.value, "mean")
-
-
-@dataclass(frozen=True, slots=True)
-class Proportion:
-    """The fraction of rows for which ``condition`` is true (a missing truth counts as not true)."""
-
-    condition: Condition
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.condition)
-        condition(self.where)
-
-
-@dataclass(frozen=True, slots=True)
-class Variance:
-    """The mean squared distance of ``value`` from its mean, or the ``root`` of it: the standard deviation."""
-
-    value: Number
-    root: bool = False
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        _check_varies(self.value, "variance")
-        middle_of_square(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Quantile:
-    """The least number that at least this ``fraction`` of the values do not exceed."""
-
-    value: Number
-    fraction: Fraction
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        _check_varies(self.value, "quantile")
-        if not 0 < self.fraction < 1 or self.fraction.denominator > LARGEST_DENOMINATOR:
-            raise InvalidRequest(
-                "a quantile is asked for by a fraction above 0 and below 1, with at most four decimals"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """About the least or the greatest value: as far in from the end as the noise makes necessary."""
-
-    value: Number
-    which: Literal["least", "greatest"]
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        _check_varies(self.value, "extreme")
-
-
-@dataclass(frozen=True, slots=True)
-class Cdf:
-    """For each of ``points``, which rise, the fraction of values that do not exceed it."""
-
-    value: Number
-    points: tuple[Fraction, ...]
-    where: Condition = EVERY_ROW
-
-    def __post_init__(self) -> None:
-        condition(self.where)
-        _check_varies(self.value, "distribution")
-        if not 1 <= len(self.points) <= MOST_POINTS:
-            raise InvalidRequest(f"a distribution is asked for at 1 to {MOST_POINTS} points")
-        if any(a >= b for a, b in zip(self.points, self.points[1:], strict=False)):
-            raise InvalidRequest("the points of a distribution must rise")
-
-
-Measure = Count | CountPersons | Sum | SumOfPersons | Mean | Proportion | Variance | Quantile | Extreme | Cdf
 
 
 # Groups ----------------------------------------------------------------------------------------------------
@@ -398,7 +154,7 @@ class Question:
         measures = [measure for _, measure in self.measures]
         filters = sum(measure.where != EVERY_ROW for measure in measures) or 1
         groups = [group.value for group in self.by if isinstance(group, Bucket)]
-        return filters * weight(self.where) + sum(map(_weight, measures)) + 2 * sum(map(weight, groups))
+        return filters * weight(self.where) + sum(map(weight_of, measures)) + 2 * sum(map(weight, groups))
 
     @property
     def cells(self) -> int:
@@ -407,36 +163,3 @@ class Question:
         for group in self.by:
             product *= group_size(group)
         return product
-
-
-def middle_of_square(value: Number) -> Number:
-    """The squared distance from the middle of the bounds, on which a variance rests."""
-    lattice = value.lattice
-    middle = (lattice.low + lattice.high) * lattice.grain / 2
-    return Square(value if not middle else Plus(value, Constant(-middle)))
-
-
-def _weight(measure: Measure) -> int:
-    """A value is read to add it up, and to count where it is present."""
-    own = weight(measure.where)
-    match measure:
-        case Count() | CountPersons():
-            return own
-        case Proportion(condition):
-            return own + weight(condition)
-        case Variance(value):
-            return own + 6 * weight(value)
-        case Cdf(value, points):
-            return own + (len(points) + 1) * weight(value)
-        case _:
-            return own + 2 * weight(measure.value)
-
-
-def _check_sum(value: Number) -> None:
-    if not any((number(value).lattice.low, value.lattice.high)):
-        raise InvalidRequest("the sum of zeros is zero: there is nothing to ask")
-
-
-def _check_varies(value: Number, what: str) -> None:
-    if number(value).lattice.low == value.lattice.high:
-        raise InvalidRequest(f"the {what} of a constant is known: there is nothing to ask")

@@ -17,7 +17,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number as Written
 from adyton.exact import rational
 from adyton.query.draft import By, Draft, Kind
-from adyton.query.nodes import Condition, Number
+from adyton.query.expressions import Condition, Number
 
 __all__ = [
     "cdf",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.query.draft import Draft, question_of
+from adyton.errors import InvalidRequest
+from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.scope import joined
+from adyton.query.scope import is_declared
 from adyton.query.shape import AS_ASKED, Shape
 from adyton.schema import Table
 
@@ -22,26 +22,32 @@ class Asking:
     epsilon: Fraction | None = None
     delta: Fraction | None = None
 
+    @property
+    def alone(self) -> Question:
+        """The question, if nothing else is said: no price, and nothing about how to show its answer."""
+        if self != Asking(self.question):
+            raise InvalidRequest(
+                "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
+                "and without another name for a column"
+            )
+        return self.question
+
 
 def asking_of(asked: str | Draft | Question, table: Table, *further: Table) -> Asking:
     """What is asked about ``table``, however it was asked: as SQL, as a draft, or ready.
 
-    SQL may join ``further`` tables of the same persons.
+    SQL and ready questions may also be about ``further`` tables of the same persons, joined or not.
     """
-    if isinstance(asked, str):
-        from adyton.query.sql.read import parse_asking
+    match asked:
+        case str():
+            from adyton.query.sql.read import parse_asking  # the parser costs more than all other imports
 
-        return parse_asking(asked, table, *further)
-    if isinstance(asked, Question) and _is_about(asked, (table, *further)):
-        return Asking(asked)
-    return Asking(question_of(asked, table))
-
-
-def _is_about(question: Question, tables: Sequence[Table]) -> bool:
-    """A join must be exactly what its members make: bounds of its own would not fit the noise."""
-    join = question.table.join
-    if join is None:
-        return question.table in tables
-    return all(member in tables for member in join.tables) and question.table == joined(
-        join.tables, join.links
-    )
+            return parse_asking(asked, table, *further)
+        case Draft():
+            return Asking(asked.on(table))
+        case Question():
+            if not is_declared(asked.table, (table, *further)):
+                raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
+            return Asking(asked)
+        case _:
+            raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")

@@ -12,50 +12,52 @@ from fractions import Fraction
 from functools import reduce
 from typing import assert_never
 
-from adyton.query.nodes import (
-    Always,
+from adyton.query.expressions import (
     And,
-    Bucket,
     Case,
-    Cdf,
     Clip,
     Comparable,
     Compare,
     Condition,
+    Floor,
+    Indicator,
+    Negative,
+    Not,
+    Number,
+    Operator,
+    Or,
+    Plus,
+    Square,
+    Times,
+)
+from adyton.query.leaves import (
+    Always,
     Constant,
-    Count,
-    CountPersons,
     DatePart,
     Day,
     DayOf,
-    Extreme,
-    Floor,
-    Group,
-    Indicator,
     IsMissing,
     IsOutside,
     IsTrue,
     Lookup,
+    OneOf,
+    Part,
+    ValueOf,
+)
+from adyton.query.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
     Mean,
     Measure,
-    Negative,
-    Not,
-    Number,
-    OneOf,
-    Operator,
-    Or,
-    Part,
-    Plus,
     Proportion,
     Quantile,
-    Question,
-    Square,
     Sum,
     SumOfPersons,
-    Times,
-    ValueOf,
     Variance,
 )
+from adyton.query.nodes import Bucket, Group, Question
 from adyton.schema import Table, common_grain, day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")

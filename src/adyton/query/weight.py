@@ -10,30 +10,32 @@ from collections.abc import Callable
 from typing import Any
 
 from adyton.query.expressions import (
-    Always,
     And,
     Case,
     Clip,
     Compare,
-    Constant,
-    DatePart,
-    Day,
-    DayOf,
     Floor,
     Indicator,
-    IsMissing,
-    IsTrue,
-    Lookup,
     Negative,
     Not,
-    OneOf,
     Or,
     Plus,
     Square,
     Times,
+)
+from adyton.query.leaves import (
+    Always,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    Lookup,
+    OneOf,
     ValueOf,
 )
-from adyton.query.outside import IsOutside
 
 MOST_WEIGHT = 2**14
 _LISTED = 16  # numbers of a list that are as long as one column, about

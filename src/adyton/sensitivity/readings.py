@@ -15,29 +15,23 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.check import columns_in
 from adyton.query.conditions.possible_cells import Places, kept_cells
 from adyton.query.dimensions import without_dimensions
-from adyton.query.nodes import (
-    EVERY_ROW,
-    MOST_CELLS,
+from adyton.query.expressions import Condition, Indicator, Number, all_of
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import (
     Cdf,
-    Condition,
     Count,
     CountPersons,
     Extreme,
-    Group,
-    Indicator,
     Mean,
     Measure,
-    Number,
     Proportion,
     Quantile,
-    Question,
     Sum,
     SumOfPersons,
     Variance,
-    all_of,
-    group_size,
     middle_of_square,
 )
+from adyton.query.nodes import MOST_CELLS, Group, Question, group_size
 from adyton.query.scope import entries
 from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto

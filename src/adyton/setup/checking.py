@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from adyton.certify.checked import ColumnCheck, Finding, KeysCheck, Seen, StudyCheck, TableCheck
-from adyton.curator.opening import Limits, _engine_for, _kind_of, _path_or_table, _sources
+from adyton.curator.opening import sources_of
 from adyton.engines.base import Engine
+from adyton.engines.choosing import Limits, engine_for, kind_of, path_or_table
 from adyton.engines.loading.joining import comparable
 from adyton.engines.loading.sources import unreadable_lines
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Survey, Surveyor
@@ -24,7 +25,8 @@ from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact import positive, rational
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.schema import CategoryColumn, Column, Table, TextColumn
 from adyton.setup.findings import findings_of
 from adyton.study import Study, read_study
@@ -68,7 +70,7 @@ def check_study(
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")
-    wanted, sources = Wanted(part, share, show_values), _sources(known, data)
+    wanted, sources = Wanted(part, share, show_values), sources_of(known, data)
     tables, persons = [], {}
     for table in known.tables:
         said(f"reading {table.name}")
@@ -81,7 +83,7 @@ def check_study(
         if _finds_keys(known, table, checked):
             said(f"looking for keys in {table.name}")
             unit = replace(known.unit_of(table), parts=1)  # an owner reads all of it
-            engine = _engine_for(table, unit, sources[table.name], known.fingerprint, limits)
+            engine = engine_for(table, unit, sources[table.name], known.fingerprint, limits)
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
     findings = findings_of(known, tables, share)
@@ -91,7 +93,7 @@ def check_study(
 def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:
     unit = replace(study.unit_of(table), parts=1)
     loads = partial(Survey, texts=texts)
-    return Surveyor(_engine_for(table, unit, source, "", limits, loads=loads))
+    return Surveyor(engine_for(table, unit, source, "", limits, loads=loads))
 
 
 def _table(study: Study, table: Table, surveyor: Surveyor, wanted: Wanted) -> TableCheck:
@@ -115,7 +117,7 @@ def _table(study: Study, table: Table, surveyor: Surveyor, wanted: Wanted) -> Ta
 
 
 def _with_lines(checked: TableCheck, source: Any) -> TableCheck:
-    file = _path_or_table(source) if _kind_of(source) == "duckdb" else None
+    file = path_or_table(source) if kind_of(source) == "duckdb" else None
     return replace(checked, unreadable_lines=unreadable_lines(file))
 
 

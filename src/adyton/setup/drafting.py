@@ -7,7 +7,6 @@ that is.  The number of rows is read only where it is public by the owner's choi
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.accounting import filter_named
+from adyton.certify import toml_text
 from adyton.engines.loading.csv_lines import SEPARATORS
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
@@ -88,7 +88,7 @@ def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
     asked_for = {name: kind for name, kind in types.items() if name != wishes.person}
     known = _known(data, asked_for, wishes)
     columns = [_column(name, kind, known) for name, kind in asked_for.items()]
-    open_values = any(f"values = {_toml(FILL_IN)}" in column for column in columns)
+    open_values = any(f"values = {toml_text(FILL_IN)}" in column for column in columns)
     notes = [_METADATA_NOTE.format(known.file)] if known.file else []
     if data.suffix.lower() in SEPARATORS and not wishes.public:
         notes.append(_CSV_NOTE)
@@ -138,8 +138,8 @@ _METADATA_NOTE = """\
 def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> str:
     lines = [
         "[table]",
-        f"name = {_toml(wishes.name or _NO_WORD.sub('_', data.stem))}",
-        f"source = {_toml(_relative(data, study_file))}  # as seen from this file",
+        f"name = {toml_text(wishes.name or _NO_WORD.sub('_', data.stem))}",
+        f"source = {toml_text(_relative(data, study_file))}  # as seen from this file",
     ]
     if wishes.neighbours == "replace":
         lines.append(f"rows = {rows}  # exact, and public under neighbours = 'replace'")
@@ -150,7 +150,7 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
     else:
         lines.append("# rows = 10000  # a public guess, if you want to give one; needed for delta above 1e-8")
     if wishes.rows_per_person > 1:
-        guess = wishes.lines if wishes.lines is not None else _toml(FILL_IN)
+        guess = wishes.lines if wishes.lines is not None else toml_text(FILL_IN)
         lines.append(f"lines = {guess}  # {_LINES_ADVICE.format(wishes.rows_per_person)}")
     return "\n".join(lines) + "\n"
 
@@ -185,7 +185,7 @@ def _privacy(wishes: Wishes, *, finds_keys: bool) -> str:
     else:
         lines += [
             'unit = "person"',
-            f"person = {_toml(wishes.person)}",
+            f"person = {toml_text(wishes.person)}",
             f"rows_per_person = {wishes.rows_per_person}",
         ]
     lines += [
@@ -214,12 +214,12 @@ def _column(name: str, kind_of_file: str, known: _Known) -> str:
             lines.append(f"{key} = {found[key]}{said}")
         else:
             many = key == "values" and profile is not None and profile.kind == "category"
-            lines.append(f"{key} = {_toml(FILL_IN)}  # {_TOO_MANY if many else advice}")
+            lines.append(f"{key} = {toml_text(FILL_IN)}  # {_TOO_MANY if many else advice}")
     if kind == "date" and kind_of_file.startswith("TIMESTAMP"):
         lines += [
             '# zone = "Europe/Berlin"  # days as in this zone; without it, of an instant the day in UTC',
             f"# [columns.{_key(f'{name}_hour')}]  # hours, 0 to 23, as a column of their own",
-            f'# kind = "integer"\n# from = {_toml(name)}\n# part = "hour"\n# zone = "Europe/Berlin"',
+            f'# kind = "integer"\n# from = {toml_text(name)}\n# part = "hour"\n# zone = "Europe/Berlin"',
         ]
     if kind == "real":
         lines.append(
@@ -243,7 +243,7 @@ _TOO_MANY = f'more than {MOST_VALUES} values: list them, or write kind = "text" 
 def _from_profile(profile: Profile, kind: str) -> dict[str, str]:
     """Bounds and values as they are written in a study file; nothing where they say nothing."""
     if kind == "category":
-        return {"values": json.dumps(profile.values, ensure_ascii=False)} if profile.values else {}
+        return {"values": toml_text(list(profile.values))} if profile.values else {}
     numbers = ("integer", "real")
     alike = kind == profile.kind or (kind in numbers and profile.kind in numbers)
     if not alike or profile.low is None or not profile.low < profile.high:
@@ -271,8 +271,4 @@ def _delta(delta: Fraction) -> str:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
-
-
-def _toml(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a TOML basic string has the same escapes
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_text(name)

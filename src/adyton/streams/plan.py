@@ -21,7 +21,8 @@ from adyton.planning.plan import assumptions_of
 from adyton.planning.price import Price
 from adyton.planning.pricing import cost_of_units, units_of
 from adyton.privacy import Cost, PureCost
-from adyton.query.nodes import Count, Question
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
 from adyton.sensitivity import readings_of
 from adyton.study import Study
 

@@ -20,8 +20,10 @@ from adyton.ledger.checks import check_head
 from adyton.mechanisms import NumericSparse, Watch
 from adyton.noise import Bits
 from adyton.planning.known import left_out_of
-from adyton.query.draft import Draft, question_of
-from adyton.query.nodes import Count, Question
+from adyton.query.draft import Draft
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
+from adyton.query.request import asking_of
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading, readings_of
 from adyton.streams.answer import StreamAnswer, StreamStatement
@@ -57,7 +59,7 @@ class Stream:
         The question is one COUNT without groups.  Below costs nothing, above costs one of the positives.
         The threshold is one that a count of this table could pass or miss, from 0 on.
         """
-        asked = question_of(question, self._study.table)
+        asked = asking_of(question, self._study.table).alone
         reading = self._reading(asked)
         threshold = checked_threshold(self._study, above)
         self._running()  # public facts end here: until now a refusal reads nothing

@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import prod
 from pathlib import Path
 
 from adyton.accounting import Filter, filter_named
@@ -83,8 +82,7 @@ class Study(Shown):
         most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
         members = table.join.tables if table.join is not None else (table,)
         rows_in = tuple(most[member.name] for member in members)
-        joined, person = rows_in if len(members) > 1 else (), table.person or self.unit.person
-        return replace(self.unit, person=person, rows=prod(rows_in), rows_in=joined, parts=self.parts)
+        return replace(self.unit, parts=self.parts).with_rows(table.person or self.unit.person, rows_in)
 
     @property
     def parts(self) -> int:

@@ -9,11 +9,13 @@ import csv
 import datetime
 import math
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from adyton.duckdb_files import connect, parquet_rows
 from adyton.errors import InvalidRequest
 
 MOST_KEYS = 10_000
@@ -81,18 +83,12 @@ def _csv_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
 
 
 def _parquet_rows(path: Path, where: str) -> tuple[list[str], list[list[Raw]]]:
-    import duckdb  # imported late: 0.1 s, needed only for such a file
+    import duckdb
 
-    connection = duckdb.connect(":memory:")
-    try:
-        connection.execute("SET enable_progress_bar = false")
-        found = connection.execute("SELECT * FROM read_parquet(?) LIMIT ?", [str(path), MOST_KEYS + 1])
+    with suppress(duckdb.Error), closing(connect()) as connection:
+        found = connection.execute(f"SELECT * FROM {parquet_rows(path)} LIMIT {MOST_KEYS + 1}")
         names = [column[0] for column in found.description or ()]
         return names, [_plain(row) for row in found.fetchall()]
-    except duckdb.Error:
-        pass
-    finally:
-        connection.close()
     raise InvalidRequest(f"{where}.source: {path.name!r} is not a readable Parquet file")
 
 

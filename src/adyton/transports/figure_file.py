@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.errors import InvalidRequest
+from adyton.transports.terminal import write_file
 
 Figure = Annotated[
     Path | None,
@@ -34,10 +35,7 @@ def write_figure(drawn: Any, path: Path) -> None:
     """``drawn`` is a plotly figure.  Its page holds all that it needs and loads nothing from elsewhere."""
     kind = path.suffix.lower()
     content = _picture(drawn, kind) if kind in _PICTURES else drawn.to_html().encode()
-    try:
-        path.write_bytes(content)
-    except OSError:
-        raise InvalidRequest(f"{path} cannot be written") from None
+    write_file(path, content)
 
 
 def _picture(drawn: Any, kind: str) -> bytes:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
@@ -15,6 +18,7 @@ from adyton.errors import CuratorError, Interrupted, InvalidRequest
 
 _Done = TypeVar("_Done")
 _TOO_MANY = 10**18  # for anything that is counted here
+StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 Csv = Annotated[
     bool,
@@ -95,6 +99,34 @@ def leave(error: CuratorError, as_json: bool) -> NoReturn:
     else:
         typer.echo(f"adyton: {error.message}", err=True)
     raise typer.Exit(error.exit_code) from None
+
+
+@contextmanager
+def progress(what: str, total: float | None = None) -> Iterator[Callable[..., None]]:
+    """A bar on the error stream, if a person is watching.
+
+    It is moved by what is yielded: one further, or as far as ``done``, perhaps under another name.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+
+        def step(name: str = what, done: float | None = None) -> None:
+            bar.update(task, description=name, completed=bar.tasks[0].completed + 1 if done is None else done)
+
+        yield step
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    try:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    except OSError:
+        raise InvalidRequest(f"{path} cannot be written") from None
 
 
 def whole(text: str, option: str) -> int:

@@ -25,7 +25,7 @@ from adyton.ledger import Receipt
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.noise import Bits
 from adyton.privacy import NEIGHBOURS, Neighbours
-from adyton.query.draft import question_of
+from adyton.query.request import asking_of
 from adyton.sensitivity import Sensitivity, readings_of
 from adyton.streams.plan import machine_of
 from adyton.study import Study
@@ -106,7 +106,7 @@ def _run(
 
 def _read(study: Study, data: Path, engine: Watched) -> tuple[tuple[int, ...], tuple[Sensitivity, ...]]:
     """All counts of the stream: those it read itself, and the others."""
-    readings = [readings_of(question_of(sql, study.table), study.unit)[0] for sql, _ in _FED]
+    readings = [readings_of(asking_of(sql, study.table).alone, study.unit)[0] for sql, _ in _FED]
     with open_study(study, data=data) as curator:
         curator._engine.prepare(readings)
         counts = [columns[0][0] for columns in curator._engine.exact(readings)]

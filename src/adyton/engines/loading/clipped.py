@@ -19,7 +19,7 @@ from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS
 from adyton.engines.spelling.marking import Mark, packed
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.outside import Bounded
+from adyton.query.leaves import Bounded
 from adyton.schema import (
     LONGEST_TEXT,
     BooleanColumn,

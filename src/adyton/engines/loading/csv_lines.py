@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.engines.spelling.duckdb import quoted, text_literal
+from adyton.duckdb_files import quoted, text_literal
 from adyton.errors import InvalidRequest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from adyton import duckdb_files
+from adyton.duckdb_files import quoted
 from adyton.engines.interrupts import interruptible
 from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS, count_unreadable, csv_header, csv_rows, load_csv
 from adyton.engines.loading.frames import Readable, parquet_columns, readable
 from adyton.engines.loading.joining import Joined, Opened
-from adyton.engines.spelling.duckdb import DuckDBDialect, kind_of, quoted, text_literal
+from adyton.engines.spelling.duckdb import DuckDBDialect, kind_of
 from adyton.errors import InvalidRequest
 
 PARQUET = (".parquet", ".pq")
@@ -29,10 +31,7 @@ class Unreadable(InvalidRequest):
 
 
 def connect() -> Any:
-    import duckdb  # imported late: 0.1 s, needed only to read data
-
-    connection = duckdb.connect(":memory:")
-    connection.execute("SET enable_progress_bar = false")  # standard output is not ours
+    connection = duckdb_files.connect()
     connection.execute("SET perfect_ht_threshold = 17")  # 65,536 bins are found by their place in an array
     connection.execute("SET pandas_analyze_sample = 0")  # no value may decide how others are read
     connection.execute("SET TimeZone = 'UTC'")  # the day of an instant must not depend on where we are
@@ -52,7 +51,7 @@ def opened(connection: Any, source: Path | Any, given: str = "given") -> Iterato
             )
             yield Opened(origin, DuckDBDialect())
             return
-        yield _described(connection, f"read_parquet({text_literal(str(source))})", Readable(source))
+        yield _described(connection, duckdb_files.parquet_rows(source), Readable(source))
         return
     made = _registered(connection, source, given)
     yield _described(connection, given, made)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from adyton.query.check import columns_in, outsides_in
-from adyton.query.nodes import EVERY_ROW
+from adyton.query.leaves import EVERY_ROW
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 

@@ -12,7 +12,9 @@ from math import prod
 from adyton.engines.scans.rows import always_the_same, shared_filter
 from adyton.engines.scans.scan import Aggregates, Recipe, Scan, Units, keys_of, only_where, selected
 from adyton.engines.spelling.rows import clipped, fits_bigint
-from adyton.query.nodes import EVERY_ROW, Condition, Group, group_size
+from adyton.query.expressions import Condition
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.nodes import Group, group_size
 from adyton.schema import TextColumn
 from adyton.sensitivity import Reading
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from adyton.engines.scans.folding import fold_columns
 from adyton.engines.scans.scan import Aggregates, Recipe, Scan, Units, keys_of, only_where, selected
 from adyton.engines.spelling.rows import clipped
-from adyton.query.nodes import EVERY_ROW, Condition, Number
+from adyton.query.expressions import Condition, Number
+from adyton.query.leaves import EVERY_ROW
 from adyton.schema import LARGEST_VALUE
 from adyton.sensitivity import Reading
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.spelling.dialect import FAR_SECONDS, Kind
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
@@ -17,14 +18,6 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     (r"TIMESTAMP", "timestamp"),
 )
 _NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|BIT|VARIANT|GEOMETRY)")
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text_literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def kind_of(type_name: str) -> Kind:

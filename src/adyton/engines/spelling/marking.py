@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from adyton.query.outside import Bounded
+from adyton.query.leaves import Bounded
 from adyton.query.scope import entries
 from adyton.schema import Column, Table
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.spelling.dialect import FAR_SECONDS, Kind
-from adyton.engines.spelling.duckdb import quoted, text_literal
 
 KINDS: dict[str, Kind] = {
     "int2": "integer",

@@ -12,31 +12,33 @@ from fractions import Fraction
 from typing import Protocol, assert_never
 
 from adyton.engines.spelling.marking import Mark
-from adyton.query.nodes import (
-    Always,
+from adyton.query.expressions import (
     And,
     Case,
     Clip,
     Comparable,
     Compare,
     Condition,
-    Constant,
-    DatePart,
-    Day,
-    DayOf,
     Floor,
     Indicator,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Lookup,
     Negative,
     Not,
-    OneOf,
     Or,
     Plus,
     Square,
     Times,
+)
+from adyton.query.leaves import (
+    Always,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    IsMissing,
+    IsOutside,
+    IsTrue,
+    Lookup,
+    OneOf,
     ValueOf,
 )
 from adyton.schema import CategoryColumn, Column, common_grain, times_finer

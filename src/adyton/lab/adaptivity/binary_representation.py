@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import LI
 from adyton.mechanisms.rounding import RoundedMeans
 
 BINARY_REPRESENTATION = Topic(
-    "binary-representation", ("002-09",), "One mean with all its digits names the rows; a few digits do not"
+    "binary-representation", (LI,), "One mean with all its digits names the rows; a few digits do not"
 )
 _UNIVERSE, _ROWS, _RUNS = 40, 20, 4000
 _NOISE = 0.01

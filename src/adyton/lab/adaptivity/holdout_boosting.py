@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import Frame, State
 from adyton.holdout.methods.gaussian import Gaussian
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
@@ -24,7 +25,7 @@ from adyton.special import special
 
 HOLDOUT_BOOSTING = Topic(
     "holdout-boosting",
-    ("000-24", "000-39"),
+    (BASSI,),
     "Boosting a leaderboard: random submissions climb it, unless it says less or adds noise",
     ("Blum, Hardt 2015, The Ladder",),
 )

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI
 
 HOLDOUT_SCIENCE = Topic(
     "holdout-science",
-    ("000-39",),
+    (BASSI,),
     "The reusable holdout: a plain one says 63 % where a coin is right, Thresholdout does not",
     ("Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015, The reusable holdout",),
 )

@@ -136,13 +136,13 @@ def loss(sparse: Sparse, here: Sequence[Run], there: Sequence[Run]) -> float:
     return math.inf if math.isinf(denominator) else numerator - denominator
 
 
-def seed_sparse(epsilon: Fraction, c: int) -> Sparse:
-    """BROKEN: the slide's Sparse (000-23), which halts at count > c and so gives c + 1 positives."""
+def late_sparse(epsilon: Fraction, c: int) -> Sparse:
+    """BROKEN: Bassi's Sparse, which halts at count > c and so gives c + 1 positives."""
     return Sparse("slide", epsilon, 2 * c / epsilon, 4 * c / epsilon, c + 1, redraw=True)
 
 
 def corrected_sparse(epsilon: Fraction, c: int) -> Sparse:
-    """The slide's Sparse that halts at count >= c: right."""
+    """The same that halts at count >= c: right."""
     return Sparse("slide, corrected", epsilon, 2 * c / epsilon, 4 * c / epsilon, c, redraw=True)
 
 

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BELLET
 
 PRICE = Topic(
     "price",
-    ("003-05", "003-06"),
+    (BELLET,),
     "The best price: a little noise on the answer ruins it, a noisy choice does not",
 )
-HAIR = Topic(
-    "hair", ("003-07", "003-09", "003-10"), "Hair colours: how often the exponential mechanism is wrong"
-)
-CANDIDATES = Topic("candidates", ("003-11",), "Candidates taken from the data give the data away")
+HAIR = Topic("hair", (BELLET,), "Hair colours: how often the exponential mechanism is wrong")
+CANDIDATES = Topic("candidates", (BELLET,), "Candidates taken from the data give the data away")
 _BIDS = (Fraction(3), Fraction(4))  # Alice, Bob
 _PRICES = tuple(Fraction(p) for p in ("3", "3.01", "4", "4.01"))
 

@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import BASSI
 from adyton.lab.choices.broken import log_below
 
 NOISY_MAX = Topic(
-    "noisy-max", ("000-20",), "Report noisy max: noise 1/epsilon is enough only if all counts move together"
+    "noisy-max", (BASSI,), "Report noisy max: noise 1/epsilon is enough only if all counts move together"
 )
 _EPSILON = Fraction(1, 2)
 _FAR = 100  # how far the rivals are ahead

@@ -18,7 +18,8 @@ from adyton.noise import Bits
 from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import Standing
-from adyton.query.nodes import POINTS, Cdf
+from adyton.query.measures import Cdf
+from adyton.query.nodes import POINTS
 from adyton.special import special
 
 _HALVINGS = 60

@@ -19,7 +19,8 @@ from adyton.noise import Bits
 from adyton.noise.refine import Integers
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import Standing
-from adyton.query.nodes import Extreme, Quantile, all_of
+from adyton.query.expressions import all_of
+from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import Bins, binned, bins_of, finer, levels_of
 from adyton.sensitivity.readings import search_weights

@@ -12,22 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
-from adyton.query.expressions import (
-    And,
-    Comparable,
-    Compare,
-    Condition,
-    Constant,
-    Day,
-    DayOf,
-    IsMissing,
-    IsTrue,
-    Negative,
-    Not,
-    OneOf,
-    ValueOf,
-)
-from adyton.query.outside import IsOutside
+from adyton.query.expressions import And, Comparable, Compare, Condition, Negative, Not
+from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 
 Span = tuple[int, int]  # of steps, both ends included; the value is present
 Allowed = frozenset[object] | Span
@@ -45,11 +31,6 @@ def facts_of(condition: Condition) -> Facts:
             subject, allowed = found
             facts[subject] = _both(facts[subject], allowed) if subject in facts else allowed
     return facts
-
-
-def exclude_each_other(first: Facts, second: Facts) -> bool:
-    taken = Taken()
-    return taken.takes(first) and taken.takes(second)
 
 
 @dataclass(slots=True)

@@ -18,29 +18,31 @@ import numpy.typing as npt
 
 from adyton.query.check import _parts, columns_in
 from adyton.query.expressions import (
-    Always,
     And,
     Case,
     Clip,
     Comparable,
     Compare,
     Condition,
-    Constant,
-    DatePart,
-    Day,
-    DayOf,
     Floor,
     Indicator,
-    IsMissing,
-    IsTrue,
-    Lookup,
     Negative,
     Not,
-    OneOf,
     Or,
     Plus,
     Square,
     Times,
+)
+from adyton.query.leaves import (
+    Always,
+    Constant,
+    DatePart,
+    Day,
+    DayOf,
+    IsMissing,
+    IsTrue,
+    Lookup,
+    OneOf,
     ValueOf,
 )
 from adyton.schema import Column, common_grain, times_finer

@@ -7,32 +7,22 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from adyton.query.names import default_name
-from adyton.query.nodes import (
-    EVERY_ROW,
-    Case,
+from adyton.query.expressions import Case, Clip, Condition, Indicator, Not, Number, Or, all_of
+from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue
+from adyton.query.measures import (
     Cdf,
-    Clip,
-    Condition,
-    Constant,
     Count,
     CountPersons,
     Extreme,
-    Indicator,
-    IsMissing,
-    IsTrue,
     Mean,
     Measure,
-    Not,
-    Number,
-    Or,
     Proportion,
     Quantile,
     Sum,
     SumOfPersons,
     Variance,
-    all_of,
 )
+from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source, is_condition
 from adyton.query.sql.functions import called
 from adyton.schema import BooleanColumn

@@ -12,26 +12,8 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
-from adyton.query.nodes import (
-    Always,
-    And,
-    Compare,
-    Condition,
-    Constant,
-    Day,
-    DayOf,
-    IsMissing,
-    IsTrue,
-    Negative,
-    Not,
-    Number,
-    OneOf,
-    Operator,
-    Or,
-    Plus,
-    Times,
-    ValueOf,
-)
+from adyton.query.expressions import And, Compare, Condition, Negative, Not, Number, Operator, Or, Plus, Times
+from adyton.query.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, read_call, read_case, read_extract, read_test
 from adyton.query.sql.names import Names, title
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number

@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.nodes import (
-    Case,
-    Clip,
-    Condition,
-    Constant,
-    DatePart,
-    DayOf,
-    Floor,
-    Indicator,
-    IsOutside,
-    Lookup,
-    Number,
-    Part,
-    Square,
-)
-from adyton.query.outside import Bounded, word_for
+from adyton.query.expressions import Case, Clip, Condition, Floor, Indicator, Number, Square
+from adyton.query.leaves import Bounded, Constant, DatePart, DayOf, IsOutside, Lookup, Part, word_for
 from adyton.query.sql.reasons import reason_against
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn

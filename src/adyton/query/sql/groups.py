@@ -14,9 +14,11 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import columns_in
+from adyton.query.expressions import Case, Condition, Not
 from adyton.query.groups import Grouped, bins, grouped
+from adyton.query.leaves import Constant
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Case, Condition, Constant, Group, Not
+from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import Source, is_condition
 from adyton.query.sql.functions import called, whens

@@ -12,9 +12,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.expressions import Condition, Number
 from adyton.query.groups import Grouped
+from adyton.query.measures import Count, Measure
 from adyton.query.names import distinct_names
-from adyton.query.nodes import Condition, Count, Group, Measure, Number, Question
+from adyton.query.nodes import Group, Question
 from adyton.query.request import Asking
 from adyton.query.scope import is_person, names_in
 from adyton.query.sql.aggregates import read_measure, read_value, read_where
@@ -32,13 +34,7 @@ _SHAPE = ("having", "order", "limit", "offset")
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
     """The question that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
-    asking = parse_asking(sql, table, *further)
-    if asking != Asking(asking.question):
-        raise InvalidRequest(
-            "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
-            "and without another name for a column"
-        )
-    return asking.question
+    return parse_asking(sql, table, *further).alone
 
 
 def parse_asking(sql: str, table: Table, *further: Table) -> Asking:

@@ -14,7 +14,9 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_names
-from adyton.query.nodes import POINTS, Bucket, Cdf, DayOf, Group, Question
+from adyton.query.leaves import DayOf
+from adyton.query.measures import Cdf
+from adyton.query.nodes import POINTS, Bucket, Group, Question
 from adyton.query.shape import Every, Having, Opposite, Relation, Released, Shape, Side, Sign, Some, Term
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source

@@ -7,36 +7,37 @@ from fractions import Fraction
 from typing import get_args
 
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import (
-    Always,
+from adyton.query.expressions import (
     And,
-    Bucket,
     Case,
     Clip,
     Compare,
     Condition,
+    Floor,
+    Indicator,
+    Negative,
+    Not,
+    Number,
+    Or,
+    Plus,
+    Square,
+    Times,
+)
+from adyton.query.leaves import (
+    Always,
     Constant,
     DatePart,
     Day,
     DayOf,
-    Floor,
-    Group,
-    Indicator,
     IsMissing,
     IsOutside,
     IsTrue,
     Lookup,
-    Negative,
-    Not,
-    Number,
     OneOf,
-    Or,
     Part,
-    Plus,
-    Square,
-    Times,
     ValueOf,
 )
+from adyton.query.nodes import Bucket, Group
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 from adyton.testing.engines.reference import Source, SourceColumn
 

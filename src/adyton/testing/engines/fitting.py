@@ -9,7 +9,9 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Count, Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count, Sum
+from adyton.query.nodes import Question
 from adyton.schema import (
     CLOCK,
     LONGEST_TEXT,

@@ -23,18 +23,10 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import (
-    Compare,
-    Count,
-    CountPersons,
-    IsOutside,
-    Mean,
-    Question,
-    Sum,
-    SumOfPersons,
-    ValueOf,
-)
-from adyton.query.outside import Bounded
+from adyton.query.expressions import Compare
+from adyton.query.leaves import Bounded, IsOutside, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
+from adyton.query.nodes import Question
 from adyton.query.scope import entries, joined
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Join, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of

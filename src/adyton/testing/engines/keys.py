@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import (
-    Compare,
-    Constant,
-    Count,
-    CountPersons,
-    Mean,
-    Question,
-    Sum,
-    SumOfPersons,
-    ValueOf,
-)
+from adyton.query.expressions import Compare
+from adyton.query.leaves import Constant, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
+from adyton.query.nodes import Question
 from adyton.schema import Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, BUCKETS, ODD_KEYS, ROWS, SMOKER

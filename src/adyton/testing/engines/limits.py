@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.nodes import Question, Sum, ValueOf
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Sum
+from adyton.query.nodes import Question
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, PEOPLE, REGION, ROWS, SOME
 from adyton.testing.engines.reference import expected

@@ -12,23 +12,10 @@ from typing import Any
 
 import pytest
 
-from adyton.query.nodes import (
-    Compare,
-    Count,
-    Day,
-    DayOf,
-    IsMissing,
-    IsOutside,
-    IsTrue,
-    Mean,
-    Not,
-    OneOf,
-    Question,
-    Sum,
-    Times,
-    ValueOf,
-)
-from adyton.query.outside import Bounded
+from adyton.query.expressions import Compare, Not, Times
+from adyton.query.leaves import Bounded, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
+from adyton.query.measures import Count, Mean, Sum
+from adyton.query.nodes import Question
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,

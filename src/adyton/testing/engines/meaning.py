@@ -8,32 +8,34 @@ import operator
 from fractions import Fraction
 from typing import Any, assert_never
 
-from adyton.query.nodes import (
-    Always,
+from adyton.query.expressions import (
     And,
     Case,
     Clip,
     Comparable,
     Compare,
     Condition,
+    Floor,
+    Indicator,
+    Negative,
+    Not,
+    Or,
+    Plus,
+    Square,
+    Times,
+)
+from adyton.query.leaves import (
+    Always,
     Constant,
     DatePart,
     Day,
     DayOf,
-    Floor,
-    Indicator,
     IsMissing,
     IsOutside,
     IsTrue,
     Lookup,
-    Negative,
-    Not,
     OneOf,
-    Or,
     Part,
-    Plus,
-    Square,
-    Times,
     ValueOf,
 )
 from adyton.schema import CategoryColumn, day_of

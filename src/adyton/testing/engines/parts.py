@@ -12,7 +12,10 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import Compare, Constant, Count, CountPersons, Mean, Quantile, Question, Sum, ValueOf
+from adyton.query.expressions import Compare
+from adyton.query.leaves import Constant, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Quantile, Sum
+from adyton.query.nodes import Question
 from adyton.schema import Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.cases import AGE, REGION

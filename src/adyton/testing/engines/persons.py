@@ -11,22 +11,10 @@ from typing import Any
 import pytest
 
 from adyton.privacy import PrivacyUnit
-from adyton.query.nodes import (
-    Bucket,
-    Compare,
-    Constant,
-    Count,
-    CountPersons,
-    Floor,
-    IsOutside,
-    IsTrue,
-    Mean,
-    Plus,
-    Question,
-    Sum,
-    SumOfPersons,
-    ValueOf,
-)
+from adyton.query.expressions import Compare, Floor, Plus
+from adyton.query.leaves import Constant, IsOutside, IsTrue, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
+from adyton.query.nodes import Bucket, Question
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Coordinate, Persons, readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION, SMOKER

@@ -10,24 +10,10 @@ from typing import Any, get_args
 
 import pytest
 
-from adyton.query.nodes import (
-    And,
-    Compare,
-    Constant,
-    Count,
-    DatePart,
-    DayOf,
-    IsTrue,
-    Mean,
-    Not,
-    Or,
-    Part,
-    Proportion,
-    Question,
-    Sum,
-    ValueOf,
-    Variance,
-)
+from adyton.query.expressions import And, Compare, Not, Or
+from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
+from adyton.query.measures import Count, Mean, Proportion, Sum, Variance
+from adyton.query.nodes import Question
 from adyton.schema import DateColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import (

@@ -17,47 +17,49 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.possible_cells import kept_cells
-from adyton.query.nodes import (
-    Always,
+from adyton.query.expressions import (
     And,
-    Bucket,
     Case,
-    Cdf,
     Clip,
     Compare,
     Condition,
+    Floor,
+    Indicator,
+    Negative,
+    Not,
+    Number,
+    Operator,
+    Or,
+    Plus,
+    Square,
+    Times,
+)
+from adyton.query.leaves import (
+    Always,
     Constant,
-    Count,
-    CountPersons,
     DatePart,
     Day,
     DayOf,
-    Extreme,
-    Floor,
-    Group,
-    Indicator,
     IsMissing,
     IsOutside,
     IsTrue,
     Lookup,
-    Mean,
-    Measure,
-    Negative,
-    Not,
-    Number,
     OneOf,
-    Operator,
-    Or,
     Part,
-    Plus,
-    Quantile,
-    Question,
-    Square,
-    Sum,
-    SumOfPersons,
-    Times,
     ValueOf,
 )
+from adyton.query.measures import (
+    Cdf,
+    Count,
+    CountPersons,
+    Extreme,
+    Mean,
+    Measure,
+    Quantile,
+    Sum,
+    SumOfPersons,
+)
+from adyton.query.nodes import Bucket, Group, Question
 from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.cases import AGE, BORN, INCOME, ODD_KEYS, PEOPLE, REGION, SMOKER, YEAR

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
@@ -18,7 +16,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.show import Sheet, Shown
 from adyton.transports.figure_file import Figure, check_figure, write_figure
-from adyton.transports.terminal import Json, show, whole
+from adyton.transports.terminal import Json, progress, show, whole
 
 if TYPE_CHECKING:  # numpy's and mpmath's share of these takes 0.1 s, which other commands need not wait for
     from adyton.accounting.textbook.comparison import Calibrated, Composed
@@ -60,7 +58,7 @@ def compose(
             raise InvalidRequest("give either --epsilon or --sigma: the price of one release")
         asked = _Asked(epsilon, sigma, whole(times, "--times"), rational(delta, "delta"))
         _check(view, figure)
-        with _progress() as step:
+        with progress("composing") as step:
             composition = Composition(asked, asked.composed(step))
             if figure is not None:
                 _draw(asked.figure(view, step), figure)
@@ -85,7 +83,7 @@ def calibrate(
 
         count, total = whole(times, "--times"), rational(delta, "delta")
         _check(view, figure)
-        with _progress() as step:
+        with progress("composing") as step:
             found = comparison.calibrate(epsilon, count, total, sensitivity, step)
             calibration = Calibration(
                 positive(epsilon, "epsilon"), total, count, positive(sensitivity, "the sensitivity"), found
@@ -250,21 +248,6 @@ def _check(view: str, figure: Path | None) -> None:
 
 def _draw(report: Report, path: Path) -> None:
     write_figure(report.figure(), path)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """What is being computed, on the error stream, if a person is watching."""
-    if not sys.stderr.isatty():
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("composing", total=None)
-        yield lambda name: bar.update(task, description=name)
 
 
 def _up(value: float) -> str:

@@ -50,7 +50,7 @@ from adyton.transports.cli import (
     upgrade as cli_upgrade,
 )
 from adyton.transports.questions_file import Batch, read_questions
-from adyton.transports.terminal import Csv, Json, run, show, show_csv, whole
+from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
 app = typer.Typer(
     name="adyton",
@@ -60,7 +60,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback could show what was read
 )
 
-StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Sql = Annotated[
     str | None,
     typer.Argument(help="A question in SQL, see docs/reference/sql.md; or --file.", show_default=False),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, show, whole
+from adyton.transports.terminal import Json, progress, show, whole, write_file
 
 Name = Annotated[str | None, typer.Argument(help="A mechanism; --list shows them.", show_default=False)]
 All = Annotated[bool, typer.Option("--all", help="Audit everything; takes a few minutes.")]
@@ -16,6 +17,10 @@ Epsilon = Annotated[str, typer.Option(help="What the mechanism is calibrated to.
 Delta = Annotated[str, typer.Option(help="For those that need one.", metavar="D")]
 Samples = Annotated[str, typer.Option(help="Outputs on each of two neighbouring inputs.", metavar="N")]
 Confidence = Annotated[str, typer.Option(help="Confidence of the lower bound.", metavar="C")]
+
+Write = Annotated[
+    Path | None, typer.Option(help="With --all: write what was found to this page.", metavar="FILE")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +35,7 @@ def audit(
     delta: Delta = "0.01",
     samples: Samples = "200000",
     confidence: Confidence = "0.999",
+    write: Write = None,
     as_json: Json = False,
 ) -> None:
     """Try to refute a claim of privacy by sampling. Exit code 1: it was refuted."""
@@ -38,20 +44,26 @@ def audit(
     def make() -> Any:
         nonlocal refuted
         from adyton.audit.cases.catalogue import CATALOGUE, wish_of
-        from adyton.audit.report import Contents, audit_named, progress_bar, run
+        from adyton.audit.report import Contents, audit_named, run
 
         if sum((name is not None, everything, listed)) > 1:
             raise InvalidRequest("give one of: the name of a mechanism, --all, --list")
+        if write is not None and not everything:
+            raise InvalidRequest("--write goes with --all: the page is about everything")
         if name is None and not everything:
             return Contents()
         wish, count, level = wish_of(epsilon, delta), whole(samples, "--samples"), _level(confidence)
-        with progress_bar() as on_step:
+        with progress("auditing", 1.0) as on_step:
             made: Any
             if name is None:
                 made = run(CATALOGUE, wish, count, level, on_step)
             else:
                 made = audit_named(name, wish, count, level, on_step)
         refuted = bool(made.refuted)
+        if write is not None:
+            from adyton.audit.page import page
+
+            write_file(write, page(made, level))
         return made
 
     show(make, as_json)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, show, whole
+from adyton.transports.terminal import Json, StudyFile, show, whole
 
-StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 ColumnName = Annotated[
     str,
     typer.Argument(

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from adyton.study import read_study
-from adyton.transports.terminal import Json, run, whole
+from adyton.transports.terminal import Json, StudyFile, run, whole
 
-StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Output = Annotated[
     Path, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -128,38 +129,41 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Plan a holdout and write its three files: public facts, labels, ledger."""
+    said = SimpleNamespace(**locals())
+    show(lambda: _created(said), as_json)
 
-    def make() -> HoldoutStatement:
-        from adyton.holdout import Holdout
-        from adyton.holdout.files import read_values
 
-        with Holdout.create(
-            file,
-            labels=None if labels is None else read_values(labels, column),
-            items=_whole(items, "--items"),
-            metric=metric,
-            top=_whole(top, "--top"),
-            tolerance=tolerance,
-            confidence=confidence,
-            method=method,
-            scores=_whole(scores, "--scores"),
-            anytime=anytime,
-            expected=expected,
-            noise=noise,
-            error_high=error_high,
-            low=low,
-            high=high,
-            weights=None if weights is None else read_values(weights, weights_column or column),
-            groups=None if groups is None else read_values(groups, groups_column or column),
-            overfits=_whole(overfits, "--overfits"),
-            threshold=threshold,
-            scale=scale,
-            noes=_whole(rejections if noes is None else noes, "--rejections"),
-            rung=rung,
-        ) as holdout:
-            return holdout.statement()
+def _created(said: SimpleNamespace) -> HoldoutStatement:
+    from adyton.holdout import Holdout
+    from adyton.holdout.files import read_values
 
-    show(make, as_json)
+    with Holdout.create(
+        said.file,
+        labels=None if said.labels is None else read_values(said.labels, said.column),
+        items=_whole(said.items, "--items"),
+        metric=said.metric,
+        top=_whole(said.top, "--top"),
+        tolerance=said.tolerance,
+        confidence=said.confidence,
+        method=said.method,
+        scores=_whole(said.scores, "--scores"),
+        anytime=said.anytime,
+        expected=said.expected,
+        noise=said.noise,
+        error_high=said.error_high,
+        low=said.low,
+        high=said.high,
+        weights=None
+        if said.weights is None
+        else read_values(said.weights, said.weights_column or said.column),
+        groups=None if said.groups is None else read_values(said.groups, said.groups_column or said.column),
+        overfits=_whole(said.overfits, "--overfits"),
+        threshold=said.threshold,
+        scale=said.scale,
+        noes=_whole(said.rejections if said.noes is None else said.noes, "--rejections"),
+        rung=said.rung,
+    ) as holdout:
+        return holdout.statement()
 
 
 def score(

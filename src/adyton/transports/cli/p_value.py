@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
-from adyton.transports.terminal import Json, show
+from adyton.transports.terminal import Json, StudyFile, show
 
-StudyFile = Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)]
 Alpha = Annotated[str, typer.Option(help="Level of the test.", metavar="A")]
 PValue = Annotated[
     str | None, typer.Option("--p", help="A p-value that was computed: what it is worth now.", metavar="P")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +9,7 @@ import typer
 
 from adyton.show import Sheet, Shown
 from adyton.transports.figure_file import Figure, check_figure, write_figure
-from adyton.transports.terminal import Json, show, whole
+from adyton.transports.terminal import Json, progress, show, whole
 
 Rows = Annotated[str | None, typer.Option(help="Number of rows (or persons).", metavar="N")]
 Tolerance = Annotated[str | None, typer.Option(help="Half-width for values in 0..1, e.g. 0.05.", metavar="T")]
@@ -157,7 +155,7 @@ def _draw(path: Path, plan: Any) -> None:
 
     needed = [option.value for option in plan.options if option.value]
     rows = rows_around(plan.rows or min(needed, default=_USUAL_ROWS))
-    with _progress(len(rows)) as advance:
+    with progress("planning", len(rows)) as advance:
         found = curves(plan.tolerance, plan.confidence, rows, on_step=advance)
     write_figure(drawn(found, plan.tolerance, plan.confidence), path)
 
@@ -166,16 +164,6 @@ def _draw_widths(path: Path, plan: Any) -> None:
     from adyton.figures.width import SHARES, curves
     from adyton.figures.width import figure as drawn
 
-    with _progress(len(SHARES)) as advance:
+    with progress("planning", len(SHARES)) as advance:
         found = curves(plan.rows, plan.questions, plan.confidence, on_step=advance)
     write_figure(drawn(found, plan.rows, plan.questions, plan.confidence), path)
-
-
-@contextmanager
-def _progress(steps: int) -> Iterator[Callable[[], None]]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("planning", total=steps)
-        yield lambda: progress.advance(task)

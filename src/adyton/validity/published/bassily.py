@@ -9,7 +9,7 @@ import math
 
 from adyton.exact import Number
 from adyton.validity.outward import float_down, probability, whole
-from adyton.validity.published.jung import zcdp_epsilon
+from adyton.validity.published.jung import closed_form_epsilon
 from adyton.validity.search import least
 
 
@@ -18,7 +18,7 @@ def published_width_at(rows: int, questions: int, failure: Number, rho: float, d
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = float_down(probability(failure, "the failure probability"))
     times = math.floor(1 / share)
-    epsilon = zcdp_epsilon(k * rho, delta)
+    epsilon = closed_form_epsilon(k * rho, delta)
     if epsilon > 1:
         return math.inf
     noise = math.sqrt(math.log(4 * k / delta) / rho) / n

@@ -59,7 +59,7 @@ def width_at(rows: int, questions: int, failure: Number, rho: float, delta: floa
 def _at(n: int, k: int, failure: float, rho: float, delta: float) -> float:
     if not (rho > 0 and 0 < delta < failure / 2):
         return math.inf
-    epsilon = zcdp_epsilon(k * rho * SAFE, delta)
+    epsilon = closed_form_epsilon(k * rho * SAFE, delta)
     if epsilon > 1:
         return math.inf
     empirical = scale_of(n, rho) * math.sqrt(2) * float(special().erfcinv(delta / k)) * SAFE
@@ -85,7 +85,7 @@ def scale_of(rows: int, rho: float) -> float:
     return SAFE / (rows * math.sqrt(2 * rho))
 
 
-def zcdp_epsilon(rho: float, delta: float) -> float:
+def closed_form_epsilon(rho: float, delta: float) -> float:
     """An epsilon, rounded up, with which rho-zCDP is (epsilon, delta)-DP.
 
     Source:   Bun, Steinke 2016: rho + 2 sqrt(rho ln(1/delta)), and rho + 2 sqrt(rho ln(sqrt(pi rho)/delta))

@@ -25,8 +25,8 @@ def six_epsilon_tail(rows: int, epsilon: Number, delta: Number) -> float:
 
     Claim:    for a question that an (epsilon, delta)-DP mechanism chose from the rows.
     Assumes:  sqrt(12 / n) <= epsilon <= 1/5 and delta <= epsilon / 16; independent draws; values in [0, 1].
-    Source:   Bassily, Nissim, Smith, Steinke, Stemmer, Ullman 2016, with the constants of 002-33, which has
-              "=" for "<=".  Theorem: SIX-EPSILON.
+    Source:   Bassily, Nissim, Smith, Steinke, Stemmer, Ullman 2016; the constants are Roth's.
+              Theorem: SIX-EPSILON.
     """
     n, e = whole(rows, "the number of rows"), positive(epsilon, "epsilon")
     d = rational(delta, "delta")
@@ -49,7 +49,7 @@ def laplace_width(rows: int, questions: int, failure: Number) -> LaplaceWidth | 
 
     Claim:    Pr[some |a_j - q_j(P)| > tolerance] <= failure, for means with Laplace noise of this scale.
     Assumes:  as ``six_epsilon_tail``; which answer is worst is post-processing, so no union is needed there.
-    Source:   002-31..33.  Theorem: SIX-EPSILON.
+    Source:   ``six_epsilon_tail``, and the tail of Laplace noise.  Theorem: SIX-EPSILON.
     """
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     total = float_down(probability(failure, "the failure probability"))

@@ -62,7 +62,7 @@ def forking_width(rows: int, questions: int, failure: Number, *, answers: int = 
     Claim:    Pr[some |q_j(S) - q_j(P)| > width] <= failure: a tree of k questions has (d**k - 1) / (d - 1)
               nodes.
     Assumes:  independent rows; values in [0, 1]; nothing about the rows but these answers is known.
-    Source:   derived here; 002-10 counts exp(k) instead of 2**k.  Theorem: FORKING-PATHS.
+    Source:   derived here.  Theorem: FORKING-PATHS.
     """
     n, share = whole(rows, "the number of rows"), probability(failure, "the failure probability")
     return math.sqrt(log_up(2 * tree_size(questions, answers) / share) / (2 * n)) * SAFE
@@ -74,8 +74,8 @@ def forking_questions(rows: int, alpha: Number, failure: Number) -> int:
     return (nodes + 1).bit_length() - 1  # 2**k - 1 <= nodes
 
 
-def forking_questions_of_the_seed(rows: int, alpha: Number, failure: Number) -> int:
-    """2 n alpha**2 - ln(2 / failure), as 002-10 has it: valid, and a third too small."""
+def loose_forking_questions(rows: int, alpha: Number, failure: Number) -> int:
+    """2 n alpha**2 - ln(2 / failure), with exp(k) in place of 2**k: valid, and a third too small."""
     exponent = 2 * whole(rows, "the number of rows") * positive(alpha, "alpha") ** 2
     share = probability(failure, "the failure probability")
     return max(0, math.floor(float(exponent) - log_up(2 / share)))

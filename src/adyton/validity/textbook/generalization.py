@@ -30,14 +30,14 @@ def chosen_event(fixed: Number) -> float:
 
     Claim:    if Pr[S in R(y)] <= beta for every output y, then Pr[S in R(Y)] <= 3 sqrt(beta).
     Assumes:  epsilon <= ``epsilon_for_event(rows, beta)``; independent rows.
-    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015 (000-26).  Theorem: DP-GENERALIZES.
+    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015.  Theorem: DP-GENERALIZES.
     """
     beta = probability(fixed, "the probability")
     return min(1.0, 3 * math.sqrt(float_up(beta)) * SAFE)
 
 
 def epsilon_for_question(rows: int, tolerance: Number) -> float:
-    """sqrt(tau**2 - ln 2 / (2n)), rounded down; 0 if there are too few rows.  000-28."""
+    """sqrt(tau**2 - ln 2 / (2n)), rounded down; 0 if there are too few rows."""
     n, tau = whole(rows, "the number of rows"), positive(tolerance, "the tolerance")
     mp = digits(40)
     square = mp.mpf((tau * tau).numerator) / (tau * tau).denominator - mp.log(2) / (2 * n)
@@ -48,7 +48,7 @@ def question_tail(rows: int, tolerance: Number) -> float:
     """3 sqrt(2) exp(-n tau**2): Pr[|q(S) - q(P)| >= tau] for a question that the mechanism chose, rounded up.
 
     Assumes:  epsilon <= ``epsilon_for_question(rows, tolerance)``.
-    Source:   000-28, from 000-26 and Hoeffding's inequality.  Theorem: DP-GENERALIZES.
+    Source:   ``chosen_event`` and Hoeffding's inequality.  Theorem: DP-GENERALIZES.
     """
     exponent = whole(rows, "the number of rows") * positive(tolerance, "the tolerance") ** 2
     return min(1.0, 3 * math.sqrt(2) * SAFE * exp_up(exponent))
@@ -60,7 +60,7 @@ def first_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[float
     Claim:    for f of sensitivity c, chosen by an epsilon-DP mechanism; a mean has c = 1/n, so epsilon =
               tau**2.
     Assumes:  independent rows.
-    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015 (000-37).
+    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015.
     Theorem: MAX-INFORMATION-GENERALIZES.
     """
     ratio = _ratio(rows, sensitivity, tolerance)
@@ -71,10 +71,10 @@ def second_take(rows: int, sensitivity: Number, tolerance: Number) -> tuple[floa
     """(epsilon, tail) with epsilon = tau / (n c): at most 2 exp(-(3/4) tau**2 / (n c**2)), where that is
     proved.
 
-    Claim:    with r = tau**2 / (n c**2) and beta = 2 exp(-r) the bound of 000-35 gives the tail
+    Claim:    with r = tau**2 / (n c**2) and beta = 2 exp(-r) ``loose_independent_rows_nats`` gives the tail
               2 exp(-r (3/2 - 1/sqrt 2)) + 2 exp(-r), which is below 2 exp(-3r/4) from r = 5.958 on;
               below that the tail itself is returned.
-    Assumes:  independent rows.   Source:   000-38.  Theorem: MAX-INFORMATION-GENERALIZES.
+    Assumes:  independent rows.   Source:   derived here.  Theorem: MAX-INFORMATION-GENERALIZES.
     """
     ratio = _ratio(rows, sensitivity, tolerance)
     if ratio >= LEAST_SECOND_TAKE:

@@ -78,7 +78,6 @@ def independent_rows_nats(rows: int, epsilon: Number, failure: Number) -> float:
     """n epsilon**2 / 8 + epsilon sqrt(n ln(1 / beta) / 2): for independent rows, rounded up.
 
     Claim:    the max-information of a pure epsilon-DP mechanism (replacing a row), but for ``failure`` beta.
-              000-35 has n epsilon**2 / 2 and ln(2 / beta).
     Assumes:  independent rows.
     Source:   derived here.  Theorem: MAX-INFORMATION-INDEPENDENT.
     """
@@ -88,9 +87,10 @@ def independent_rows_nats(rows: int, epsilon: Number, failure: Number) -> float:
     return min(sharp * SAFE, pure_nats(n, e))
 
 
-def independent_rows_nats_of_the_seed(rows: int, epsilon: Number, failure: Number) -> float:
-    """n epsilon**2 / 2 + epsilon sqrt(n ln(2 / beta) / 2), as 000-35 has it.
+def loose_independent_rows_nats(rows: int, epsilon: Number, failure: Number) -> float:
+    """n epsilon**2 / 2 + epsilon sqrt(n ln(2 / beta) / 2), as published.
 
+    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015.
     Theorem: MAX-INFORMATION-INDEPENDENT.
     """
     n, e = whole(rows, "the number of rows"), positive(epsilon, "epsilon")

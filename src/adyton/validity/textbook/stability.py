@@ -46,7 +46,7 @@ def guess_right(tv: float) -> float:
 def tv_from_multiplicative(epsilon: float) -> float:
     """tanh(epsilon / 2): the largest total variation at this multiplicative distance, rounded up.
 
-    Claim:    tight; 002-21 has (exp(epsilon) - 1) / 2, which is 0.859 instead of 0.462 at epsilon = 1.
+    Claim:    tight; often taught: (exp(epsilon) - 1) / 2, which is 0.859 instead of 0.462 at epsilon = 1.
     Assumes:  nothing.   Source:   derived here.  Theorem: STABILITY-DISTANCES.
     """
     return min(1.0, math.tanh(_distance(epsilon) / 2) * SAFE)
@@ -55,7 +55,7 @@ def tv_from_multiplicative(epsilon: float) -> float:
 def kl_from_multiplicative(epsilon: float) -> float:
     """epsilon tanh(epsilon / 2): the largest relative entropy at this multiplicative distance, rounded up.
 
-    Claim:    tight; 002-22 has epsilon (exp(epsilon) - 1), which is 1.718 instead of 0.462 at epsilon = 1.
+    Claim:    tight; often taught: epsilon (exp(epsilon) - 1), which is 1.718 instead of 0.462 at epsilon = 1.
     Assumes:  nothing.   Source:   Bun, Steinke 2016.  Theorem: STABILITY-DISTANCES.
     """
     return _distance(epsilon) * math.tanh(epsilon / 2) * SAFE
@@ -69,7 +69,7 @@ def tv_from_kl(kl: float) -> float:
 def composed(stabilities: Sequence[float]) -> float:
     """The stability of several mechanisms, each chosen from the answers before it: the sum, for all three.
 
-    Source:   002-29, where the factor k is missing for two of the three.  Theorem: STABILITY-COMPOSITION.
+    Source:   derived here.  Theorem: STABILITY-COMPOSITION.
     """
     return math.fsum(_distance(s) for s in stabilities) * SAFE
 
@@ -96,8 +96,7 @@ def expected_error(tv: float, empirical: float) -> float:
 def expected_overfit(tv: float, rows: int, questions: int) -> float:
     """E max over j of |q_j(S) - q_j(P)| <= TV + sqrt(ln(2k) / (2n)), rounded up.
 
-    Claim:    for k questions chosen together by a mechanism of this stability.  002-28 has sqrt(ln(k) / n),
-              which is 0 for one question and cannot be right; 002-26 has 2 / sqrt(n) for one, which is wider.
+    Claim:    for k questions chosen together by a mechanism of this stability.
     Assumes:  independent, identically distributed rows; values in [0, 1].
     Source:   derived here.  Theorem: STABLE-QUESTIONS.
     """

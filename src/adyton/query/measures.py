@@ -1,0 +1,199 @@
+"""What can be asked of the rows that count: frozen values that check themselves when they are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from adyton.errors import InvalidRequest
+from adyton.query.expressions import Condition, Number, Plus, Square, condition, number
+from adyton.query.leaves import EVERY_ROW, Constant
+from adyton.query.weight import weight
+from adyton.schema import Lattice
+
+MOST_POINTS = 1_000
+LARGEST_DENOMINATOR = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many rows."""
+
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class CountPersons:
+    """How many persons have such a row.  SQL: COUNT(DISTINCT person)."""
+
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of ``value`` over rows where it is present."""
+
+    value: Number
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_sum(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfPersons:
+    """Each person's own sum of ``value``, clipped to ``low..high``, added up over all persons.
+
+    Within groups a person's sum is taken in each group.  SQL: SUM(value, contribution_bounds_per_group =>
+    (low, high)).
+    """
+
+    value: Number
+    low: Fraction
+    high: Fraction
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        grain = number(self.value).lattice.grain
+        if any((bound / grain).denominator != 1 for bound in (self.low, self.high)):
+            raise InvalidRequest(f"the bounds of a person's sum must be whole multiples of its grain {grain}")
+        if not self.low < self.high:
+            raise InvalidRequest("the bounds of a person's sum need low < high")
+        Lattice(grain, *self.steps)  # refuses what 64 bits cannot hold
+        _check_sum(self.value)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The bounds in steps of the value's grain."""
+        grain = self.value.lattice.grain
+        return int(self.low / grain), int(self.high / grain)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The average of ``value`` over rows where it is present."""
+
+    value: Number
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """The fraction of rows for which ``condition`` is true (a missing truth counts as not true)."""
+
+    condition: Condition
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.condition)
+        condition(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The mean squared distance of ``value`` from its mean, or the ``root`` of it: the standard deviation."""
+
+    value: Number
+    root: bool = False
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "variance")
+        middle_of_square(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """The least number that at least this ``fraction`` of the values do not exceed."""
+
+    value: Number
+    fraction: Fraction
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "quantile")
+        if not 0 < self.fraction < 1 or self.fraction.denominator > LARGEST_DENOMINATOR:
+            raise InvalidRequest(
+                "a quantile is asked for by a fraction above 0 and below 1, with at most four decimals"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """About the least or the greatest value: as far in from the end as the noise makes necessary."""
+
+    value: Number
+    which: Literal["least", "greatest"]
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "extreme")
+
+
+@dataclass(frozen=True, slots=True)
+class Cdf:
+    """For each of ``points``, which rise, the fraction of values that do not exceed it."""
+
+    value: Number
+    points: tuple[Fraction, ...]
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        _check_varies(self.value, "distribution")
+        if not 1 <= len(self.points) <= MOST_POINTS:
+            raise InvalidRequest(f"a distribution is asked for at 1 to {MOST_POINTS} points")
+        if any(a >= b for a, b in zip(self.points, self.points[1:], strict=False)):
+            raise InvalidRequest("the points of a distribution must rise")
+
+
+Measure = Count | CountPersons | Sum | SumOfPersons | Mean | Proportion | Variance | Quantile | Extreme | Cdf
+
+
+def middle_of_square(value: Number) -> Number:
+    """The squared distance from the middle of the bounds, on which a variance rests."""
+    lattice = value.lattice
+    middle = (lattice.low + lattice.high) * lattice.grain / 2
+    return Square(value if not middle else Plus(value, Constant(-middle)))
+
+
+def weight_of(measure: Measure) -> int:
+    """A value is read to add it up, and to count where it is present."""
+    own = weight(measure.where)
+    match measure:
+        case Count() | CountPersons():
+            return own
+        case Proportion(condition):
+            return own + weight(condition)
+        case Variance(value):
+            return own + 6 * weight(value)
+        case Cdf(value, points):
+            return own + (len(points) + 1) * weight(value)
+        case _:
+            return own + 2 * weight(measure.value)
+
+
+def _check_sum(value: Number) -> None:
+    if not any((number(value).lattice.low, value.lattice.high)):
+        raise InvalidRequest("the sum of zeros is zero: there is nothing to ask")
+
+
+def _check_varies(value: Number, what: str) -> None:
+    if number(value).lattice.low == value.lattice.high:
+        raise InvalidRequest(f"the {what} of a constant is known: there is nothing to ask")
