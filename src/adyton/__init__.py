@@ -19,14 +19,28 @@ if TYPE_CHECKING:
         Forbidden,
         InvalidRequest,
         LedgerCorrupt,
+        PrivacyRefused,
+        ScoresRefused,
+        ValidityRefused,
     )
     from adyton.holdout import Holdout, Leaderboard
     from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
     from adyton.privacy import Guarantee, PrivacyUnit
     from adyton.query import questions
-    from adyton.query.questions import count, histogram, mean, proportion, sum_of
+    from adyton.query.questions import (
+        count,
+        count_persons,
+        histogram,
+        mean,
+        median,
+        proportion,
+        quantile,
+        sum_of,
+    )
     from adyton.schema import Table
     from adyton.study import Study, read_study
+
+__version__ = "0.1.0"
 
 _PLACES = {
     "certify": ("Answer", "Certificate", "Interval", "Preview", "Statement"),
@@ -38,11 +52,23 @@ _PLACES = {
         "Forbidden",
         "InvalidRequest",
         "LedgerCorrupt",
+        "PrivacyRefused",
+        "ScoresRefused",
+        "ValidityRefused",
     ),
     "holdout": ("Holdout", "Leaderboard"),
     "ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
     "privacy": ("Guarantee", "PrivacyUnit"),
-    "query.questions": ("count", "histogram", "mean", "proportion", "sum_of"),
+    "query.questions": (
+        "count",
+        "count_persons",
+        "histogram",
+        "mean",
+        "median",
+        "proportion",
+        "quantile",
+        "sum_of",
+    ),
     "schema": ("Table",),
     "study": ("Study", "read_study"),
 }
@@ -79,17 +105,23 @@ __all__ = [
     "LedgerCorrupt",
     "MemoryLedger",
     "Preview",
+    "PrivacyRefused",
     "PrivacyUnit",
     "Receipt",
+    "ScoresRefused",
     "SqliteLedger",
     "Statement",
     "Study",
     "Table",
+    "ValidityRefused",
     "count",
+    "count_persons",
     "histogram",
     "mean",
+    "median",
     "open",
     "proportion",
+    "quantile",
     "questions",
     "read_study",
     "sum_of",

@@ -3,6 +3,9 @@
     CuratorError
     |-- InvalidRequest   whoever wrote it: fix the question or the study file; free of charge   exit 2
     |-- BudgetRefused    analyst: nothing left for this price; free of charge                   exit 3
+    |   |-- PrivacyRefused    what may be learned about one unit
+    |   |-- ValidityRefused   what population intervals were planned for
+    |   `-- ScoresRefused     the scores of a holdout
     |-- Forbidden        owner: this may not be asked here; free of charge                      exit 3
     |-- EngineFailed     operator: the charge stands, see log entry ``reference``               exit 4
     `-- LedgerCorrupt    operator: stop; nothing is answered until this is understood           exit 5
@@ -20,7 +23,14 @@ _Made = TypeVar("_Made")
 
 
 class CuratorError(Exception):
-    """Root of every error that adyton raises on purpose."""
+    """Root of every error that adyton raises on purpose.
+
+    >>> try:
+    ...     curator.ask("SELECT height FROM people", within=1)
+    ... except adyton.CuratorError as error:
+    ...     print(error.kind, error.exit_code)
+    invalid_request 2
+    """
 
     kind: ClassVar[str] = "error"
     status: ClassVar[int] = 500
@@ -32,11 +42,17 @@ class CuratorError(Exception):
         self.facts = facts
 
     def to_json(self) -> dict[str, object]:
+        """The error as the command line prints it with --json."""
         return {"error": {"kind": self.kind, "message": self.message, **self.facts}}
 
 
 class InvalidRequest(CuratorError):
-    """The request itself is wrong; decided from public facts alone, so it costs nothing."""
+    """The request itself is wrong; decided from public facts alone, so it costs nothing.
+
+    >>> curator.ask("SELECT COUNT(*) FROM people", within=1, epsilon=1)
+    Traceback (most recent call last):
+    adyton.errors.InvalidRequest: ...
+    """
 
     kind = "invalid_request"
     status = 422
@@ -44,15 +60,64 @@ class InvalidRequest(CuratorError):
 
 
 class BudgetRefused(CuratorError):
-    """The charge does not fit into what is left; nothing was read and nothing was spent."""
+    """The charge does not fit into what is left; nothing was read and nothing was spent.
+
+    One of the three below is raised, which says what has run out; this one catches them all.  ``facts`` say
+    what was ``requested``, ``spent``, the ``limit`` and the ``largest`` that still fits, as decimal text,
+    and what these are ``counted_in``; of a question also the price that ``fits``.
+
+    >>> try:
+    ...     curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
+    ... except adyton.BudgetRefused as refused:
+    ...     print(refused.kind, refused.facts["counted_in"])
+    privacy_refused gdp
+    """
 
     kind = "budget_refused"
     status = 409
     exit_code = 3
 
 
+class PrivacyRefused(BudgetRefused):
+    """It would tell more about one unit than the limit allows: the study's, a name's, or a stream's.
+
+    >>> curator.ask("SELECT COUNT(*) FROM people", epsilon=100)
+    Traceback (most recent call last):
+    adyton.errors.PrivacyRefused: ...
+    """
+
+    kind = "privacy_refused"
+
+
+class ValidityRefused(BudgetRefused):
+    """It goes beyond what population intervals were planned for, and the study refuses that.
+
+    >>> issubclass(adyton.ValidityRefused, adyton.BudgetRefused)
+    True
+    """
+
+    kind = "validity_refused"
+
+
+class ScoresRefused(BudgetRefused):
+    """All scores that this holdout can certify are used up.
+
+    >>> with adyton.Holdout.create(folder / "h.toml", labels=labels, scores=1) as holdout:
+    ...     score = holdout.score(labels)
+    ...     holdout.score(1 - labels)
+    Traceback (most recent call last):
+    adyton.errors.ScoresRefused: ...
+    """
+
+    kind = "scores_refused"
+
+
 class Forbidden(CuratorError):
-    """The owner does not allow this; nothing was read and nothing was spent."""
+    """The owner does not allow this; nothing was read and nothing was spent.
+
+    >>> adyton.Forbidden.kind, adyton.Forbidden.exit_code
+    ('forbidden', 3)
+    """
 
     kind = "forbidden"
     status = 403
@@ -60,7 +125,11 @@ class Forbidden(CuratorError):
 
 
 class EngineFailed(CuratorError):
-    """The charge stands, the answer was lost.  Details go to the operator's log, not to the analyst."""
+    """The charge stands, the answer was lost.  Details go to the operator's log, not to the analyst.
+
+    >>> adyton.EngineFailed.kind, adyton.EngineFailed.exit_code
+    ('engine_failed', 4)
+    """
 
     kind = "engine_failed"
     status = 502
@@ -88,7 +157,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 class LedgerCorrupt(CuratorError):
-    """The record of what was spent cannot be trusted; no question is answered until this is understood."""
+    """The record of what was spent cannot be trusted; no question is answered until this is understood.
+
+    >>> curator.verify(head="0" * 64)
+    Traceback (most recent call last):
+    adyton.errors.LedgerCorrupt: ...
+    """
 
     kind = "ledger_corrupt"
     status = 503

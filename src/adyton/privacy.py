@@ -1,4 +1,4 @@
-"""The currency: who is protected, what was promised, and what one release costs."""
+"""Privacy as data: who is protected, what was promised, and what one release costs."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ class PrivacyUnit:
     ``add-or-remove``: if one unit is missing from one of them; their size is private.
     ``rows_in``: of a table that is joined from several, the most rows in each of them.
     ``parts``: into how many disjoint parts the units are split, each of which one question reads.
+
+    >>> adyton.PrivacyUnit("replace", person="person_id").rows
+    1
     """
 
     neighbours: Neighbours
@@ -54,7 +57,11 @@ class PrivacyUnit:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy."""
+    """(epsilon, delta)-differential privacy.
+
+    >>> adyton.Guarantee(epsilon=Fraction(1), delta=Fraction("1e-9"))
+    Guarantee(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000000))
+    """
 
     epsilon: Fraction
     delta: Fraction

@@ -304,6 +304,10 @@ class Table:
     sizes; no promise rests on it.
     ``person`` is the name of the column that says whose row it is; it can be counted, never looked at.
     ``dimensions`` are the public tables that may be joined; ``join`` says what a joined table is made of.
+
+    >>> table = adyton.Table("people", (IntegerColumn("age", 0, 120),), rows=1000)
+    >>> table.column("AGE").name
+    'age'
     """
 
     name: str

@@ -23,7 +23,7 @@ from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
-from adyton.ledger import Header, MemoryLedger, Receipt
+from adyton.ledger import MemoryLedger, Receipt
 from adyton.planning.plan import make_basket
 from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -49,7 +49,7 @@ def study(filter_name: str, epsilon: Fraction) -> Study:
 
 
 def ledger_of(known: Study) -> MemoryLedger:
-    return MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    return MemoryLedger.of(known)
 
 
 def true_cost(filter_name: str, receipt: Receipt, moves: int) -> Fraction:

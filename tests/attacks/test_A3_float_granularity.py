@@ -19,7 +19,7 @@ import pytest
 from adyton.audit import audit
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import asking_of
@@ -63,7 +63,7 @@ def study(filter_name: str, largest: str, grain: str, groups: int = GROUPS) -> S
 def released(known: Study, rows: tuple[float, ...], n: int) -> list[float]:
     """``n`` sums as they are shown: some questions over all groups, at epsilon 1 each."""
     frame = pd.DataFrame({"cell": [f"g{i}" for i in range(GROUPS) for _ in rows], "x": list(rows) * GROUPS})
-    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    ledger = MemoryLedger.of(known)
     engine = DuckDBEngine(known.table, known.unit, frame)
     with Curator(known, engine, ledger, Seeded(len(rows))) as curator:
         found: list[float] = []

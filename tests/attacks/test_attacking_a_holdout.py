@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from adyton.certify import Interval
-from adyton.holdout import Holdout
+from adyton.holdout import Gaussian, Holdout
 from populations import Seeded
 
 ITEMS = 700
@@ -94,7 +94,7 @@ ATTACKS = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_theorem_HOLDOUT_SCORES_no_attack_at_the_certified_number(name: str, tmp_path: Path) -> None:
     attack, share, wish = ATTACKS[name]
-    made = {"tolerance": "0.25", "confidence": "0.9999999", **wish}
+    made = {"tolerance": "0.25", "confidence": "0.9999999", "method": Gaussian(**wish)}
     with Holdout.create(
         tmp_path / "h.toml", labels=np.ones(ITEMS, dtype=int), bits=Seeded(3), **made
     ) as holdout:

@@ -28,7 +28,7 @@ from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import CuratorError, EngineFailed, InvalidRequest
 from adyton.holdout.files import read_values
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import Table, TextColumn
 from adyton.study import Study, read_study
@@ -161,7 +161,7 @@ class Talkative:
 @pytest.mark.parametrize("when", ["prepare", "exact"])
 def test_A19_whatever_an_engine_says_the_curator_repeats_nothing(when: str, log: Log) -> None:
     """Mutant: ``_answer`` calls the engine's own ``prepare``."""
-    ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, STUDY.filter_name, STUDY.allowed))
+    ledger = MemoryLedger.of(STUDY)
     with Curator(STUDY, Talkative(when), ledger) as curator:
         kind = InvalidRequest if when == "prepare" else EngineFailed
         error = refused(lambda: curator.ask("SELECT COUNT(*) FROM t", epsilon=1), kind)

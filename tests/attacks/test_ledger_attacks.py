@@ -113,7 +113,7 @@ def test_A20_two_processes_never_overspend(path: Path) -> None:
 
 
 def spend_stability(path: Path, caps: list[Cap], together: Any, accepted: Any) -> None:
-    ledger = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10**6)
+    ledger = LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=10**6)
     with closing(ledger):
         for cap in caps:
             together.wait()  # also the first time, when the file is made
@@ -332,7 +332,7 @@ def test_A23_a_folder_is_not_a_ledger(tmp_path: Path) -> None:
         with pytest.raises(LedgerCorrupt, match="nothing was answered"):
             enter(missing, 100)
     with pytest.raises(LedgerCorrupt, match="nothing was answered"):
-        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, currency="gdp", limit=100)
+        SqliteLedger.open(tmp_path / "missing.ledger", study=STUDY, filter_name="gdp", limit=100)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -578,19 +578,19 @@ def test_A24_a_tail_cut_off_cleanly_is_noticed_by_the_expected_head(path: Path, 
     with closing(enter(path, 100)) as ledger:
         assert ledger.verify().receipts == 4  # a shorter chain is a chain: only the head from outside tells
         with pytest.raises(LedgerCorrupt, match="rolled back"):
-            ledger.verify(expected_head=history)
+            ledger.verify(head=history)
 
 
 def test_A24_a_restored_backup_is_noticed_by_the_expected_head(path: Path, history: str) -> None:
     backup = shutil.copy(path, path.with_name("backup"))
     with closing(enter(path, 100)) as ledger:
         later = ledger.charge(order()).receipt.digest
-        assert ledger.verify(expected_head=history).receipts == 7
+        assert ledger.verify(head=history).receipts == 7
     shutil.copy(backup, path)
     with closing(enter(path, 100)) as ledger:
-        assert ledger.verify(expected_head=history).receipts == 6
+        assert ledger.verify(head=history).receipts == 6
         with pytest.raises(LedgerCorrupt, match="rolled back"):
-            ledger.verify(expected_head=later)
+            ledger.verify(head=later)
 
 
 def test_A24_a_running_curator_notices_a_rollback_by_itself(path: Path, history: str) -> None:

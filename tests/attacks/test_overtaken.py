@@ -53,7 +53,7 @@ def overtaken(asked_of: Study, radius: int) -> Overtaken:
 
 
 @pytest.mark.parametrize(
-    ("validity", "radius", "currency"),
+    ("validity", "radius", "counted_in"),
     [
         ({}, int(CAP**2 * UNITS_PER_ONE), "mu0²"),
         ({"questions": 1}, 0, "questions"),
@@ -61,15 +61,15 @@ def overtaken(asked_of: Study, radius: int) -> Overtaken:
     ],
 )
 def test_who_is_overtaken_is_refused_free_of_charge(
-    validity: dict[str, Any], radius: int, currency: str
+    validity: dict[str, Any], radius: int, counted_in: str
 ) -> None:
     asked_of = study(**validity)
     ledger = overtaken(asked_of, radius)
     with adyton.open(asked_of, data=DATA, ledger=ledger) as asker:
         assert asker.preview(COUNT, scale=20).affordable
-        with pytest.raises(adyton.BudgetRefused) as refused:
+        with pytest.raises(adyton.ValidityRefused) as refused:
             asker.ask(COUNT, scale=20)
-        assert refused.value.facts["currency"] == currency
+        assert refused.value.facts["counted_in"] == counted_in
         assert [receipt.order.question for receipt in asker.receipts()] == ["another"]
 
 

@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, ParameterGrid, PredefinedSplit, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.holdout import Holdout
+from adyton.errors import InvalidRequest, ScoresRefused
+from adyton.holdout import Holdout, Slices
 
 ROWS, TRUTH = load_digits(return_X_y=True)
 TRAIN = np.arange(len(ROWS)) < 900
@@ -42,18 +42,18 @@ def search(scorer: Any, **words: Any) -> GridSearchCV:
 
 
 def test_a_search_as_documented_fails_when_scores_run_out(holdout: Holdout) -> None:
-    """Mutant: ``Scorer.__call__`` that catches BudgetRefused and returns NaN; it names depth 1 or 2 the winner."""
+    """Mutant: ``Scorer.__call__`` that catches ScoresRefused and returns NaN; it names depth 1 or 2 the winner."""
     wanted = search(holdout.scorer(), error_score="raise")
-    with pytest.raises(BudgetRefused, match="used up") as refused:
+    with pytest.raises(ScoresRefused, match="used up") as refused:
         wanted.fit(ROWS, HIDDEN)
     assert not hasattr(wanted, "best_params_")
-    assert refused.value.facts["currency"] == "scores"
+    assert refused.value.facts["counted_in"] == "scores"
     assert holdout.statement().scores_left == 0
 
 
 def test_a_scorer_refuses_more_candidates_than_scores_before_the_first_fit(holdout: Holdout) -> None:
     """Mutant: no ``check_candidates``."""
-    with pytest.raises(BudgetRefused, match="4 candidates need as many scores") as refused:
+    with pytest.raises(ScoresRefused, match="4 candidates need as many scores") as refused:
         search(holdout.scorer(candidates=len(ParameterGrid(GRID))), error_score="raise").fit(ROWS, HIDDEN)
     assert (refused.value.facts["requested"], refused.value.facts["largest"]) == ("4", "2")
     assert (Tree.fitted, holdout.statement().scores_left) == (0, 2)
@@ -68,7 +68,7 @@ def test_a_search_that_fits_its_scores_has_no_nan(tmp_path: Path) -> None:
         wanted = search(holdout.scorer(candidates=4), error_score="raise").fit(ROWS, HIDDEN)
         assert np.isfinite(wanted.cv_results_["mean_test_score"]).all()
         assert holdout.statement().scores_left == 0
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(ScoresRefused):
             holdout.scorer(candidates=1)
         assert holdout.scorer(candidates=None)  # what was scored before is still free
 
@@ -103,8 +103,12 @@ def balanced(labels: np.ndarray) -> np.ndarray:
 def test_what_gives_the_labels_away_is_pointed_out_to_the_owner(tmp_path: Path, what: str) -> None:
     """Mutant: no ``warn_of_labels``.  Weights and groups that have nothing to do with labels pass in silence."""
     labels, innocent = TRUTH % 3, np.arange(len(TRUTH)) % 4 + 1
+
+    def given(values: np.ndarray) -> dict[str, Any]:
+        return {"weights": values} if what == "weights" else {"method": Slices(values)}
+
     guilty: Any = balanced(labels) if what == "weights" else np.array(["x", "y", "z"])[labels]
     with pytest.warns(UserWarning, match=f"the {what} look as if they were made from the labels"):
-        Holdout.create(tmp_path / "guilty.toml", labels=labels, scores=2, **{what: guilty}).close()
-    Holdout.create(tmp_path / "innocent.toml", labels=labels, scores=2, **{what: innocent}).close()
+        Holdout.create(tmp_path / "guilty.toml", labels=labels, scores=2, **given(guilty)).close()
+    Holdout.create(tmp_path / "innocent.toml", labels=labels, scores=2, **given(innocent)).close()
     Holdout.create(tmp_path / "same.toml", labels=labels, scores=2, weights=np.ones(len(labels))).close()

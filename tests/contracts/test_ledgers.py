@@ -64,7 +64,9 @@ class TestSqliteLedger(LedgerContract):
             assert isinstance(ledger, SqliteLedger)
             facts = ledger.header
             ledgers.append(
-                SqliteLedger.open(ledger.path, study=facts.study, currency=facts.currency, limit=facts.limit)
+                SqliteLedger.open(
+                    ledger.path, study=facts.study, filter_name=facts.filter_name, limit=facts.limit
+                )
             )
             return ledgers[-1]
 
@@ -131,7 +133,7 @@ class TestSqliteLedger(LedgerContract):
     def test_the_written_limit_rules_over_the_last_digits_of_a_new_conversion(self, tmp_path: Path) -> None:
         path = tmp_path / "people.ledger"
         SqliteLedger.create(path, Header.fresh(STUDY, "gdp", 10**18)).close()
-        ledger = SqliteLedger.open(path, study=STUDY, currency="gdp", limit=10**18 + 10**9)
+        ledger = SqliteLedger.open(path, study=STUDY, filter_name="gdp", limit=10**18 + 10**9)
         assert ledger.header.limit == 10**18
         ledger.close()
 
@@ -139,14 +141,14 @@ class TestSqliteLedger(LedgerContract):
         ("change", "said"),
         [
             ({"study": "cd" * 32}, "other public facts"),
-            ({"currency": "pure"}, "currency gdp, not pure"),
+            ({"filter_name": "pure"}, "filter gdp, not pure"),
             ({"limit": 11 * 10**17}, "limit 1, not 1.1"),
         ],
     )
     def test_a_ledger_of_another_study_is_refused(
         self, tmp_path: Path, change: dict[str, object], said: str
     ) -> None:
-        facts: dict[str, object] = {"study": STUDY, "currency": "gdp", "limit": 10**18}
+        facts: dict[str, object] = {"study": STUDY, "filter_name": "gdp", "limit": 10**18}
         SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(**facts)).close()
         with pytest.raises(InvalidRequest, match=said) as refused:
             SqliteLedger.open_or_create(tmp_path / "people.ledger", Header.fresh(**facts | change))
@@ -293,7 +295,7 @@ class TestLedgerOnDemand(LedgerContract):
 
         def make(limit: int) -> LedgerOnDemand:
             path = tmp_path / f"{len(opened)}.ledger"
-            opened.append(LedgerOnDemand(path, study=STUDY, currency="gdp", limit=limit))
+            opened.append(LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=limit))
             return opened[-1]
 
         yield make
@@ -307,7 +309,7 @@ class TestLedgerOnDemand(LedgerContract):
         def again(ledger: Ledger) -> LedgerOnDemand:
             assert isinstance(ledger, LedgerOnDemand)
             limit = ledger._unwritten.limit
-            opened.append(LedgerOnDemand(ledger._path, study=STUDY, currency="gdp", limit=limit))
+            opened.append(LedgerOnDemand(ledger._path, study=STUDY, filter_name="gdp", limit=limit))
             return opened[-1]
 
         yield again
@@ -318,14 +320,14 @@ class TestLedgerOnDemand(LedgerContract):
         "refused", [order(11), order(radius=3, cap=Cap(radius=2)), order(cap=Cap(questions=0))]
     )
     def test_a_refused_first_charge_leaves_no_file(self, tmp_path: Path, refused: Order) -> None:
-        ledger = LedgerOnDemand(tmp_path / "new.ledger", study=STUDY, currency="gdp", limit=10)
+        ledger = LedgerOnDemand(tmp_path / "new.ledger", study=STUDY, filter_name="gdp", limit=10)
         with pytest.raises(BudgetRefused):
             ledger.charge(refused)
         assert list(tmp_path.iterdir()) == []
 
     def test_looking_leaves_nothing_behind_and_the_first_charge_makes_the_file(self, tmp_path: Path) -> None:
         path = tmp_path / "new.ledger"
-        ledger = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10)
+        ledger = LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=10)
         assert (ledger.spent(), ledger.count(), list(ledger.receipts())) == (0, 0, [])
         assert ledger.repeated("q", "[]", 1) is ledger.requested("r") is ledger.recall(1) is None
         assert ledger.receipt(1) is None
@@ -339,7 +341,7 @@ class TestLedgerOnDemand(LedgerContract):
 
     def test_what_another_process_charges_is_seen(self, tmp_path: Path) -> None:
         path = tmp_path / "shared.ledger"
-        early, other = (LedgerOnDemand(path, study=STUDY, currency="gdp", limit=10) for _ in range(2))
+        early, other = (LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=10) for _ in range(2))
         other.charge(order(10))
         assert early.spent() == 10
         early.close()
@@ -349,7 +351,7 @@ class TestLedgerOnDemand(LedgerContract):
         path = tmp_path / "theirs.ledger"
         SqliteLedger.create(path, header(10)).close()
         with pytest.raises(InvalidRequest, match="does not belong"):
-            LedgerOnDemand(path, study="cd" * 32, currency="gdp", limit=10)
+            LedgerOnDemand(path, study="cd" * 32, filter_name="gdp", limit=10)
 
 
 class TestAnchoredLedger(LedgerContract):
@@ -363,7 +365,7 @@ class TestAnchoredLedger(LedgerContract):
             anchor, inner = Anchor(tmp_path / f"{len(opened)}.anchor"), MemoryLedger(header(limit))
             if request.param == "a file":
                 path = tmp_path / f"{len(opened)}.ledger"
-                inner = LedgerOnDemand(path, study=STUDY, currency="gdp", limit=limit)
+                inner = LedgerOnDemand(path, study=STUDY, filter_name="gdp", limit=limit)
             opened.append(AnchoredLedger(inner, anchor))
             return opened[-1]
 
@@ -381,7 +383,7 @@ class TestAnchoredLedger(LedgerContract):
             if isinstance(inner, MemoryLedger):
                 pytest.skip("this ledger does not outlive its process")
             limit = inner._unwritten.limit
-            file = LedgerOnDemand(inner._path, study=STUDY, currency="gdp", limit=limit)
+            file = LedgerOnDemand(inner._path, study=STUDY, filter_name="gdp", limit=limit)
             opened.append(AnchoredLedger(file, ledger._anchor))
             return opened[-1]
 

@@ -14,10 +14,9 @@ from certified import Certified, never_larger, never_smaller
 
 from adyton.holdout.methods import ladder, thresholdout
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.choosing import Wishes, plan_of
 from adyton.holdout.methods.guess_and_check import question_failure
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
-from adyton.holdout.methods.slices import Groups
+from adyton.holdout.methods.options import Aim, method_named
 from adyton.holdout.methods.sparse_validate import validate_width
 
 
@@ -27,12 +26,17 @@ def _frame(items: int, steps: int = 2) -> Frame:
 
 
 @cache
-def _plan(method: str, items: int, steps: int = 2, groups: int = 0, **wishes: Any) -> Any:
-    if groups:
-        sizes = tuple([items // groups] * groups)
-        names = tuple(str(i) for i in range(groups))
-        wishes["groups"] = Groups(names, sizes, np.repeat(np.arange(groups), items // groups))
-    return plan_of(_frame(items, steps), method, Wishes(**wishes))
+def _plan(
+    method: str,
+    items: int,
+    steps: int = 2,
+    groups: int = 0,
+    tolerance: Fraction | None = None,
+    scores: int | None = None,
+    **words: Any,
+) -> Any:
+    codes = np.repeat(np.arange(groups), items // groups) if groups else None
+    return method_named(method, words, codes).plan(_frame(items, steps), Aim(tolerance, scores))
 
 
 HOLDOUTS = tuple(

@@ -125,7 +125,7 @@ def test_answers_say_that_they_are_about_a_dummy() -> None:
     with dummy_of(rows_study()) as curator:
         answers = [
             curator.ask("SELECT COUNT(*) FROM people", epsilon=1),
-            curator.sql("SELECT COUNT(*) FROM people WHERE smoker", epsilon=1),
+            curator.ask("SELECT COUNT(*) FROM people WHERE smoker", epsilon=1),
             *curator.ask_many(["SELECT AVG(age) FROM people", "SELECT AVG(income) FROM people"], epsilon=1),
             curator.ask("SELECT COUNT(*) FROM people", epsilon=1),
         ]
@@ -152,7 +152,7 @@ def test_answers_say_that_they_are_about_a_dummy() -> None:
 def test_no_word_of_a_curator_escapes_the_mark() -> None:
     """A new one needs a decision here: is it marked, or does it tell nothing about rows?"""
     marked = {"ask", "ask_many", "preview_many", "open_stream", "preview_stream", "stream", "sheet"}
-    through_those = {"sql", "preview", "suggest_bounds"}
+    through_those = {"preview", "suggest_bounds"}
     about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "dummy"}
     about_the_budget |= {"last_look", "publish_test"}
     assert marked <= {name for name in vars(DummyCurator) if not name.startswith("_")}

@@ -12,7 +12,7 @@ import pytest
 import adyton
 from adyton.certify.preview import fitting_text
 from adyton.curator.curator import Curator
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.planning import plan
 from adyton.planning.parallel import families_of
 from adyton.planning.price import price_of
@@ -52,7 +52,7 @@ def curator(filter_name: str = "gdp", epsilon: str = "1", **more: Any) -> Curato
 
 
 def ledger_of(known: Study) -> MemoryLedger:
-    return MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    return MemoryLedger.of(known)
 
 
 def stable(mu0: str, **more: Any) -> dict[str, Any]:
@@ -106,7 +106,8 @@ def test_law_the_price_that_a_refusal_names_is_answered(
 def test_what_fits_also_fits_into_the_stability_that_is_certified(price: dict[str, Any]) -> None:
     asker = curator("pure", **stable("0.02"))
     refusal = refused(asker, COUNT, **price)
-    assert refusal.facts["currency"] == "mu0²"
+    assert isinstance(refusal, adyton.ValidityRefused)
+    assert refusal.facts["counted_in"] == "mu0²"
     assert "of the stability for which population intervals are certified" in refusal.message
     answer = asker.ask(COUNT, **refusal.facts["fits"])
     assert isinstance(answer.rows[0].values["count"].population_interval, adyton.Interval)
@@ -119,7 +120,8 @@ def test_a_refusal_names_no_price_where_none_would_fit() -> None:
     for planned in (curator("pure", **stable("0.5", **one)), curator(validity=known)):
         planned.ask(COUNT, epsilon="0.1")
         refusal = refused(planned, "SELECT COUNT(*) FROM people", epsilon="0.1")
-        assert refusal.facts["currency"] == "questions"
+        assert isinstance(refusal, adyton.ValidityRefused)
+        assert refusal.facts["counted_in"] == "questions"
         assert refusal.facts["fits"] is None
         assert "would fit" not in refusal.message
     over = curator("pure")

@@ -10,7 +10,21 @@ import pytest
 
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.holdout import Holdout, HoldoutStatement, Leaderboard
+from adyton.holdout import (
+    Auto,
+    FreeLadder,
+    Gaussian,
+    GuessAndCheck,
+    Holdout,
+    HoldoutStatement,
+    Ladder,
+    Leaderboard,
+    Method,
+    Rounding,
+    Slices,
+    SparseValidate,
+    Split,
+)
 
 LABELS = np.arange(20_000) % 2
 
@@ -39,7 +53,7 @@ def test_a_statement_counts_what_is_left() -> None:
 
 
 def test_a_score_counts_what_is_left(tmp_path: Path) -> None:
-    wish: dict[str, Any] = {"labels": LABELS, "method": "sparse_validate", "scores": 50, "noes": 2}
+    wish: dict[str, Any] = {"labels": LABELS, "method": SparseValidate(noes=2), "scores": 50}
     with Holdout.create(tmp_path / "s.toml", tolerance="0.1", **wish) as holdout:
         assert "at least 2" in str(holdout.score(LABELS, guess=1))
         assert "at least 1" in str(holdout.score(LABELS, guess=0))
@@ -49,7 +63,9 @@ def test_a_score_counts_what_is_left(tmp_path: Path) -> None:
 
 
 def test_a_statement_holds_for_the_last_score_too(tmp_path: Path) -> None:
-    with Holdout.create(tmp_path / "a.toml", labels=LABELS, tolerance="0.05", anytime=True) as holdout:
+    with Holdout.create(
+        tmp_path / "a.toml", labels=LABELS, tolerance="0.05", method=Gaussian(anytime=True)
+    ) as holdout:
         said = holdout.statement()
         assert said.half_width is not None
         assert said.scores_left is not None
@@ -61,7 +77,9 @@ def test_a_statement_holds_for_the_last_score_too(tmp_path: Path) -> None:
 
 def test_the_mean_over_groups_says_what_it_is_a_mean_of(tmp_path: Path) -> None:
     groups = np.arange(20_000) % 3
-    with Holdout.create(tmp_path / "g.toml", labels=LABELS, groups=groups, tolerance="0.2") as holdout:
+    with Holdout.create(
+        tmp_path / "g.toml", labels=LABELS, method=Slices(groups), tolerance="0.2"
+    ) as holdout:
         for said in (holdout.score(LABELS).certificate, holdout.statement().certificate):
             assert any("shares" in assumed for assumed in said.assumptions)
         with pytest.raises(InvalidRequest, match="without groups"):
@@ -78,11 +96,11 @@ def test_the_mean_over_groups_says_what_it_is_a_mean_of(tmp_path: Path) -> None:
     [
         ({"scores": 10_000}, "which says nothing"),
         ({"scores": 10**13}, "at most"),
-        ({"scores": 5, "method": "ladder"}, "which says nothing"),
-        ({"scores": 5, "method": "ladder", "rung": 5}, "the rung must be below 1"),
-        ({"scores": 5, "method": "ladder", "rung": "1e-9"}, "not finer"),
-        ({"scores": 5, "method": "ladder", "rung": "0.1", "tolerance": "0.1"}, "not 0.1"),
-        ({"scores": 10_000, "method": "auto"}, "which says nothing"),
+        ({"scores": 5, "method": Ladder()}, "which says nothing"),
+        ({"scores": 5, "method": Ladder(rung=5)}, "the rung must be below 1"),
+        ({"scores": 5, "method": Ladder(rung="1e-9")}, "not finer"),
+        ({"scores": 5, "method": Ladder(rung="0.1"), "tolerance": "0.1"}, "not 0.1"),
+        ({"scores": 10_000, "method": Auto()}, "which says nothing"),
     ],
 )
 def test_a_plan_that_certifies_nothing_is_none(tmp_path: Path, wish: dict[str, Any], says: str) -> None:
@@ -95,10 +113,10 @@ def test_a_plan_that_certifies_nothing_is_none(tmp_path: Path, wish: dict[str, A
 def test_the_planner_takes_the_nearest_of_so_many_scores(tmp_path: Path, scores: int) -> None:
     """Few scores are nearest from fresh items for each, many from noise."""
     widths = {}
-    for method in ("gaussian", "rounding", "split", "auto"):
-        wish = {"labels": LABELS, "scores": scores, "method": method}
-        with Holdout.create(tmp_path / f"{method}.toml", **wish) as holdout:  # type: ignore[arg-type]
-            widths[method] = holdout.statement().half_width
+    for method in (Gaussian(), Rounding(), Split(), Auto()):
+        file = tmp_path / f"{method.name}.toml"
+        with Holdout.create(file, labels=LABELS, scores=scores, method=method) as holdout:
+            widths[method.name] = holdout.statement().half_width
             chosen = holdout.facts.method
     assert widths["auto"] == min(widths.values())
     assert chosen == ("split" if scores == 2 else "gaussian")
@@ -132,7 +150,7 @@ def test_whoever_the_intervals_do_not_separate_is_tied(tmp_path: Path, metric: s
 
 def test_a_ladder_without_a_parameter_ranks_nobody_beyond_doubt(tmp_path: Path) -> None:
     """It shows who led and with what, best first; without an interval nobody is ahead for sure."""
-    Holdout.create(tmp_path / "f.toml", labels=LABELS, method="ladder-free", scores=5).close()
+    Holdout.create(tmp_path / "f.toml", labels=LABELS, method=FreeLadder(), scores=5).close()
     with Leaderboard(tmp_path / "f.toml") as board:
         for name, wrong in (("ann", 9_000), ("bob", 100), ("cid", 5_000)):
             board.submit(name, LABELS ^ (np.arange(20_000) < wrong))
@@ -189,9 +207,9 @@ def test_a_scorer_refuses_a_model_that_does_not_have_it(
         assert holdout.statement().scores == 0
 
 
-@pytest.mark.parametrize("method", ["ladder", "ladder-free"])
+@pytest.mark.parametrize("method", [Ladder(), FreeLadder()])
 def test_a_model_that_improved_nothing_does_not_get_the_score_of_the_best(
-    tmp_path: Path, method: str
+    tmp_path: Path, method: Method
 ) -> None:
     """Processes may finish in any order: a worse model would tie with a better one that was scored before it."""
     with Holdout.create(tmp_path / "l.toml", labels=LABELS, method=method, scores=5) as holdout:
@@ -203,7 +221,7 @@ def test_a_model_that_improved_nothing_does_not_get_the_score_of_the_best(
 
 def test_a_method_that_needs_a_guess_has_no_scorer(tmp_path: Path) -> None:
     """Said when the scorer is made: a grid search would turn the refusal into a column of NaN."""
-    wish: dict[str, Any] = {"labels": LABELS, "method": "guess_and_check", "tolerance": "0.1"}
+    wish: dict[str, Any] = {"labels": LABELS, "method": GuessAndCheck(), "tolerance": "0.1"}
     with (
         Holdout.create(tmp_path / "g.toml", **wish) as holdout,
         pytest.raises(InvalidRequest, match="needs a guess"),

@@ -16,7 +16,7 @@ import adyton
 from adyton.certify import Absent, Intervals, Rows, Values
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.mechanisms import Band, intervals_of
 from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
 from adyton.noise.refine import Floats
@@ -57,7 +57,7 @@ def opened(rows: int, epsilon: int) -> Curator:
     )
     limit, sample = Guarantee(Fraction(epsilon), Fraction(1, 10**6)), Validity(Fraction(95, 100))
     study = Study(Table("people", COLUMNS, rows), PrivacyUnit("replace"), limit, "gdp", validity=sample)
-    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    ledger = MemoryLedger.of(study)
     return adyton.open(study, data=people, ledger=ledger)
 
 
@@ -113,7 +113,7 @@ def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
     rows, limit = 20_000, Guarantee(Fraction(50), Fraction(1, 10**9))
     table, sample = Table("people", COLUMNS), Validity(Fraction(95, 100))
     study = Study(table, PrivacyUnit("add-or-remove"), limit, "gdp", validity=sample)
-    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    ledger = MemoryLedger.of(study)
     people = pd.DataFrame({"income": 100_000.0, "place": 1, "region": "north", "town": ["Ur"] * rows})
     here, there = (adyton.open(study, data=people, ledger=ledger) for _ in range(2))
 
@@ -150,7 +150,7 @@ def test_found_keys_are_counted_at_once(curator: Curator) -> None:
         curator.study.table, PrivacyUnit("add-or-remove"), limit, "gdp", keys_delta=Fraction(1, 10**7)
     )
     people = pd.DataFrame({"income": 1.0, "place": 1, "region": "north", "town": ["Ur"] * 300})
-    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    ledger = MemoryLedger.of(known)
     with adyton.open(known, data=people, ledger=ledger) as asker:
         answer = asker.ask("SELECT town, COUNT(*) AS n FROM people GROUP BY town", epsilon=20)
     assert answer.keys_found is not None

@@ -1,4 +1,4 @@
-"""The price that a plan names: its part of what all may spend, never more, whatever is asked and in whatever currency."""
+"""The price that a plan names: its part of what all may spend, never more, whatever is asked and under whatever filter."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_the_interval_survives_an_analyst_who_a
 def test_every_kind_of_answer_carries_an_interval_that_contains_the_population_value(
     filter_name: str,
 ) -> None:
-    """One study in each currency; a true failure rate of 5 % in all, and the bounds are far from tight."""
+    """One study for each filter; a true failure rate of 5 % in all, and the bounds are far from tight."""
     with curator(3, filter_name=filter_name) as asker:
         price = {"scale": 100.0}
         count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", **price))

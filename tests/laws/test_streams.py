@@ -132,7 +132,7 @@ def test_law_the_largest_pure_epsilon_that_fits_is_bought(filter_name: str) -> N
 def test_law_the_quieter_of_two_thresholds_is_bought(
     filter_name: str, neighbours: str, positives: int, numeric: bool
 ) -> None:
-    """Drawn anew where the currency adds up squares, kept otherwise; whoever says which gets that."""
+    """Drawn anew where the filter adds up squares, kept otherwise; whoever says which gets that."""
 
     def bought(refresh: bool | None) -> Sparse:
         curator, _, ledger = asker(study(filter_name, neighbours))
@@ -179,7 +179,7 @@ def test_law_a_stream_that_does_not_fit_is_refused_free_of_charge(filter_name: s
     before = ledger.spent()
     with pytest.raises(adyton.BudgetRefused) as refused:
         curator.open_stream(positives=2, epsilon="0.9")
-    assert {"requested", "spent", "limit", "largest", "currency"} <= set(refused.value.facts)
+    assert {"requested", "spent", "limit", "largest", "counted_in"} <= set(refused.value.facts)
     assert (ledger.spent(), len(engine.charged_at_read)) == (before, 1)
 
 
@@ -208,7 +208,7 @@ def test_law_a_stream_beyond_the_certified_stability_is_refused_free_of_charge()
     """Population intervals of later answers rest on everything released, streams included."""
     known = replace(study("pure"), validity=Validity(Fraction(19, 20), stability=Fraction(1, 20)))
     curator, engine, ledger = asker(known)
-    with pytest.raises(adyton.BudgetRefused, match="stability"):
+    with pytest.raises(adyton.ValidityRefused, match="stability"):
         curator.open_stream(positives=2, epsilon="0.9")
     assert (ledger.count(), engine.charged_at_read) == (0, [])
     curator.open_stream(positives=2, epsilon="0.03")
@@ -310,9 +310,9 @@ def test_law_a_stream_halts_after_exactly_its_positives(positives: int, refresh:
     assert stream.statement().halted
     before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
     for again in (stream, curator.stream(stream.number)):
-        with pytest.raises(adyton.BudgetRefused, match="halted") as refused:
+        with pytest.raises(adyton.PrivacyRefused, match="halted") as refused:
             again.feed(COUNT.format(50), above=NEVER)
-        assert refused.value.facts["currency"] == "positives"
+        assert refused.value.facts["counted_in"] == "positives"
         assert refused.value.facts["spent"] == refused.value.facts["limit"] == str(positives)
     assert (ledger.spent(), ledger.notes(1), len(engine.charged_at_read)) == before
     curator.ask("SELECT COUNT(*) FROM people", epsilon=1)  # one stream never ends a session
@@ -571,7 +571,7 @@ def test_law_who_comes_second_to_a_halted_stream_gets_nothing() -> None:
     late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
     stream = late.open_stream(positives=1, epsilon=300)
     slow.first = lambda: quick.stream(1).feed(COUNT.format(50), above=ALWAYS)
-    with pytest.raises(adyton.BudgetRefused, match="halted"):
+    with pytest.raises(adyton.PrivacyRefused, match="halted"):
         stream.feed(COUNT.format(50), above=ALWAYS)
     assert len(ledger.notes(1)) == 2
 
@@ -706,7 +706,7 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
     stream.feed(COUNT.format(50), above=ALWAYS)
     kept = stream.statement().head
     stream.feed(COUNT.format(50), above=NEVER)
-    assert len({opened, kept, stream.verify()}) == 3
+    assert len({opened, kept, stream.verify().head}) == 3
     assert stream.verify(opened) == stream.verify(kept) == curator.stream(1).verify(kept)
     connection = sqlite3.connect(ledger.path)
     connection.execute("DROP TRIGGER notes_delete")
@@ -715,7 +715,7 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
     connection.close()
     again = curator.stream(1)
     assert again.statement().positives_left == 2  # the positive came back, and nothing else noticed
-    assert again.verify(opened) == opened
+    assert again.verify(opened).head == opened
     with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
         again.verify(kept)
     with pytest.raises(adyton.InvalidRequest, match="a head has 64 hexadecimal digits"):

@@ -16,7 +16,6 @@ from adyton import open as open_study
 from adyton.curator.bounds import round_outwards, suggest_bounds
 from adyton.curator.dummy import dummy_of
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Header
 from adyton.noise.bits import Words
 from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
@@ -55,7 +54,7 @@ def study(rows: int | None = ROWS, filter_name: str = "gdp", epsilon: int = 50) 
 
 def curator(seed: int = 1, **facts: Any) -> Curator:
     known = study(**facts)
-    ledger = MemoryLedger(Header.fresh(known.fingerprint, known.filter_name, known.allowed))
+    ledger = MemoryLedger.of(known)
     return Curator(known, DuckDBEngine(known.table, known.unit, FRAME), ledger, SeededBits(seed))
 
 

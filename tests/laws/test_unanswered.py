@@ -17,6 +17,7 @@ import pytest
 import adyton
 from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
+from adyton.holdout import Gaussian, Method, Split
 from adyton.ledger import SqliteLedger
 from how_often import often
 from study_on_disk import question, write_study
@@ -191,13 +192,15 @@ def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: A
         assert len(curator.receipts()) == 1
 
 
-@pytest.mark.parametrize("method", ["gaussian", "split"])
-def test_a_score_that_was_paid_for_is_scored_again(tmp_path: Path, monkeypatch: Any, method: str) -> None:
+@pytest.mark.parametrize(("method", "tolerance"), [(Gaussian(), 0.1), (Split(), 0.2)])
+def test_a_score_that_was_paid_for_is_scored_again(
+    tmp_path: Path, monkeypatch: Any, method: Method, tolerance: float
+) -> None:
     dice = np.random.default_rng(5)
-    labels, words = dice.integers(0, 2, 3000), {"gaussian": {"tolerance": 0.1}, "split": {"tolerance": 0.2}}
+    labels = dice.integers(0, 2, 3000)
     guesses, others = dice.integers(0, 2, (2, 3000))
     with adyton.Holdout.create(
-        tmp_path / "h.toml", labels=labels, metric="accuracy", method=method, **words[method]
+        tmp_path / "h.toml", labels=labels, metric="accuracy", method=method, tolerance=tolerance
     ) as holdout:
         left = holdout.statement().to_json()
         with monkeypatch.context() as patch:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adyton.certify import Answer, Interval, Known, Value
 from adyton.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.noise.bits import Words
 from adyton.planning.known import known_of, left_out_rows
 from adyton.population.base import NOT_DECLARED
@@ -69,7 +69,7 @@ def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
     study = Study(
         Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(100), delta), filter_name
     )
-    ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+    ledger = MemoryLedger.of(study)
     return Curator(study, DuckDBEngine(study.table, study.unit, frame), ledger, SeededBits(seed))
 
 

@@ -127,9 +127,7 @@ def test_the_json_contract_of_ask() -> None:
         assert value["noise_interval"]["level"] == 0.95
         assert value["noise_interval"]["low"] < value["value"] < value["noise_interval"]["high"]
         assert value["population_interval"]["absent"].startswith("not declared: ")
-    assert (
-        set(answer["cost"]) == set(answer["spent"]) == set(answer["left"]) == {"currency", "amount", "share"}
-    )
+    assert set(answer["cost"]) == set(answer["spent"]) == set(answer["left"]) == {"filter", "amount", "share"}
     assert re.fullmatch(r"0\.\d+", answer["cost"]["amount"])
     assert answer["spent"] == answer["cost"]
     assert answer["spent"]["share"] + answer["left"]["share"] == pytest.approx(1)
@@ -185,8 +183,8 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
     (("ask", "people.toml", "SELECT * FROM people", "--epsilon", "0.1"), 2, "invalid_request"),
     (("ask", "people.toml", "DROP TABLE people", "--epsilon", "0.1"), 2, "invalid_request"),
     (("ask", "people.toml", "", "--epsilon", "0.1"), 2, "invalid_request"),
-    (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "2"), 3, "budget_refused"),
-    (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--within", "0.001"), 3, "budget_refused"),
+    (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "2"), 3, "privacy_refused"),
+    (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--within", "0.001"), 3, "privacy_refused"),
     (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--request", ""), 2, "invalid_request"),
     (("preview", "people.toml", "SELECT COUNT(*)", "--epsilon", "0.1"), 2, "invalid_request"),
     (("preview", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--matching", "x"), 2, "invalid_request"),
@@ -224,7 +222,7 @@ def test_bad_input_is_refused_with_its_code_and_charges_nothing(
 @pytest.mark.usefixtures("study")
 def test_a_refusal_says_requested_spent_limit_and_largest() -> None:
     error = of(run("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "2", "--json"))["error"]
-    assert {"requested", "spent", "limit", "largest", "currency"} <= set(error)
+    assert {"requested", "spent", "limit", "largest", "counted_in"} <= set(error)
     assert error["fits"] == {"epsilon": "1"}
     assert "epsilon 1 would fit now" in error["message"]
 
@@ -329,7 +327,7 @@ def test_the_installed_command_runs() -> None:
         [*command[:-2], "7", "--json"], capture_output=True, text=True, timeout=120, check=False
     )
     assert refused.returncode == 3
-    assert json.loads(refused.stdout)["error"]["kind"] == "budget_refused"
+    assert json.loads(refused.stdout)["error"]["kind"] == "privacy_refused"
 
 
 @pytest.mark.usefixtures("study")

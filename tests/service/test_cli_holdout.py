@@ -99,7 +99,7 @@ def test_items_without_labels_until_they_are_used_up(folder: Path) -> None:
     assert as_json("score", "s.toml", "half.npy")["scores_left"] == 0
     done = adyton("score", "s.toml", "one.npy", "--json")
     assert done.exit_code == 3
-    assert json.loads(done.stdout)["error"]["kind"] == "budget_refused"
+    assert json.loads(done.stdout)["error"]["kind"] == "scores_refused"
 
 
 @pytest.mark.parametrize(

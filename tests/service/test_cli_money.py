@@ -60,8 +60,8 @@ def of(result: Result) -> Any:
 
 
 @pytest.mark.parametrize("name", ["gdp", "zcdp", "pure"])
-def test_no_currency_stands_before_a_person_and_no_running_epsilon_is_called_a_promise(name: str) -> None:
-    """Mutants: str(Amount) in the currency; "Spent so far: epsilon ..." from filter.epsilon."""
+def test_no_filter_stands_before_a_person_and_no_running_epsilon_is_called_a_promise(name: str) -> None:
+    """Mutants: str(Amount) as the filter counts; "Spent so far: epsilon ..." from filter.epsilon."""
     study, count = f"{name}.toml", "SELECT COUNT(*) FROM people"
     commands = (
         ("preview", study, count, "--epsilon", "0.3"),

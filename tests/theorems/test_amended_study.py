@@ -133,7 +133,7 @@ def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> 
     spend(new, 1, scale=100)
     with adyton.open(new) as curator, pytest.raises(adyton.BudgetRefused) as refused:
         curator.ask(question(9), scale=100)
-    assert refused.value.facts["currency"] == "questions"
+    assert refused.value.facts["counted_in"] == "questions"
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {

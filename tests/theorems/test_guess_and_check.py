@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adyton.holdout.methods.base import Frame, State
-from adyton.holdout.methods.guess_and_check import GuessAndCheck, question_failure
+from adyton.holdout.methods.guess_and_check import GuessAndCheckPlan, question_failure
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.noise import SystemBits
 from adyton.validity.textbook.concentration import hoeffding_width
@@ -22,8 +22,8 @@ from adyton.validity.textbook.concentration import hoeffding_width
 BITS = SystemBits()
 
 
-def machine(items: int, tolerance: str = "0.1") -> GuessAndCheck:
-    return GuessAndCheck(Frame(items, 2, Fraction(0), Fraction(1, 20)), Fraction(tolerance))
+def machine(items: int, tolerance: str = "0.1") -> GuessAndCheckPlan:
+    return GuessAndCheckPlan(Frame(items, 2, Fraction(0), Fraction(1, 20)), Fraction(tolerance))
 
 
 @pytest.mark.parametrize("depth", [1, 4, 7])
@@ -112,7 +112,7 @@ def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
 # How long it goes on --------------------------------------------------------------------------------------
 
 
-def answered(made: GuessAndCheck, wrong: Iterable[bool], near: Fraction) -> int:
+def answered(made: GuessAndCheckPlan, wrong: Iterable[bool], near: Fraction) -> int:
     """For how many questions the machine answers and would confirm a guess that is only ``near``."""
     state = made.start(BITS)
     for count, is_wrong in enumerate(wrong):
@@ -173,7 +173,7 @@ def test_theorem_GUESS_AND_CHECK_goes_on_as_long_as_planned(
 def test_theorem_GUESS_AND_CHECK_goes_on_in_every_order(
     items: int, tolerance: Fraction, share: Fraction, questions: int, failure: Fraction
 ) -> None:
-    made = GuessAndCheck(Frame(items, 2, Fraction(0), failure), tolerance)
+    made = GuessAndCheckPlan(Frame(items, 2, Fraction(0), failure), tolerance)
     near = share * tolerance
     wrong = most_wrong_guesses(made.frame, tolerance, questions, near)
     for order in itertools.product([False, True], repeat=questions):

@@ -14,9 +14,9 @@ from scipy import stats
 
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
-from adyton.holdout import Holdout
+from adyton.holdout import Gaussian, Holdout
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.gaussian import Gaussian, in_values, margin, table
+from adyton.holdout.methods.gaussian import GaussianPlan, in_values, margin, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import Blocks
@@ -36,7 +36,7 @@ def frame(items: int, steps: int = 2, rounding: Fraction = Fraction(0)) -> Frame
     return Frame(items, steps, rounding, Fraction(1, 20))
 
 
-def planned(items: int, tolerance: str, expected: Fraction | None = None, **wish: object) -> Gaussian:
+def planned(items: int, tolerance: str, expected: Fraction | None = None, **wish: object) -> GaussianPlan:
     return plan_gaussian(frame(items), GaussianWish(Fraction(tolerance), expected=expected, **wish))
 
 
@@ -125,7 +125,7 @@ def test_theorem_HOLDOUT_SCORES_levels_of_all_scores_sum_to_at_most_the_failure(
 
 def test_theorem_HOLDOUT_SCORES_a_plan_with_too_many_scores_is_refused() -> None:
     plan = planned(3000, "0.07")
-    more = Gaussian(plan.frame, Blocks((plan.scores * 2,), plan.blocks.scales), plan.reach)
+    more = GaussianPlan(plan.frame, Blocks((plan.scores * 2,), plan.blocks.scales), plan.reach)
     with pytest.raises(InvalidRequest, match="do not fit"):
         more.ends([3000], [1])
 
@@ -146,7 +146,7 @@ def test_theorem_HOLDOUT_SCORES_no_interval_is_wider_than_promised(items: int) -
 # What the intervals cover ----------------------------------------------------------------------------------
 
 
-def exact_low_end(plan: Gaussian, released: int, number: int) -> float:
+def exact_low_end(plan: GaussianPlan, released: int, number: int) -> float:
     """The lower end, from the pages alone, in fifty digits: A, the price, the hazard, and the best location."""
     mp = mpmath.mp.clone()
     mp.dps = 50
@@ -191,7 +191,7 @@ def lattice(scale: float, reach: float = 7.0) -> tuple[np.ndarray, np.ndarray]:
 def test_theorem_HOLDOUT_SCORES_covers_what_the_first_score_chose(share: float, scale: float) -> None:
     """Exactly, over all counts and released numbers: the second question is the first one or its complement."""
     items = 40
-    plan = Gaussian(frame(items), Blocks((2,), (scale,)), (0.9, 0.9))
+    plan = GaussianPlan(frame(items), Blocks((2,), (scale,)), (0.9, 0.9))
     noise, law = lattice(scale)
     counts = np.arange(items + 1)
     chance = stats.binom.pmf(counts, items, share)
@@ -210,7 +210,7 @@ def test_theorem_HOLDOUT_SCORES_covers_what_the_first_score_chose(share: float, 
 
 def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
     """Chi-square over 17 cells of 20,000 draws; 80 is a 2e-10 event for the right law, and 0.9 noise gives 300."""
-    plan, bits, tries = Gaussian(frame(100), Blocks((5, 2), (6.0, 3.0)), (0.5, 0.5)), Seeded(1), 20_000
+    plan, bits, tries = GaussianPlan(frame(100), Blocks((5, 2), (6.0, 3.0)), (0.5, 0.5)), Seeded(1), 20_000
     drawn = np.array([plan.release(100, 5, bits) for _ in range(tries)]) - 100
     inner = range(-15, 16, 2)
     edges = [-(10**6), *inner, 10**6]
@@ -247,7 +247,7 @@ def most_misses(runs: int, failure: float) -> int:
     return int(stats.binom.isf(1e-6, runs, failure))
 
 
-def boosted(plan: Gaussian, noisy: bool, dice: np.random.Generator, bits: Seeded) -> np.ndarray:
+def boosted(plan: GaussianPlan, noisy: bool, dice: np.random.Generator, bits: Seeded) -> np.ndarray:
     """Random classifiers, then the majority of those that scored well: what is released, in steps."""
     n, k = plan.frame.items, plan.scores
     coins = np.frombuffer(dice.bytes((k - 1) * n // 8), dtype=np.uint8)  # labels are fair coins
@@ -280,16 +280,16 @@ def test_theorem_HOLDOUT_SCORES_boosting_never_leaves_an_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "share"),
+    ("tolerance", "method", "share"),
     [
-        ({"tolerance": "0.1", "expected": "0.9"}, 0.9),
-        ({"tolerance": "0.1", "expected": "0.97"}, 0.97),
-        ({"tolerance": "0.12", "expected": "0.9", "noise": "decreasing"}, 0.9),
-        ({"tolerance": "0.12", "expected": "0.9", "anytime": True}, 0.5),
+        ("0.1", Gaussian(expected="0.9"), 0.9),
+        ("0.1", Gaussian(expected="0.97"), 0.97),
+        ("0.12", Gaussian(expected="0.9", noise="decreasing"), 0.9),
+        ("0.12", Gaussian(expected="0.9", anytime=True), 0.5),
     ],
 )
 def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
-    wish: dict[str, object], share: float, tmp_path: Path
+    tolerance: str, method: Gaussian, share: float, tmp_path: Path
 ) -> None:
     """Models that are right with this chance, each in its own way; the last is right where good ones were.
 
@@ -299,7 +299,11 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
     for run in range(8):
         dice = np.random.default_rng(run)
         with Holdout.create(
-            tmp_path / f"{run}.toml", labels=np.ones(n, dtype=int), bits=Seeded(run), **wish
+            tmp_path / f"{run}.toml",
+            labels=np.ones(n, dtype=int),
+            tolerance=tolerance,
+            method=method,
+            bits=Seeded(run),
         ) as holdout:
             k = holdout.statement().scores_left
             right = dice.random((k - 1, n)) < share

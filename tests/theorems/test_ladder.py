@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.ladder import (
-    FreeLadder,
-    Ladder,
+    FreeLadderPlan,
+    LadderPlan,
     ladder_nodes,
     ladder_width,
     nearest,
@@ -41,7 +41,7 @@ def spread(total: int, items: int) -> np.ndarray:
 @pytest.mark.parametrize(("items", "rung", "scores"), [(2, 1, 3), (3, 2, 4), (4, 3, 4), (2, 3, 5), (5, 4, 3)])
 def test_theorem_LADDER_all_transcripts_are_counted(items: int, rung: int, scores: int) -> None:
     """Every sequence of losses is tried; the submissions that an analyst can make are the nodes of the tree."""
-    machine = Ladder(frame(items), scores, rung)
+    machine = LadderPlan(frame(items), scores, rung)
     nodes = {(): machine.start(BITS)}
     total = 0
     for _ in range(scores):
@@ -62,7 +62,7 @@ def test_theorem_LADDER_all_transcripts_are_counted(items: int, rung: int, score
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.integers(1, 25), st.booleans())
 def test_theorem_LADDER_shows_the_best_to_within_a_rung(losses: list[int], rung: int, greater: bool) -> None:
-    machine = Ladder(frame(30, greater), 12, rung)
+    machine = LadderPlan(frame(30, greater), 12, rung)
     state, shown = machine.start(BITS), []
     for i, loss in enumerate(losses):
         reply, state = machine.step(state, spread(60 - loss if greater else loss, 30), None, BITS)
@@ -105,7 +105,7 @@ def test_theorem_LADDER_holds_against_boosting() -> None:
 
 
 def test_the_free_ladder_has_no_interval_and_needs_a_standard_error() -> None:
-    free = FreeLadder(frame(100), 3)
+    free = FreeLadderPlan(frame(100), 3)
     half = np.array([0, 2] * 50, dtype=np.uint16)
     reply, state = free.step(free.start(BITS), half, None, BITS)
     assert (reply.value, reply.half_width, reply.said) == (Fraction(1, 2), None, "improved")
@@ -126,4 +126,4 @@ def test_rounding_is_to_the_nearest_rung() -> None:
     with pytest.raises(InvalidRequest, match="certified within"):
         plan_ladder(frame(1000), 100, Fraction("0.01"))
     with pytest.raises(InvalidRequest):
-        Ladder(frame(10), 1, 0)
+        LadderPlan(frame(10), 1, 0)

@@ -119,7 +119,7 @@ def test_theorem_MWEM_PRIVACY_no_score_wraps_around() -> None:
         assert max(abs(here - there)) <= 1
 
 
-def test_theorem_MWEM_PRIVACY_costs_add_up_in_every_currency() -> None:
+def test_theorem_MWEM_PRIVACY_costs_add_up_under_every_filter() -> None:
     mechanism = Mwem.for_cost(Prefixes(10), Fraction(1), rounds=5)
     cost = mechanism.cost()
     assert Fraction(1) - Fraction(1, 10**12) <= cost.pure <= 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import adyton
 from adyton.curator.releasing import Releasing
 from adyton.errors import EngineFailed, Interrupted
-from adyton.ledger import Header, MemoryLedger
+from adyton.ledger import MemoryLedger
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study
@@ -59,7 +59,7 @@ class Attempts(Releasing):
 @given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=6))
 def test_theorem_ONE_ANSWER_whatever_happens_one_receipt_shows_one_answer(ends: list[str]) -> None:
     """Mutants: ``remember`` that lets the last answer win; ``_released`` that returns what it drew itself."""
-    ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, STUDY.filter_name, STUDY.allowed))
+    ledger = MemoryLedger.of(STUDY)
     curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
     attempts = Attempts(curator, [*ends, "shown"])
     curator._releasing = attempts
@@ -79,7 +79,7 @@ def test_theorem_ONE_ANSWER_whatever_happens_one_receipt_shows_one_answer(ends: 
 
 def test_theorem_ONE_ANSWER_a_shown_answer_was_kept_before() -> None:
     """Mutant: ``_answer`` that certifies before it remembers."""
-    ledger = MemoryLedger(Header.fresh(STUDY.fingerprint, STUDY.filter_name, STUDY.allowed))
+    ledger = MemoryLedger.of(STUDY)
     curator = adyton.open(STUDY, data=ROWS, ledger=ledger)
 
     def full(_number: int, _answer: str, _radius: int | None = None) -> str:

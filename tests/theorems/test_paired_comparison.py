@@ -12,7 +12,7 @@ from scipy import stats
 
 from adyton.holdout import Holdout
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.gaussian import Gaussian, table
+from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.validity.plans.planned_scores import Blocks
 
@@ -38,7 +38,7 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
     Summed over how many of 12 items differ, how often the first model is better there, and all released numbers.
     """
     items, differ = 12, 0.4
-    plan = Gaussian(Frame(items, 2, Fraction(0), Fraction(1, 4)), Blocks((2,), (scale,)), (2.0, 2.0))
+    plan = GaussianPlan(Frame(items, 2, Fraction(0), Fraction(1, 4)), Blocks((2,), (scale,)), (2.0, 2.0))
     noise, law = lattice(2 * scale)
     levels = [math.exp(side.log_level) for side in table(plan).sides(2)]
     missed = [0.0, 0.0]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.holdout import Holdout
+from adyton.holdout import Holdout, Slices
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.methods.slices import Slices, groups_from, plan_slices
+from adyton.holdout.methods.slices import SlicesPlan, groups_from, plan_slices
 
 
 class Seeded:
@@ -32,7 +32,7 @@ class Silent:
         return np.full(count, 2**62, dtype=np.uint64)
 
 
-def made(*sizes: int) -> Slices:
+def made(*sizes: int) -> SlicesPlan:
     groups = groups_from(np.repeat(np.arange(len(sizes)), sizes), sum(sizes))
     return plan_slices(Frame(sum(sizes), 2, Fraction(0), Fraction(1, 20)), groups, GaussianWish(scores=7))
 
@@ -64,7 +64,7 @@ def test_theorem_SLICES_the_mean_of_all_is_one_question_with_the_noise_of_all() 
 def test_theorem_SLICES_an_item_moves_its_own_slice_only() -> None:
     """All neighbours of five items in two groups, with the noise held still."""
     codes = np.array([0, 1, 0, 1, 1])
-    plan = Slices(
+    plan = SlicesPlan(
         Frame(5, 2, Fraction(0), Fraction(1, 20)),
         1,
         ("a", "b"),
@@ -99,7 +99,7 @@ def test_theorem_SLICES_boosting_stays_within_every_width(tmp_path: Path) -> Non
     n, dice = 6000, np.random.default_rng(2)
     labels, groups = dice.integers(0, 2, n), np.array(["north", "south", "south"])[np.arange(n) % 3]
     with Holdout.create(
-        tmp_path / "s.toml", labels=labels, groups=groups, scores=40, bits=Seeded(3)
+        tmp_path / "s.toml", labels=labels, method=Slices(groups), scores=40, bits=Seeded(3)
     ) as holdout:
         guesses = dice.integers(0, 2, (39, n))
         shown = [holdout.score(guess) for guess in guesses]
@@ -117,7 +117,7 @@ def test_slices_come_back_with_the_file(tmp_path: Path) -> None:
     labels, groups = np.arange(n) % 2, np.arange(n) % 3
     guess = np.where(groups == 0, labels, 1 - labels)
     with Holdout.create(
-        tmp_path / "s.toml", labels=labels, groups=groups, tolerance="0.1", bits=Seeded(4)
+        tmp_path / "s.toml", labels=labels, method=Slices(groups), tolerance="0.1", bits=Seeded(4)
     ) as holdout:
         first = holdout.score(guess)
         assert {name: round(part.value, 1) for name, part in first.slices.items()} == {"0": 1, "1": 0, "2": 0}
@@ -142,12 +142,11 @@ def test_slices_come_back_with_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "says"),
     [
-        ({"groups": [0]}, "4 groups"),
-        ({"groups": [0.5, 1, 1, 1]}, "strings or whole"),
-        ({"groups": [0, 0, 1, 1], "weights": [1, 1, 1, 1]}, "without weights"),
-        ({"groups": [0, 0, 1, 1], "metric": "auc"}, "without weights"),
-        ({"groups": [0, 0, 1, 1], "method": "rounding"}, "alone"),
-        ({"groups": [0, 0, 1, 1], "scores": None, "tolerance": "0.1"}, "group '0'"),
+        ({"method": Slices([0])}, "4 groups"),
+        ({"method": Slices([0.5, 1, 1, 1])}, "strings or whole"),
+        ({"method": Slices([0, 0, 1, 1]), "weights": [1, 1, 1, 1]}, "without weights"),
+        ({"method": Slices([0, 0, 1, 1]), "metric": "auc"}, "without weights"),
+        ({"method": Slices([0, 0, 1, 1]), "scores": None, "tolerance": "0.1"}, "group '0'"),
     ],
 )
 def test_groups_that_mean_nothing_are_refused(tmp_path: Path, wish: dict[str, object], says: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.sparse_validate import (
-    SparseValidate,
+    SparseValidatePlan,
     plan_sparse_validate,
     validate_nodes,
     validate_width,
@@ -26,7 +26,7 @@ FRAME = Frame(1000, 2, Fraction(0), Fraction(1, 20))
 @pytest.mark.parametrize(("questions", "noes"), [(1, 1), (4, 1), (5, 2), (6, 3), (4, 9)])
 def test_theorem_SPARSE_VALIDATE_all_questions_are_counted(questions: int, noes: int) -> None:
     """The histories after which one more question is answered, by trying all sequences of yes and no."""
-    machine = SparseValidate(Frame(2, 2, Fraction(0), Fraction(1, 20)), questions, noes, 0)
+    machine = SparseValidatePlan(Frame(2, 2, Fraction(0), Fraction(1, 20)), questions, noes, 0)
     reached = set()
     for answers in product((True, False), repeat=questions):
         state = machine.start(BITS)
@@ -77,10 +77,10 @@ def test_theorem_SPARSE_VALIDATE_a_yes_is_right_also_about_a_boosted_model() -> 
 
 
 def test_after_the_last_no_nothing_is_answered() -> None:
-    machine = SparseValidate(FRAME, 9, 2, 10)
+    machine = SparseValidatePlan(FRAME, 9, 2, 10)
     state, nothing = machine.start(BITS), np.zeros(1000, dtype=np.uint16)
     for left in (1, 0):
         reply, state = machine.step(state, nothing, Fraction(1), BITS)
         assert (reply.said, reply.value, reply.half_width, machine.left(state)) == ("no", None, None, left)
-    assert "noes" in str(machine.refusal(state))
+    assert "rejections" in str(machine.refusal(state))
     assert "questions" in str(machine.refusal({"asked": 9, "left": 1}))

@@ -124,7 +124,7 @@ def test_theorem_STREAM_IS_ONE_RELEASE_two_streams_fed_in_turn(
 def test_theorem_STREAM_IS_ONE_RELEASE_a_threshold_drawn_anew_is_a_release_for_each_run(
     c: int, monotone: bool
 ) -> None:
-    """In every currency c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
+    """Under every filter c times what ABOVE-THRESHOLD costs with the same noise, and no more."""
     one = Sparse.for_cost(Fraction(3), c, monotone=monotone, refresh=True)
     run = AboveThreshold(one.threshold_scale, one.question_scale, monotone=monotone).cost()
     assert (one.cost().pure, one.cost().zcdp, one.cost().gdp) == (c * run.pure, c * run.zcdp, c * run.gdp)

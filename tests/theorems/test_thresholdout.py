@@ -13,9 +13,9 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.choosing import Wishes, plan_of
+from adyton.holdout.methods.options import Aim, Thresholdout
 from adyton.holdout.methods.thresholdout import (
-    Thresholdout,
+    ThresholdoutPlan,
     noise_part,
     plan_thresholdout,
     published_epsilons,
@@ -57,7 +57,7 @@ def exceeds(distance: int, threshold: int, scale: float) -> float:
     return two_sided_geometric.tail(4 * scale, 1 - (distance - threshold))
 
 
-def law(machine: Thresholdout, sums: tuple[int, ...], training: tuple[int, ...]) -> dict[tuple, float]:
+def law(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, ...]) -> dict[tuple, float]:
     """Chances of all sequences of "t" (the training score) and "h" (then a noisy sum, whose law is known).
 
     A released sum depends on gamma and eta no more once it is released, so its noise is a factor of its own.
@@ -81,7 +81,7 @@ def law(machine: Thresholdout, sums: tuple[int, ...], training: tuple[int, ...])
     return found
 
 
-def run(machine: Thresholdout, sums: tuple[int, ...], training: tuple[int, ...], bits: Seeded) -> tuple:
+def run(machine: ThresholdoutPlan, sums: tuple[int, ...], training: tuple[int, ...], bits: Seeded) -> tuple:
     state, said = machine.start(bits), []
     for total, t in zip(sums, training, strict=True):
         if machine.refusal(state) is not None:
@@ -94,7 +94,7 @@ def run(machine: Thresholdout, sums: tuple[int, ...], training: tuple[int, ...],
 @pytest.mark.parametrize("overfits", [1, 2])
 def test_theorem_THRESHOLDOUT_PRIVACY_the_code_has_the_stated_law(overfits: int) -> None:
     """2,500 runs; 6 standard deviations in any of at most 8 outputs: a false alarm has chance 2e-8."""
-    machine, bits, tries = Thresholdout(frame(), overfits, 9, 3, 2.0), Seeded(overfits), 2_500
+    machine, bits, tries = ThresholdoutPlan(frame(), overfits, 9, 3, 2.0), Seeded(overfits), 2_500
     sums, training = (10, 4, 12), (4, 4, 9)
     stated = law(machine, sums, training)
     assert math.fsum(stated.values()) == pytest.approx(1, abs=1e-6)
@@ -107,7 +107,7 @@ def test_theorem_THRESHOLDOUT_PRIVACY_the_code_has_the_stated_law(overfits: int)
 @pytest.mark.parametrize("overfits", [1, 2])
 def test_theorem_THRESHOLDOUT_PRIVACY_on_all_small_neighbours(overfits: int) -> None:
     """One item moves each sum by at most 2; a released sum adds 2 / s for each "h" at most, exactly."""
-    machine = Thresholdout(frame(), overfits, 9, 2, 3.0)
+    machine = ThresholdoutPlan(frame(), overfits, 9, 2, 3.0)
     training = (10, 10, 10)
     worst = phantom = 0.0
     for sums in ((10, 10, 10), (13, 10, 7), (18, 2, 10), (10, 12, 14)):
@@ -131,14 +131,14 @@ def test_theorem_THRESHOLDOUT_PRIVACY_published_costs() -> None:
     assert costs["lemma"] == pytest.approx(2.1547, abs=1e-4)
     assert costs["half"] == pytest.approx(1.0774, abs=1e-4)
     assert costs["proved"] == pytest.approx(1.0975, abs=1e-4)
-    assert Thresholdout(frame(10**4), 100, 9, 0, 0.01 * 2 * 10**4).epsilon == 2
+    assert ThresholdoutPlan(frame(10**4), 100, 9, 0, 0.01 * 2 * 10**4).epsilon == 2
 
 
 # Five mistakes of public code ------------------------------------------------------------------------------
 
 
 def test_the_threshold_is_not_drawn_anew_for_every_question() -> None:
-    machine, bits = Thresholdout(frame(), 3, 50, 10**6, 5.0), Seeded(7)
+    machine, bits = ThresholdoutPlan(frame(), 3, 50, 10**6, 5.0), Seeded(7)
     state = machine.start(bits)
     first = state["offset"]
     for _ in range(20):
@@ -148,7 +148,7 @@ def test_the_threshold_is_not_drawn_anew_for_every_question() -> None:
 
 def test_after_an_overfit_the_threshold_has_fresh_noise_of_the_same_law() -> None:
     """2,000 rounds: their sample variance within 6 of its standard deviations, which a second zero is not."""
-    machine, bits = Thresholdout(frame(), 2_000, 10**4, 0, 2.0), Seeded(8)
+    machine, bits = ThresholdoutPlan(frame(), 2_000, 10**4, 0, 2.0), Seeded(8)
     state, offsets = machine.start(bits), []
     while machine.refusal(state) is None:
         reply, state = machine.step(state, values(20), Fraction(0), bits)
@@ -163,7 +163,7 @@ def test_after_an_overfit_the_threshold_has_fresh_noise_of_the_same_law() -> Non
 
 
 def test_the_budget_is_enforced() -> None:
-    machine, bits = Thresholdout(frame(), 2, 50, 0, 0.001), Seeded(9)
+    machine, bits = ThresholdoutPlan(frame(), 2, 50, 0, 0.001), Seeded(9)
     state = machine.start(bits)
     for left in (1, 0):
         reply, state = machine.step(state, values(20), Fraction(0), bits)
@@ -175,16 +175,21 @@ def test_the_budget_is_enforced() -> None:
 
 def test_a_batch_has_no_way_past_the_budget() -> None:
     """There is no batch: a step takes one question, and the caller asks for a refusal before each."""
-    assert list(inspect.signature(Thresholdout.step).parameters)[1:] == ["state", "values", "guess", "bits"]
-    machine, bits = Thresholdout(frame(), 1, 50, 0, 0.001), Seeded(10)
+    assert list(inspect.signature(ThresholdoutPlan.step).parameters)[1:] == [
+        "state",
+        "values",
+        "guess",
+        "bits",
+    ]
+    machine, bits = ThresholdoutPlan(frame(), 1, 50, 0, 0.001), Seeded(10)
     assert run(machine, (20, 20, 20), (0, 0, 0), bits) == ("h",)
-    capped = Thresholdout(frame(), 5, 2, 10**6, 0.001)
+    capped = ThresholdoutPlan(frame(), 5, 2, 10**6, 0.001)
     assert run(capped, (4, 4, 4), (4, 4, 4), bits) == (TRAINING, TRAINING)
 
 
 def test_the_noise_is_geometric_and_not_gaussian() -> None:
     """2,500 released sums: P(|xi| > 4 s) = .0171 and not 6e-5; within 6 standard deviations."""
-    machine, bits, tries = Thresholdout(frame(), 10**4, 10**5, 0, 5.0), Seeded(11), 2_500
+    machine, bits, tries = ThresholdoutPlan(frame(), 10**4, 10**5, 0, 5.0), Seeded(11), 2_500
     state, far, released = machine.start(bits), 0, 0
     while released < tries:
         reply, state = machine.step(state, values(20), Fraction(0), bits)
@@ -237,7 +242,7 @@ def test_theorem_THRESHOLDOUT_VALIDITY_noise_is_for_so_many_overfits_as_were_ask
     assert plans[-1] == plan_thresholdout(frame(10**6), tolerance, 1000)
     assert plan_thresholdout(frame(10**6), tolerance, 1000, overfits=168) is None
     with pytest.raises(InvalidRequest, match="certify 167 overfits"):
-        plan_of(frame(10**6), "thresholdout", Wishes(tolerance, overfits=168))
+        Thresholdout(overfits=168).plan(frame(10**6), Aim(tolerance))
 
 
 @pytest.mark.parametrize(("overfits", "questions", "scale"), [(2, 1000, 300.0), (13, 10**6, 900.0)])
@@ -287,7 +292,7 @@ def test_theorem_THRESHOLDOUT_VALIDITY_rounds_with_a_large_threshold_last_longer
 
 
 def test_parameters_that_certify_nothing_are_marked() -> None:
-    science = Thresholdout(frame(10**4), 100, 10**4, 2 * 400, 0.01 * 2 * 10**4)
+    science = ThresholdoutPlan(frame(10**4), 100, 10**4, 2 * 400, 0.01 * 2 * 10**4)
     assert science.half_width() is None
     assert science.theorems == ("THRESHOLDOUT-PRIVACY",)
     assert plan_thresholdout(frame(10**4), Fraction("0.05"), 1000) is None
@@ -299,4 +304,4 @@ def test_parameters_that_certify_nothing_are_marked() -> None:
 )
 def test_what_makes_no_sense_is_refused(wrong: tuple) -> None:
     with pytest.raises(InvalidRequest):
-        Thresholdout(frame(), *wrong)
+        ThresholdoutPlan(frame(), *wrong)

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.gaussian import Gaussian, table
+from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
 from adyton.validity.plans.planned_scores import Blocks
@@ -40,11 +40,11 @@ class Unlike:
     first: Sequence[int]
     second: tuple[Sequence[int], Sequence[int]]
 
-    def plan(self) -> Gaussian:
+    def plan(self) -> GaussianPlan:
         """One step for each unit of weight, and two for each value, as in a holdout."""
         heaviest = max(self.weights)
         frame = Frame(sum(self.weights) // heaviest, 2 * heaviest, Fraction(0), Fraction(2, 5))
-        return Gaussian(frame, Blocks((2,), (self.scale * 2 * heaviest,)), (3.0, 3.0))
+        return GaussianPlan(frame, Blocks((2,), (self.scale * 2 * heaviest,)), (3.0, 3.0))
 
     def missed(self) -> tuple[float, float]:
         """The chance that the second score's lower end is too high, and that its upper end is too low."""
@@ -129,5 +129,5 @@ def test_theorem_HOLDOUT_SCORES_boosting_on_unlike_items_stays_within_the_width(
         assert all(low <= truth <= high for (low, high), truth in zip(ends, truths, strict=True))
 
 
-def _shown(plan: Gaussian, right: np.ndarray, bits: Seeded) -> int:
+def _shown(plan: GaussianPlan, right: np.ndarray, bits: Seeded) -> int:
     return 2 * int(right.sum()) + int(rounded_gaussian.draw(plan.blocks.scales[0], 1, bits)[0])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from adyton.errors import InvalidRequest
-from adyton.holdout import Holdout
+from adyton.holdout import Holdout, Rounding
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import total
@@ -194,7 +194,7 @@ def test_theorem_WEIGHTED_SCORES_boosting_stays_within_the_width(tmp_path: Path)
         ({"weights": [1, 2, 3, -1]}, "negative"),
         ({"weights": [0, 0, 0, 0]}, "above 0"),
         ({"weights": [1, 1, 1, float("nan")]}, "finite"),
-        ({"weights": [1, 1, 1, 1], "method": "rounding"}, "alone"),
+        ({"weights": [1, 1, 1, 1], "method": Rounding()}, "alone"),
         ({"weights": [1, 1, 1, 1], "metric": "auc"}, "alone"),
         ({"metric": "auc", "labels": [1, 1, 1, 1]}, "label 0"),
         ({"metric": "auc", "labels": [0, 1, 2, 1]}, "0 or 1"),

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.accounting.filters import LEAST_DELTA
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.exact import UNITS_PER_ONE, Number, float_down, positive, rational, units_down, units_up
 from adyton.privacy import Guarantee
 
@@ -67,7 +67,7 @@ class ApproximateFilter:
         total = Spent(spent.squares + price.squares, spent.deltas + price.deltas)
         limit = self.allowed()
         if total.squares > limit.squares or total.deltas > limit.deltas:
-            raise BudgetRefused(
+            raise PrivacyRefused(
                 "this release does not fit into what is left",
                 requested=f"epsilon {epsilon}, delta {delta}",
                 largest_epsilon=f"{_root_down(max(0, limit.squares - spent.squares)):.6g}",

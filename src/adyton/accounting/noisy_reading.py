@@ -69,7 +69,7 @@ def _radius(mechanism: Mechanism, sensitivity: Sensitivity) -> int:
 
 
 def stability_units(radius: Cost) -> int:
-    """What validity pays, in units of mu**2 whatever the study's currency; rounded up."""
+    """What validity pays, in units of mu**2 whatever the study's filter; rounded up."""
     if radius.gdp is None:
         raise InvalidRequest("no radius is proved for this mechanism")
     return max(1, units_up(radius.gdp))

@@ -20,12 +20,12 @@ _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits wou
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A cost, what is spent or what is left, in the study's currency and as a share of its limit.
+    """A cost, what is spent or what is left, as the study's filter counts it and as a share of its limit.
 
     A share is rounded up, but that of what is left down.
     """
 
-    currency: str
+    filter_name: str
     units: int
     limit: int
     is_left: bool = False
@@ -36,16 +36,16 @@ class Amount:
         return float_down(exact) if self.is_left else float_up(exact)
 
     def to_json(self) -> dict[str, object]:
-        return {"currency": self.currency, "amount": decimal_text(self.units), "share": self.share}
+        return {"filter": self.filter_name, "amount": decimal_text(self.units), "share": self.share}
 
     def __str__(self) -> str:
         """Per cent of the limit; programs read ``to_json``."""
         return percent(Fraction(self.units, self.limit), up=not self.is_left)
 
     @property
-    def in_currency(self) -> str:
-        """Six digits and the currency, for people who ask for more."""
-        return f"{self.units / UNITS_PER_ONE:.6g} {self.currency}"
+    def in_units(self) -> str:
+        """Six digits and the filter, for people who ask for more."""
+        return f"{self.units / UNITS_PER_ONE:.6g} {self.filter_name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def cost_notes(
 
 def verbose_notes(certificate: Certificate, cost: Amount, spent: Amount, left: Amount) -> tuple[str, ...]:
     """What is said only to those who ask for it."""
-    amounts = f"Cost {cost.in_currency}, spent {spent.in_currency}, left {left.in_currency}."
+    amounts = f"Cost {cost.in_units}, spent {spent.in_units}, left {left.in_units}."
     return amounts, f"Theorems: {', '.join(certificate.theorems)}."
 
 

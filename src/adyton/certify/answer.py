@@ -37,6 +37,12 @@ class Answer(Shown):
     ``rows`` is a sequence of ``Row`` with keys and values; it is kept as columns, so that a million rows need
     not be made for an export.
     ``more``: how many more charges of this cost would fit; None if it was asked before and is free.
+
+    >>> answer = curator.ask("SELECT COUNT(*) AS n FROM people", within=100)
+    >>> answer.noise_interval.low <= answer.value <= answer.noise_interval.high
+    True
+    >>> answer["n"].value == answer.value and len(answer) == 1
+    True
     """
 
     question: str
@@ -162,6 +168,7 @@ class Answer(Shown):
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
+        """The answer as a table with notes."""
         details = verbose_notes(self.certificate, self.cost, self.spent, self.left)
         sheet = answer_sheet(self.question, self.rows, self.known, self.notes(), details)
         return sheet.detailed() if verbose else sheet

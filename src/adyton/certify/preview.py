@@ -41,6 +41,10 @@ class Preview(Shown):
     the price that would, in the words of the asker, if there is one.  ``spread_first``: population intervals
     of means and sums that would be far narrower if their spread was asked first, at this price, and found
     small.  ``later``: what later answers pay, where that is more than for a question like others.
+
+    >>> preview = curator.preview("SELECT COUNT(*) AS n FROM people", within=100)
+    >>> preview.affordable, preview.bounds["n"].half_width <= 100
+    (True, True)
     """
 
     question: str
@@ -104,6 +108,7 @@ class Preview(Shown):
         return {name: bound.to_json() for name, bound in self.spread_first.items()}
 
     def sheet(self, verbose: bool = False) -> Sheet:
+        """The preview as a table with notes."""
         declared = any(isinstance(bound, Bound) for bound in self.population.values())
         headers = ("value of", "95 % noise interval", *(["population interval"] if declared else []))
         rows = tuple(
@@ -137,7 +142,7 @@ class Preview(Shown):
     def _more_notes(self) -> tuple[str, ...]:
         mechanisms = (
             f"{step.value}: {step.mechanism}, scale {', '.join(f'{s:,.6g}' for s in step.scales)}, "
-            f"cost {step.cost.in_currency}."
+            f"cost {step.cost.in_units}."
             for step in self.steps
         )
         return (*mechanisms, *verbose_notes(self.certificate, self.cost, self.spent, self.left))

@@ -21,6 +21,10 @@ class Statement(Shown):
 
     ``more``: how many charges like the last one would still fit; None before the first.  Stability is in
     units of 10**-18.  ``certified_questions`` is None if the stability alone decides how many.
+
+    >>> statement = curator.statement()
+    >>> statement.questions, statement.spent.share, statement.left.share
+    (0, 0.0, 1.0)
     """
 
     spent: Amount
@@ -42,6 +46,7 @@ class Statement(Shown):
         return self.questions > most or self.stability > self.stability_cap
 
     def to_json(self) -> dict[str, Any]:
+        """The documented JSON object, as plain Python values."""
         shown: dict[str, Any] = {
             "spent": self.spent.to_json(),
             "left": self.left.to_json(),
@@ -61,6 +66,7 @@ class Statement(Shown):
         return {**shown, "validity": validity}
 
     def sheet(self, verbose: bool = False, *, odometer: bool = False) -> Sheet:
+        """The statement as a table; ``odometer`` adds the running epsilon."""
         rows: list[tuple[str, str]] = [
             ("the promise, whatever is asked", str(self.limit)),
             ("questions charged", f"{self.questions:,}"),
@@ -82,4 +88,4 @@ class Statement(Shown):
 
 
 def _shown(amount: Amount, verbose: bool) -> str:
-    return f"{amount} ({amount.in_currency})" if verbose else str(amount)
+    return f"{amount} ({amount.in_units})" if verbose else str(amount)

@@ -10,11 +10,19 @@ Key = str | int | bool | float
 
 @dataclass(frozen=True, slots=True)
 class Interval:
+    """From ``low`` to ``high``, at a confidence ``level``: of one value, or of all answers of a study.
+
+    >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
+    >>> answer.noise_interval.level
+    0.95
+    """
+
     level: float
     low: float
     high: float
 
     def to_json(self) -> dict[str, object]:
+        """Its level and its ends."""
         return {"level": self.level, "low": self.low, "high": self.high}
 
 
@@ -62,12 +70,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """By which theorems, and what must be true of the world."""
+    """By which theorems, and what must be true of the world.
+
+    >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
+    >>> "GDP-FILTER" in answer.certificate.theorems
+    True
+    """
 
     theorems: tuple[str, ...]
     assumptions: tuple[str, ...]
 
     def to_json(self) -> dict[str, list[str]]:
+        """Both lists."""
         return {"theorems": list(self.theorems), "assumptions": list(self.assumptions)}
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from adyton.certify import (
     Answer,
@@ -59,7 +59,13 @@ MOST_QUESTIONS = 10_000
 
 
 class Curator(Shown):
-    """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again."""
+    """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again.
+
+    >>> with adyton.open(study, data=people) as curator:
+    ...     answer = curator.ask(adyton.mean("age", where="smoker"), within=20)
+    >>> answer.receipt.number
+    1
+    """
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         self.study, self._engine, self._ledger = study, engine, ledger
@@ -97,10 +103,6 @@ class Curator(Shown):
         """
         return self._answer(self._basket(questions, price), request)
 
-    def sql(self, text: str, *, request: str | None = None, **price: Unpack[PriceWords]) -> Answer:
-        """``ask`` for SQL text."""
-        return self.ask(text, request=request, **price)
-
     def preview(
         self,
         question: str | Draft | Question,
@@ -124,11 +126,25 @@ class Curator(Shown):
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         return previews(self._basket(questions, price), expect, self._purse, self._claims, self._asked)
 
-    def suggest_bounds(self, column: str, **words: Any) -> SuggestedBounds:
-        """Where nearly all values of ``column`` lie, for a part of the budget: a price, and more options."""
+    def suggest_bounds(
+        self,
+        column: str,
+        *,
+        low_fraction: Number | None = None,
+        high_fraction: Number | None = None,
+        where: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> SuggestedBounds:
+        """Where nearly all values of ``column`` lie, for a part of the budget: an ``epsilon`` or a ``share``.
+
+        ``low_fraction`` of the values may lie below, those above ``high_fraction`` above; 0.005 and 0.995, or
+        as far inside as noise makes necessary.  Of the rows ``where`` a condition holds.
+        """
         from adyton.curator.bounds import suggest_bounds
 
-        return suggest_bounds(self, column, **words)
+        return suggest_bounds(
+            self, column, low_fraction=low_fraction, high_fraction=high_fraction, where=where, **price
+        )
 
     def dummy(self, rows: int | None = None) -> Curator:
         """A curator of the same study on rows that are made up from public facts: to try questions on."""
@@ -238,6 +254,7 @@ class Curator(Shown):
         return replace(plain, title=f"Curator of {self.study.table.name}", rows=used + plain.rows)
 
     def close(self) -> None:
+        """Lets go of data and ledger."""
         self._engine.close()
         self._ledger.close()
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from adyton.certify.amounts import percent
 from adyton.certify.preview import fitting_text
-from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.ledger.cap import RADIUS
+from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
+from adyton.ledger.cap import QUESTIONS
 from adyton.planning.price import Price
 from adyton.query.text import fraction_text
 
@@ -70,18 +70,18 @@ def fitting_price(price: Price, over: Over, *, rough: bool = False) -> Fits | No
     return None if factor is None else _readable(start, factor, over, wider=wider)
 
 
-def refused(refusal: BudgetRefused, fits: Fits | None, currency: str) -> BudgetRefused:
+def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     """The same refusal in shares of what is allowed, with the price that would fit, if one was found."""
     facts = {**refusal.facts, "fits": fits}
     advice = f"{fitting_text(fits)} would fit now; " if fits else ""
-    if facts["currency"] not in (currency, RADIUS):  # the number of questions, which no price changes
-        return BudgetRefused(refusal.message, **facts)
+    if facts["counted_in"] == QUESTIONS:  # which no price changes
+        return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
     used, whole = "cost", "the limit"
-    if facts["currency"] == RADIUS:
+    if isinstance(refusal, ValidityRefused):
         used, whole = "use", "the stability for which population intervals are certified"
     said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"
-    return BudgetRefused(f"{said}; {advice}nothing was charged", **facts)
+    return type(refusal)(f"{said}; {advice}nothing was charged", **facts)
 
 
 def _searched(over: Callable[[float], float], excess: float, wider: bool, rough: bool) -> float | None:

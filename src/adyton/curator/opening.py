@@ -12,7 +12,7 @@ from adyton.engines.choosing import Limits, engine_for
 from adyton.engines.loading.joining import Member
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger import Anchor, AnchoredLedger, Header, Ledger, LedgerOnDemand, Mark, MemoryLedger
+from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger
 from adyton.study import Study, named_facts, read_study
 
 
@@ -25,6 +25,10 @@ def open_study(
     of a file, or postgresql://HOST/DATABASE/TABLE; for a study with several private tables, a dict of them by
     name.  ``limits`` are for the engine: ``timeout`` for all, more for some.  The ledger is the file beside
     the study file; a Study without a file gets one that lasts as long as the process.
+
+    >>> with adyton.open(study, data=people) as curator:
+    ...     print(len(curator.ask(adyton.count(by="region"), within=100)))
+    2
     """
     known = study if isinstance(study, Study) else read_study(study)
     sources = sources_of(known, data)
@@ -56,7 +60,7 @@ def engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = Non
 
 def _ledger_of(study: Study) -> Ledger:
     if study.ledger is None:
-        return MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
+        return MemoryLedger.of(study)
     ledger = _ledger_file(study, study.ledger)
     if study.anchor is None:
         return ledger
@@ -71,7 +75,7 @@ def _ledger_file(study: Study, path: Path) -> LedgerOnDemand:
     return LedgerOnDemand(
         path,
         study=study.fingerprint,
-        currency=study.filter_name,
+        filter_name=study.filter_name,
         limit=study.allowed,
         facts=named_facts(study),
     )

@@ -124,4 +124,4 @@ class Purse:
             yield
         except BudgetRefused as refusal:
             fits = self.fitting(price, planned, plans=plans)
-            raise refused(refusal, fits, self._ledger.header.currency) from None
+            raise refused(refusal, fits) from None

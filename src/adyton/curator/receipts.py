@@ -18,16 +18,16 @@ class Receipts(Shown, list[Receipt]):
 
     def __init__(self, receipts: Iterable[Receipt], header: Header, limit: int) -> None:
         super().__init__(receipts)
-        self._header, self._currency, self._limit = header, header.currency, limit
+        self._header, self._filter_name, self._limit = header, header.filter_name, limit
 
     def _cost(self, receipt: Receipt) -> Amount:
-        return Amount(self._currency, receipt.order.amount, self._limit)
+        return Amount(self._filter_name, receipt.order.amount, self._limit)
 
     def to_json(self) -> dict[str, Any]:
         """With all that a replay needs: whoever has it can compute every digest again."""
         header = self._header
         return {
-            "currency": self._currency,
+            "filter": self._filter_name,
             "header": {
                 "study": header.study,
                 "limit": decimal_text(header.limit),
@@ -45,7 +45,7 @@ class Receipts(Shown, list[Receipt]):
                 r.asked_at[:16].replace("T", " "),
                 _beginning(r.order.question),
                 str(self._cost(r)),
-                *([self._cost(r).in_currency] if verbose else []),
+                *([self._cost(r).in_units] if verbose else []),
                 r.digest[:12],
             )
             for r in self

@@ -11,28 +11,26 @@ from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
 from adyton.holdout.facts import Facts
 from adyton.holdout.methods.base import Ends
-from adyton.holdout.methods.baselines import Split, around
-from adyton.holdout.methods.choosing import Plan, PricedPlan
-from adyton.holdout.methods.gaussian import Gaussian
-from adyton.holdout.methods.slices import Slices
+from adyton.holdout.methods.baselines import SplitPlan, around
+from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.restoring import Plan, PricedPlan
+from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 from adyton.holdout.stages import Stage
 from adyton.ledger import Receipt
 
 _ASSUMPTIONS = (
     "the items are independent draws from the population",
-    "nobody has learned anything about the labels but through these scores",
+    "nobody has learned anything about the labels except through these scores",
     "what is predicted for an item follows from that item alone, by a rule chosen without looking at the "
-    "items, but for earlier scores",
+    "items, apart from earlier scores",
 )
 _ORDER = "the order of the items says nothing about them"
 _DISAGREE = (
-    "for the size of a difference, not for who is better: in the population the two say different things "
-    "as often as of these items"
+    "for the size of a difference, not for which is better: in the population the two disagree as often as "
+    "on these items"
 )
-_GROUPED = (
-    "of the mean over all groups: they have the shares in the population that they have among these items"
-)
+_GROUPED = "for the mean over all groups: each group's share of the population is its share of these items"
 _WEIGHED = "the population is the one in which items count as their weights say"
 
 
@@ -68,7 +66,7 @@ class Certifier:
         self, plan: PricedPlan, given: Sequence[tuple[Receipt, str]], count: int, *, repeated: bool
     ) -> list[Score]:
         """Scores as they were released; ``count`` is how many have been charged by now."""
-        if isinstance(plan, Slices):
+        if isinstance(plan, SlicesPlan):
             return [self._sliced(plan, receipt, text, count, repeated) for receipt, text in given]
         released = [int(text) for _, text in given]
         ends = plan.ends(released, [receipt.number for receipt, _ in given]) if given else []
@@ -99,7 +97,14 @@ class Certifier:
         )
 
     def comparison(
-        self, plan: Gaussian, receipt: Receipt, difference: int, differing: int, count: int, *, repeated: bool
+        self,
+        plan: GaussianPlan,
+        receipt: Receipt,
+        difference: int,
+        differing: int,
+        count: int,
+        *,
+        repeated: bool,
     ) -> Comparison:
         """Of a difference that is positive if the first is better, in at most so many items.
 
@@ -140,9 +145,9 @@ class Certifier:
     def certificate(self, *more: str) -> Certificate:
         theorems: tuple[str, ...] = (*self.plan.theorems, *more)
         assumed: tuple[str, ...] = _ASSUMPTIONS
-        if isinstance(self.plan, Split):
+        if isinstance(self.plan, SplitPlan):
             assumed += (_ORDER,)
-        if isinstance(self.plan, Slices):
+        if isinstance(self.plan, SlicesPlan):
             assumed += (_GROUPED,)
         if "PAIRED-COMPARISON" in more:
             assumed += (_DISAGREE,)
@@ -155,7 +160,7 @@ class Certifier:
         return Certificate(theorems, assumed)
 
     def _promised(self) -> float | None:
-        """How near to the population every score is."""
+        """How close to the population every score is."""
         plan, unit = self.plan, self.facts.unit
         if isinstance(plan, PricedPlan) or hasattr(plan, "half_width"):
             half = plan.half_width()
@@ -164,7 +169,7 @@ class Certifier:
             return None
         return float(self.facts.tolerance * unit)
 
-    def _sliced(self, plan: Slices, receipt: Receipt, text: str, count: int, repeated: bool) -> Score:
+    def _sliced(self, plan: SlicesPlan, receipt: Receipt, text: str, count: int, repeated: bool) -> Score:
         ends, number = plan.slice_ends(text, receipt.number), receipt.number
         found = zip(plan.names, plan.shares(text), ends, plan.sizes, strict=True)
         slices = {name: Slice(self._shown(v), self._interval(sure), size) for name, v, sure, size in found}

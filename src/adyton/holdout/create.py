@@ -13,9 +13,10 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, rational
 from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
-from adyton.holdout.methods.choosing import Plan, PricedPlan, Wishes, plan_of
+from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
+from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import Groups, groups_from
-from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, labels_from, metric_named
+from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, labels_from
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.weights import Weights, balancing, weights_from
 from adyton.ledger import Header, SqliteLedger
@@ -27,30 +28,20 @@ _SAME = Fraction(1, 10**9)  # the range in floats, which errors are a share of, 
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the owner asked for, as it was given."""
+class Items:
+    """What is scored: the items, with what the owner says of each of them."""
 
-    metric: str
-    labels: object = field(repr=False)
-    items: int | None
-    low: Number | None
-    high: Number | None
-    tolerance: Number | None
-    confidence: Number
-    method: str
-    scores: int | None
-    anytime: bool
-    overfits: int | None
-    threshold: Number | None
-    scale: Number | None
-    noes: int | None
-    rung: Number | None
-    weights: object = None
-    groups: object = None
-    expected: Number | None = None
-    noise: str = "constant"
-    error_high: Number | None = None
-    top: int | None = None
+    metric: Metric
+    range: Range
+    labels: Array | None = field(repr=False)
+    kind: Kind
+    count: int
+    weights: object = field(default=None, repr=False)
+
+    @property
+    def unit(self) -> Fraction:
+        """The length of the range of a score."""
+        return self.range.unit(self.metric)
 
 
 def checked_name(by: object) -> None:
@@ -67,43 +58,40 @@ def file_named(path: str | Path) -> Path:
     return path
 
 
-def make_files(path: Path, wanted: Wanted) -> None:
-    """Three files: public facts, labels (for the owner alone), and the ledger."""
+def checked_folder(path: Path) -> None:
     if not path.parent.is_dir():
         raise InvalidRequest(f"there is no folder {path.parent.name!r} to put {path.name} into")
-    metric = metric_named(wanted.metric)
-    labels, kind, items = _given(metric, wanted.labels, wanted.items)
-    bounds = range_of(metric, wanted)
-    unit = bounds.unit(metric)
-    within = _part(wanted.tolerance, unit, "the tolerance")
+
+
+def make_files(path: Path, items: Items, method: Method, aim: Aim, confidence: Number) -> None:
+    """Three files: public facts, labels (for the owner alone), and the ledger."""
+    level = probability(confidence, "confidence")
+    units, weights = _units(items, method)
+    groups = _groups(items, method)
+    _warn_of_labels(items, method)
+    steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
+    balanced = items.metric.name == "balanced_accuracy"
+    draft = Facts(
+        items.count, items.metric, items.kind, items.range, level, aim.tolerance, method.name, {},
+        units, "" if balanced else labels_digest(steps),
+        Fraction(0) if weights is None else weights.stray, labels_digest(codes),
+        None if weights is None or balanced else weights.squares,
+    )  # fmt: skip
+    plan = method.plan(draft.frame, aim)
+    facts = replace(draft, method=plan.name, settings=plan.settings())
+    public = None if facts.balanced else steps
+    arrays = {labels_path(path): items.labels, weights_path(path): public, groups_path(path): codes}
+    _write(path, facts, plan, arrays)
+
+
+def aim_of(tolerance: Number | None, scores: int | None, unit: Fraction) -> Aim:
+    """A tolerance in the unit of scores, as a part of their range."""
+    within = None if tolerance is None else positive(tolerance, "the tolerance") / unit
     if within is not None and within >= 1:
         raise InvalidRequest(
             f"the tolerance must be below {float(unit):g}, the length of the range of a score"
         )
-    level = probability(wanted.confidence, "confidence")
-    units, weights = _units(metric, wanted, labels, items)
-    groups = _groups(metric, wanted, items)
-    if kind in ("whole", "text"):
-        warn_of_labels(labels, wanted.weights, "weights")
-        warn_of_labels(labels, wanted.groups, "groups")
-    steps, codes = None if weights is None else weights.steps, None if groups is None else groups.codes
-    draft = Facts(
-        items, metric, kind, bounds, level, within, wanted.method, {},
-        units, "" if metric.name == "balanced_accuracy" else labels_digest(steps),
-        Fraction(0) if weights is None else weights.stray, labels_digest(codes),
-        None if weights is None or metric.name == "balanced_accuracy" else weights.squares,
-    )  # fmt: skip
-    wishes = Wishes(
-        within, wanted.scores, wanted.anytime, wanted.overfits,
-        _part(wanted.threshold, unit, "the threshold"),
-        _part(wanted.scale, unit, "the scale"), wanted.noes, _part(wanted.rung, unit, "the rung"), groups,
-        _part(wanted.expected, unit, "what is expected"), wanted.noise,
-    )  # fmt: skip
-    plan = plan_of(draft.frame, wanted.method, wishes)
-    facts = replace(draft, method=plan.name, settings=plan.settings())
-    public = None if facts.balanced else steps
-    arrays = {labels_path(path): labels, weights_path(path): public, groups_path(path): codes}
-    _write(path, facts, plan, arrays)
+    return Aim(within, scores, unit)
 
 
 def limit_of(plan: Plan) -> int:
@@ -124,7 +112,7 @@ def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None
                 np.save(paper, array, allow_pickle=False)
                 write_new(file, paper.getvalue(), 0o600)
                 made.append(file)
-        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.currency, limit_of(plan))
+        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.filter_name, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)
@@ -134,7 +122,7 @@ def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None
         raise
 
 
-def _given(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, Kind, int]:
+def given_items(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, Kind, int]:
     if metric.labels == ("none",):
         if labels is not None or items is None:
             raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are instead")
@@ -151,44 +139,45 @@ def _countable(items: int) -> int:
     return items
 
 
-def _units(
-    metric: Metric, wanted: Wanted, labels: Array | None, items: int
-) -> tuple[int | None, Weights | None]:
+def _units(items: Items, method: Method) -> tuple[int | None, Weights | None]:
     """How many independent values of full weight there are, if not one for each item."""
-    if metric.name == "rmse" and wanted.method != "gaussian":
+    metric, labels = items.metric, items.labels
+    gaussian = isinstance(method, Gaussian | Slices)
+    if metric.name == "rmse" and not gaussian:
         raise InvalidRequest(
             "a root goes with the method 'gaussian' alone; squared_error goes with all of them"
         )
     if metric.name == "balanced_accuracy":
-        if wanted.weights is not None or wanted.method != "gaussian" or labels is None:
+        if items.weights is not None or not gaussian or labels is None:
             raise InvalidRequest(
                 "balanced_accuracy has weights of its own, and goes with the method 'gaussian' alone"
             )
         weights = balancing(labels)
         return weights.units, weights
-    if wanted.weights is None:
+    if items.weights is None:
         return (len(pairs_of(labels)[0]) if metric.name == "auc" and labels is not None else None), None
-    if metric.name == "auc" or wanted.method != "gaussian":
+    if metric.name == "auc" or not gaussian:
         raise InvalidRequest("weights go with averages over items and the method 'gaussian' alone")
-    weights = weights_from(wanted.weights, items)
+    weights = weights_from(items.weights, items.count)
     return weights.units, weights
 
 
-def _groups(metric: Metric, wanted: Wanted, items: int) -> Groups | None:
-    if wanted.groups is None:
+def _groups(items: Items, method: Method) -> Groups | None:
+    if not isinstance(method, Slices):
         return None
-    if metric.name in ("auc", "balanced_accuracy") or wanted.weights is not None:
+    if items.metric.name in ("auc", "balanced_accuracy") or items.weights is not None:
         raise InvalidRequest("groups go with averages over items without weights")
-    return groups_from(wanted.groups, items)
+    return groups_from(method.groups, items.count)
 
 
-def range_of(metric: Metric, wanted: Wanted) -> Range:
+def range_of(
+    metric: Metric, low: Number | None, high: Number | None, longest: Number | None, top_k: int | None
+) -> Range:
     """Public bounds, as the metric needs them."""
-    low, high, longest = wanted.low, wanted.high, wanted.error_high
     top = 1
     if metric.name == "top_k":
-        top = whole(wanted.top, "top, how many predictions there are for an item,")
-    elif wanted.top is not None:
+        top = whole(top_k, "top, how many predictions there are for an item,")
+    elif top_k is not None:
         raise InvalidRequest(f"{metric.name!r} takes no top")
     if metric.bounds == "none":
         if (low, high, longest) != (None, None, None):
@@ -216,9 +205,10 @@ def _between(bottom: Fraction, top: Fraction) -> tuple[Fraction, Fraction]:
     return bottom, top
 
 
-def _part(amount: Number | None, unit: Fraction, what: str) -> Fraction | None:
-    """What the owner said in the unit of scores, as a part of their range."""
-    return None if amount is None else positive(amount, what) / unit
+def _warn_of_labels(items: Items, method: Method) -> None:
+    if items.kind in ("whole", "text"):
+        warn_of_labels(items.labels, items.weights, "weights")
+        warn_of_labels(items.labels, method.groups if isinstance(method, Slices) else None, "groups")
 
 
 def warn_of_labels(labels: Array | None, public: object, what: str) -> None:
@@ -239,5 +229,5 @@ def warn_of_labels(labels: Array | None, public: object, what: str) -> None:
         warnings.warn(
             f"the {what} look as if they were made from the labels: items with the same label have the same "
             f"value. The {what} of a holdout are public, so whoever sees them sees the labels",
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -14,16 +14,36 @@ from typing import NoReturn
 
 import numpy as np
 
-from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorrupt
+from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt, PrivacyRefused, ScoresRefused
 from adyton.exact import Number, rational
 from adyton.holdout.certifying import Certifier
-from adyton.holdout.create import Wanted, checked_name, file_named, limit_of, make_files
+from adyton.holdout.create import (
+    Items,
+    aim_of,
+    checked_folder,
+    checked_name,
+    file_named,
+    given_items,
+    limit_of,
+    make_files,
+    range_of,
+)
 from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
-from adyton.holdout.methods.choosing import PricedPlan, restore
-from adyton.holdout.methods.gaussian import Gaussian
-from adyton.holdout.methods.ladder import FreeLadder, Ladder
-from adyton.holdout.methods.slices import Slices
-from adyton.holdout.metrics import Key, Steps, Submission, check_predictions, differing, total, values_of
+from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
+from adyton.holdout.methods.options import Gaussian, Method, checked_method
+from adyton.holdout.methods.restoring import PricedPlan, restore
+from adyton.holdout.methods.slices import SlicesPlan
+from adyton.holdout.metrics import (
+    Key,
+    Steps,
+    Submission,
+    check_predictions,
+    differing,
+    metric_named,
+    total,
+    values_of,
+)
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.stages import Stages
@@ -37,7 +57,13 @@ Release = Callable[[int], int | str]
 
 
 class Holdout(Shown):
-    """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels."""
+    """Made once by ``create``, used by ``open``.  It never shows, copies or sends its labels.
+
+    >>> with adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1") as holdout:
+    ...     score = holdout.score(labels)
+    >>> score.interval.low <= 1 <= score.interval.high
+    True
+    """
 
     __slots__ = (
         "__balance",
@@ -72,30 +98,23 @@ class Holdout(Shown):
         metric: str = "accuracy",
         tolerance: Number | None = None,
         confidence: Number = "0.95",
-        method: str = "gaussian",
+        method: Method = Gaussian(),  # noqa: B008  (frozen)
         scores: int | None = None,
-        anytime: bool = False,
         low: Number | None = None,
         high: Number | None = None,
-        overfits: int | None = None,
-        threshold: Number | None = None,
-        scale: Number | None = None,
-        noes: int | None = None,
-        rung: Number | None = None,
-        weights: object = None,
-        groups: object = None,
-        expected: Number | None = None,
-        noise: str = "constant",
         error_high: Number | None = None,
         top: int | None = None,
+        weights: object = None,
         bits: Bits | None = None,
     ) -> Holdout:
         """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
-        wanted = Wanted(
-            metric, labels, items, low, high, tolerance, confidence, method, scores, anytime, overfits,
-            threshold, scale, noes, rung, weights, groups, expected, noise, error_high, top,
-        )  # fmt: skip
-        make_files(file_named(path), wanted)
+        file, method = file_named(path), checked_method(method)
+        checked_folder(file)
+        measured = metric_named(metric)
+        given = given_items(measured, labels, items)
+        bounds = range_of(measured, low, high, error_high, top)
+        scored = Items(measured, bounds, *given, weights)
+        make_files(file, scored, method, aim_of(tolerance, scores, scored.unit), confidence)
         return cls.open(path, bits=bits)
 
     @classmethod
@@ -146,7 +165,7 @@ class Holdout(Shown):
         Theorem: PAIRED-COMPARISON.
         """
         plan = self.__plan
-        if not isinstance(plan, Gaussian):
+        if not isinstance(plan, GaussianPlan):
             raise InvalidRequest("comparisons are made by the method 'gaussian', without groups")
         one, two = self.__checked(first), self.__checked(second)
         apart = self.__differing(one, two)
@@ -166,7 +185,7 @@ class Holdout(Shown):
         Of a ladder those that improved it, because it says nothing about others.
         """
         plan, stages = self.__plan, self.__stages
-        if isinstance(plan, Ladder | FreeLadder) and stages is not None:
+        if isinstance(plan, LadderPlan | FreeLadderPlan) and stages is not None:
             improved = [stage for stage in stages.history() if stage.reply.said == "improved"]
             return [self.__certifier.staged(stage, stages.left()) for stage in improved]
         if not isinstance(plan, PricedPlan):
@@ -189,7 +208,7 @@ class Holdout(Shown):
     def scorer(self, *, candidates: int | None = None) -> Scorer:
         """For ``scoring=`` in scikit-learn: ``predict`` is called on the items, in their order.
 
-        ``candidates`` is how many models will be tried: BudgetRefused now if fewer scores are left.
+        ``candidates`` is how many models will be tried: ScoresRefused now if fewer scores are left.
         """
         plan = self.__plan
         if not isinstance(plan, PricedPlan) and plan.needs_guess:
@@ -201,7 +220,7 @@ class Holdout(Shown):
         return Scorer(self.path)
 
     def statement(self) -> HoldoutStatement:
-        """How many scores are left, and how near to the population each of them is."""
+        """How many scores are left, and how close to the population each of them is."""
         plan, ledger, stages = self.__plan, self.__ledger, self.__stages
         if stages is not None:
             return self.__certifier.statement(stages.count(), stages.left(), stages.heads()[-1])
@@ -213,23 +232,24 @@ class Holdout(Shown):
         """How far it is; no label is part of it."""
         return self.statement().sheet(verbose=verbose)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, head: str | None = None) -> Verification:
         """Replay the ledger; keep its head elsewhere and give it here to notice a rollback.
 
         Of a staged method, which one receipt has paid for, its answers count.
         """
-        check_head(expected_head)
+        check_head(head)
         stages = self.__stages
         if stages is None:
-            return self.__ledger.verify(expected_head)
+            return self.__ledger.verify(head)
         found, heads = self.__ledger.verify(), stages.heads()
-        if expected_head not in (None, self.__ledger.header.digest, *heads):
+        if head not in (None, self.__ledger.header.digest, *heads):
             raise LedgerCorrupt(
                 "the ledger was rolled back or exchanged: the expected head is not in its chain"
             )
         return replace(found, receipts=len(heads) - 1, head=heads[-1])
 
     def close(self) -> None:
+        """Lets go of the ledger."""
         self.__ledger.close()
 
     # Steps of score, in the order in which they happen.
@@ -264,7 +284,7 @@ class Holdout(Shown):
 
     def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
         values = self.__read(submission)
-        if isinstance(plan, Slices):
+        if isinstance(plan, SlicesPlan):
             assert self.__groups is not None
             return plan.release_all(values, self.__groups, number, self.__bits)
         return plan.release(plan.read(values, number), number, self.__bits)
@@ -282,7 +302,7 @@ class Holdout(Shown):
             receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
             released = release(receipt.number)
             return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
-        except BudgetRefused:
+        except PrivacyRefused:  # the ledger counts scores as it counts privacy
             raise _used_up(plan.scores) from None
         except KeyboardInterrupt:
             known = ledger.repeated(question, plan.name, price)
@@ -301,14 +321,14 @@ class Holdout(Shown):
         if facts.metric.name == "rmse":
             raise InvalidRequest("roots are not compared: make the holdout with squared_error")
         if not apart.any():
-            raise InvalidRequest("the two say the same of every item: neither is better, free of charge")
+            raise InvalidRequest("the two predict the same for every item: neither is better, free of charge")
         if (
             self.__weights is not None or facts.balanced
         ):  # unlike items: which of them differ is no fixed population
             return facts.frame.items
         return min(int(np.count_nonzero(apart)), facts.frame.items)
 
-    def __apart(self, plan: Gaussian, a: Submission, b: Submission, number: int) -> int:
+    def __apart(self, plan: GaussianPlan, a: Submission, b: Submission, number: int) -> int:
         difference = total(self.__read(a)) - total(self.__read(b))
         return plan.release_difference(difference, number, self.__bits)
 
@@ -329,13 +349,13 @@ class Holdout(Shown):
         raise InvalidRequest("the labels of a holdout cannot be listed")
 
 
-def _used_up(scores: int) -> BudgetRefused:
+def _used_up(scores: int) -> ScoresRefused:
     many = str(scores)
-    return BudgetRefused(
+    return ScoresRefused(
         f"all {scores:,} scores of this holdout are used up; nothing was read and nothing was charged",
         requested="1",
         spent=many,
         limit=many,
         largest="0",
-        currency="scores",
+        counted_in="scores",
     )

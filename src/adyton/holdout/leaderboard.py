@@ -48,6 +48,12 @@ class Leaderboard(Shown):
     All intervals hold at once, so an entrant whose interval lies above another's is better on the population;
     whoever is not separated like this is tied.  On a ladder only those are listed who once were the best,
     each with the number that was shown then.
+
+    >>> adyton.Holdout.create(folder / "h.toml", labels=labels, tolerance="0.1").close()
+    >>> with adyton.Leaderboard(folder / "h.toml") as board:
+    ...     score = board.submit("ann", labels)
+    ...     print([entry.entrant for entry in board.standings()])
+    ['ann']
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -87,6 +93,7 @@ class Leaderboard(Shown):
         return sorted(entries, key=lambda e: (e.rank, -e.value if greater else e.value, e.entrant))
 
     def close(self) -> None:
+        """Lets go of the holdout."""
         self._holdout.close()
 
     def __enter__(self) -> Leaderboard:
@@ -96,9 +103,11 @@ class Leaderboard(Shown):
         self.close()
 
     def to_json(self) -> dict[str, Any]:
+        """The documented JSON object, as plain Python values."""
         return {"entries": [entry.to_json() for entry in self.standings()]}
 
     def sheet(self, verbose: bool = False) -> Sheet:
+        """The standings as a table."""
         rows = []
         for e in self.standings():
             place = f"{e.rank} (tied)" if e.tied else str(e.rank)

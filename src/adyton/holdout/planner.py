@@ -14,7 +14,7 @@ from fractions import Fraction
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
-from adyton.holdout.methods.thresholdout import Thresholdout, plan_thresholdout, width_of
+from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.hinge.joint import MOST
 from adyton.validity.planner import HALF, Plan, Wanted
 from adyton.validity.search import largest, largest_near, least, smallest
@@ -131,7 +131,7 @@ def _above_the_threshold(frame: Frame, questions: int, overfits: int) -> float:
 
 
 def _thresholded(
-    wanted: Wanted, planned: Thresholdout | None, value: int | float | None, overfits: int
+    wanted: Wanted, planned: ThresholdoutPlan | None, value: int | float | None, overfits: int
 ) -> Special:
     found = planned.overfits if planned else overfits
     return Special(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest, ScoresRefused
 from adyton.validity.outward import whole
 
 
@@ -18,7 +18,7 @@ class Scorer:
     More is better: of a loss the negative is returned.  ``y`` is ignored, because the labels are the
     holdout's.  NaN is what a ladder says about a model that did not improve it: nothing.
 
-    When scores have run out it raises BudgetRefused.  Searches turn an error into NaN and go on to a winner
+    When scores have run out it raises ScoresRefused.  Searches turn an error into NaN and go on to a winner
     that nobody compared with the rest, unless they are told ``error_score="raise"``.
     """
 
@@ -42,20 +42,20 @@ class Scorer:
 
 
 def check_candidates(candidates: int | None, left: int | None) -> None:
-    """BudgetRefused where a search over so many models would run out of scores on the way."""
+    """ScoresRefused where a search over so many models would run out of scores on the way."""
     if candidates is None:
         return
     wanted = whole(candidates, "candidates")
     if left is None or wanted <= left:
         return
-    raise BudgetRefused(
+    raise ScoresRefused(
         f"{candidates:,} candidates need as many scores, and this holdout has {left:,} left; nothing was "
         "fitted, read or charged: try fewer, or choose some of them on the training data first",
         requested=str(candidates),
         spent="0",
         limit=str(left),
         largest=str(left),
-        currency="scores",
+        counted_in="scores",
     )
 
 

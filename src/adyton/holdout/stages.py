@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.certify import Proof
-from adyton.errors import BudgetRefused, Interrupted, LedgerCorrupt
+from adyton.errors import Interrupted, LedgerCorrupt, ScoresRefused
 from adyton.holdout.methods.base import Reply, Staged, State
 from adyton.holdout.metrics import Steps
 from adyton.ledger import Ledger, Order, Receipt
@@ -131,13 +131,13 @@ class Stages:
     def _refuse_if_over(self) -> None:
         why = self._method.refusal(self._state)
         if why is not None:
-            raise BudgetRefused(
+            raise ScoresRefused(
                 f"{why}; nothing was read and nothing was charged",
                 requested="1",
                 spent=str(self._count),
                 limit=str(self._count),
                 largest="0",
-                currency="questions",
+                counted_in="questions",
             )
 
 

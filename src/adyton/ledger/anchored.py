@@ -90,8 +90,8 @@ class AnchoredLedger:
     def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
         return self._ledger.mentioning(words, after)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
-        found = self._ledger.verify(expected_head)
+    def verify(self, head: str | None = None) -> Verification:
+        found = self._ledger.verify(head)
         self._check()
         return found
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger.carried import receipts_carried
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret
@@ -30,7 +30,10 @@ class Charged:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a full replay found."""
+    """What ``verify`` found: how many links there are, the digest of the newest, and what was spent.
+
+    Of a stream, and of a holdout whose method was paid for at once, its answers count as links.
+    """
 
     receipts: int
     head: str
@@ -62,6 +65,7 @@ class Mark:
     closed: bool = False  # for good: the study goes on elsewhere
 
 
+_Kind = TypeVar("_Kind")
 Keep = Callable[[Mark, Callable[[int], "Receipt | None"]], None]  # the mark, and how to look up a receipt
 
 
@@ -83,7 +87,9 @@ class Ledger(Protocol):
         """
         ...
 
-    def recall(self, number: int) -> str | None: ...
+    def recall(self, number: int) -> str | None:
+        """The answer that a receipt paid for, if it was kept."""
+        ...
 
     def settled(self, number: int) -> int:
         """What the radius of a receipt came to: as its answer says, in full while it has none."""
@@ -109,13 +115,17 @@ class Ledger(Protocol):
         """The receipt that this request id of this name was charged under."""
         ...
 
-    def receipt(self, number: int) -> Receipt | None: ...
+    def receipt(self, number: int) -> Receipt | None:
+        """The receipt of this number."""
+        ...
 
     def totals(self) -> Totals:
         """What the next receipt builds on."""
         ...
 
-    def spent(self) -> int: ...
+    def spent(self) -> int:
+        """All amounts together, in units of 10**-18."""
+        ...
 
     def spent_radius(self) -> int:
         """The sum of all radii, each as its answer settled it: what the next receipt builds on."""
@@ -125,23 +135,38 @@ class Ledger(Protocol):
         """The digest of the newest link: keep it elsewhere to notice a rollback."""
         ...
 
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """The number of the newest receipt, 0 before the first."""
+        ...
 
-    def receipts(self) -> Iterator[Receipt]: ...
+    def receipts(self) -> Iterator[Receipt]:
+        """All of them, oldest first."""
+        ...
 
     def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
         """Receipts after number ``after`` whose question has one of these words in it, oldest first."""
         ...
 
-    def verify(self, expected_head: str | None = None) -> Verification:
-        """Replay everything; ``expected_head`` must be the digest of some link."""
+    def verify(self, head: str | None = None) -> Verification:
+        """Replay everything; LedgerCorrupt unless all is intact and, if given, ``head`` is in the chain."""
         ...
 
     def mark(self, keep: Keep | None = None) -> Mark:
         """How far the ledger is; ``keep`` is called with it while nobody else can write to the ledger."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Lets go of whatever it holds open."""
+        ...
+
+
+def documented(kind: type[_Kind]) -> type[_Kind]:
+    """A ledger whose methods say what the protocol says of them, where they say nothing themselves."""
+    for name, method in vars(Ledger).items():
+        own = vars(kind).get(name)
+        if callable(method) and callable(own) and not own.__doc__:
+            own.__doc__ = method.__doc__
+    return kind
 
 
 def totals_after(last: Receipt | None, settled: int) -> Totals:
@@ -237,14 +262,14 @@ def _check_limits(header: Header, spent: int, order: Order, spent_by: int) -> No
 
 def _refusal(
     header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
-) -> BudgetRefused:
+) -> PrivacyRefused:
     """``by`` is whose limit it was, if not that of all together."""
     amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
     facts = {name: decimal_text(amount) for name, amount in amounts.items()}
-    facts |= {"currency": header.currency, **whose}
+    facts |= {"counted_in": header.filter_name, **whose}
     message = (
-        "{requested} ({currency}) was requested, but {spent} of the limit {limit}"
+        "{requested} ({counted_in}) was requested, but {spent} of the limit {limit}"
         + (" of {by}" if whose else "")
         + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
     )
-    return BudgetRefused(message.format(**facts), **facts)
+    return PrivacyRefused(message.format(**facts), **facts)

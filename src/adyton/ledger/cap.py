@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adyton.errors import BudgetRefused
+from adyton.errors import ValidityRefused
 from adyton.exact import decimal_text
 from adyton.ledger.checks import check_amount
 
@@ -39,12 +39,13 @@ class Cap:
             raise _refusal(RADIUS, requested, spent, most, largest)
 
 
-def _refusal(currency: str, requested: str, spent: str, limit: str, largest: str) -> BudgetRefused:
-    facts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest, "currency": currency}
+def _refusal(counted_in: str, requested: str, spent: str, limit: str, largest: str) -> ValidityRefused:
+    facts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
+    facts |= {"counted_in": counted_in}
     message = (
         "this would go beyond the {what} for which population intervals are certified "
-        "(validity.beyond = 'refuse'): {requested} ({currency}) was requested, {spent} of {limit} is spent, "
-        "at most {largest} still fits; nothing was charged"
+        "(validity.beyond = 'refuse'): {requested} ({counted_in}) was requested, {spent} of {limit} is "
+        "spent, at most {largest} still fits; nothing was charged"
     )
-    what = "stability" if currency == RADIUS else "number of questions"
-    return BudgetRefused(message.format(what=what, **facts), **facts)
+    what = "stability" if counted_in == RADIUS else "number of questions"
+    return ValidityRefused(message.format(what=what, **facts), **facts)

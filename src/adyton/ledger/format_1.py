@@ -72,11 +72,11 @@ class OldLedger:
         self._has_notes, self._has_unanswered = self._has("notes"), self._has("unanswered")
         rows = connection.execute('SELECT study, currency, "limit", salt, digest FROM header').fetchall()
         try:
-            ((study, currency, limit, salt, self.digest),) = rows
-            self.header = Header(study, currency, int(limit), salt)
+            ((study, filter_name, limit, salt, self.digest),) = rows
+            self.header = Header(study, filter_name, int(limit), salt)
         except (ValueError, TypeError, InvalidRequest):
             raise LedgerCorrupt("the header of the ledger is damaged") from None
-        if self.digest != _digest("header", study, currency, self.header.limit, salt):
+        if self.digest != _digest("header", study, filter_name, self.header.limit, salt):
             raise LedgerCorrupt("the header of the ledger was changed")
 
     def entries(self) -> Iterator[OldEntry]:

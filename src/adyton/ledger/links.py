@@ -17,7 +17,7 @@ from adyton.ledger.cap import Cap
 from adyton.ledger.checks import check_amount, check_flag, check_name, check_request, check_text
 
 FORMAT = 2
-CURRENCIES = ("gdp", "zcdp", "pure")
+FILTER_NAMES = ("gdp", "zcdp", "pure")
 _PIECE = 1 << 16  # characters that are hashed at a time; no second copy of a long answer is made
 
 
@@ -29,7 +29,7 @@ class Header:
     """
 
     study: str
-    currency: str
+    filter_name: str
     limit: int
     salt: str
     converted_from: str | None = None
@@ -39,18 +39,18 @@ class Header:
         check_text(self.salt, "the salt of the ledger")
         if self.converted_from is not None:
             check_text(self.converted_from, "the head of the older ledger")
-        if self.currency not in CURRENCIES:
-            raise InvalidRequest(f"a currency is one of {', '.join(CURRENCIES)}, not {self.currency!r}")
+        if self.filter_name not in FILTER_NAMES:
+            raise InvalidRequest(f"a filter is one of {', '.join(FILTER_NAMES)}, not {self.filter_name!r}")
         check_amount(self.limit, "the limit", least=1)
 
     @classmethod
-    def fresh(cls, study: str, currency: str, limit: int) -> Header:
+    def fresh(cls, study: str, filter_name: str, limit: int) -> Header:
         """A header with a salt of its own, so that no two ledgers ever share a head."""
-        return cls(study, currency, limit, fresh_secret())
+        return cls(study, filter_name, limit, fresh_secret())
 
     @property
     def digest(self) -> str:
-        return _digest("header", self.study, self.currency, self.limit, self.salt, self.converted_from)
+        return _digest("header", self.study, self.filter_name, self.limit, self.salt, self.converted_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,11 @@ class Receipt:
     its answer was there by then and said so.  ``spent_radius`` is the sum of all settled radii before, and
     this order's own radius in full.  ``unproved`` counts the orders that no theorem covers.  ``spent_by`` is
     the total of whoever asked, and ``sub_limit`` was in force for that name.
+
+    >>> answer = curator.ask("SELECT COUNT(*) FROM people", within=100)
+    >>> (receipt,) = curator.receipts()
+    >>> receipt.number, receipt.digest == answer.receipt.digest
+    (1, True)
     """
 
     number: int
@@ -164,6 +169,7 @@ class Receipt:
 
     @property
     def open(self) -> OpenLink:
+        """The part that everybody may see."""
         return OpenLink(
             number=self.number,
             amount=self.order.amount,
@@ -181,6 +187,7 @@ class Receipt:
 
     @property
     def digest(self) -> str:
+        """What the next receipt is chained to."""
         return self.open.digest
 
 

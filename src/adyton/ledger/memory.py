@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import (
@@ -15,6 +16,7 @@ from adyton.ledger.base import (
     Totals,
     Verification,
     charged_before,
+    documented,
     is_next_note,
     mark_of,
     next_receipt,
@@ -26,8 +28,27 @@ from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_diges
 from adyton.ledger.replaying import replay
 
 
+class Owner(Protocol):
+    """What a ledger has to know of a study; a ``Study`` is one."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def filter_name(self) -> str: ...
+    @property
+    def allowed(self) -> int: ...
+
+
+@documented
 class MemoryLedger:
-    """The contract of ``Ledger`` over a list."""
+    """The contract of ``Ledger`` over a list, for tests and notebooks: gone with the process.
+
+    >>> ledger = MemoryLedger.of(study)
+    >>> with adyton.open(study, data=people, ledger=ledger) as asked:
+    ...     _ = asked.ask("SELECT COUNT(*) FROM people", within=100)
+    >>> ledger.count()
+    1
+    """
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -41,6 +62,11 @@ class MemoryLedger:
         self._notes: dict[int, list[tuple[str, str]]] = {}
         self._lock = threading.Lock()
         self._process = os.getpid()
+
+    @classmethod
+    def of(cls, study: Owner) -> MemoryLedger:
+        """An empty ledger that belongs to this study."""
+        return cls(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
 
     def charge(self, order: Order) -> Charged:
         with self._alone():
@@ -150,8 +176,8 @@ class MemoryLedger:
             newer = self._receipts[max(len(self._receipts) - (newest - after), 0) :] if newest > after else []
         return [receipt for receipt in newer if any(word in receipt.order.question for word in words)]
 
-    def verify(self, expected_head: str | None = None) -> Verification:
-        found = replay(self.header, self.receipts(), expected_head, settled=self._settled.get)
+    def verify(self, head: str | None = None) -> Verification:
+        found = replay(self.header, self.receipts(), head, settled=self._settled.get)
         with self._alone():
             for number, written in self._notes.items():
                 for index, (text, digest) in enumerate(written):

@@ -24,12 +24,12 @@ class LedgerOnDemand:
         path: str | Path,
         *,
         study: str,
-        currency: str,
+        filter_name: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
         self._path = Path(path).absolute()
-        self._unwritten = Header.fresh(study, currency, limit)
+        self._unwritten = Header.fresh(study, filter_name, limit)
         self._facts = facts
         self._file: SqliteLedger | None = None
         self._lock = threading.Lock()
@@ -109,11 +109,11 @@ class LedgerOnDemand:
         file = self._written()
         return file.mentioning(words, after) if file else []
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, head: str | None = None) -> Verification:
         file = self._written()
         if file is not None:
-            return file.verify(expected_head)
-        return replay(self._unwritten, (), expected_head, settled=lambda _: None)
+            return file.verify(head)
+        return replay(self._unwritten, (), head, settled=lambda _: None)
 
     def mark(self, keep: Keep | None = None) -> Mark:
         file = self._written() if keep is None else self._opened()

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Verification, next_receipt
+from adyton.ledger.checks import check_head
 from adyton.ledger.links import Header, OpenLink, Receipt
 
 Settled = Callable[[int], int | None]  # the radius stored with the answer of a receipt, if there is one
@@ -20,7 +21,7 @@ def no_receipt(_: str | None) -> None:
 def replay(
     header: Header,
     receipts: Iterable[Receipt],
-    expected_head: str | None,
+    head: str | None,
     last: Receipt | None = None,
     *,
     settled: Settled,
@@ -30,8 +31,9 @@ def replay(
 
     ``of_name`` finds the newest receipt of a name up to ``last``.
     """
-    head = last.digest if last else header.digest
-    found = expected_head in (None, head)
+    check_head(head)
+    newest = last.digest if last else header.digest
+    found = head in (None, newest)
     names: dict[str | None, Receipt | None] = {}
     for receipt in receipts:
         by = receipt.order.by
@@ -39,11 +41,11 @@ def replay(
             names[by] = of_name(by)
         if receipt != _due(header, last, receipt, names[by], settled):
             raise LedgerCorrupt(f"receipt {receipt.number} of the ledger does not follow from the last one")
-        last, names[by], head = receipt, receipt, receipt.digest
-        found = found or head == expected_head
+        last, names[by], newest = receipt, receipt, receipt.digest
+        found = found or newest == head
     if not found:
         raise _exchanged()
-    return Verification(last.number if last else 0, head, last.spent if last else 0)
+    return Verification(last.number if last else 0, newest, last.spent if last else 0)
 
 
 def _due(
@@ -70,7 +72,7 @@ def _due(
 def replay_open(
     header: Header,
     links: Iterable[OpenLink],
-    expected_head: str | None = None,
+    head: str | None = None,
     own: Iterable[Receipt] = (),
 ) -> Verification:
     """The same for whoever sees only the open part of each link, and the ``own`` receipts, all of one name.
@@ -82,8 +84,9 @@ def replay_open(
     mine = {receipt.number: receipt for receipt in own}
     if len({receipt.order.by for receipt in mine.values()}) > 1:
         raise InvalidRequest("own receipts are those of one name")
-    last, head, spent_by = None, header.digest, 0
-    found = expected_head in (None, head)
+    check_head(head)
+    last, newest, spent_by = None, header.digest, 0
+    found = head in (None, newest)
     for link in links:
         if not _follows(header, last, link):
             raise LedgerCorrupt(f"link {link.number} does not follow from the last one")
@@ -92,13 +95,13 @@ def replay_open(
             spent_by += link.amount
             if receipt.open != link or receipt.spent_by != spent_by or _is_beyond(receipt):
                 raise LedgerCorrupt(f"receipt {link.number} is not the one in the chain")
-        last, head = link, link.digest
-        found = found or head == expected_head
+        last, newest = link, link.digest
+        found = found or newest == head
     if mine:
         raise LedgerCorrupt(f"receipt {min(mine)} is not in the chain")
     if not found:
         raise _exchanged()
-    return Verification(last.number if last else 0, head, last.spent if last else 0)
+    return Verification(last.number if last else 0, newest, last.spent if last else 0)
 
 
 def _follows(header: Header, last: OpenLink | None, link: OpenLink) -> bool:

@@ -6,6 +6,9 @@ Numbers and conditions are written as in SQL.  ``by`` is the name of a column or
 values, such as "FLOOR(age / 10)" or "YEAR(born)"; or several; or expressions under names of their own, as in
 ``{"decade": "FLOOR(age / 10) * 10"}``.  ``groups`` says in how many groups a person counts, where persons are
 counted or their sums are added up.
+
+>>> curator.preview(adyton.questions.variance("age"), share="0.5").affordable
+True
 """
 
 from __future__ import annotations
@@ -40,14 +43,22 @@ Groups = str | Sequence[str] | Mapping[str, str]
 
 
 def count(where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
-    """How many rows."""
+    """How many rows.
+
+    >>> curator.preview(adyton.count(where="smoker", by="region"), share="0.5").affordable
+    True
+    """
     return Draft("count", None, where, _by(by), name)
 
 
 def count_persons(
     where: Where = None, by: Groups = (), name: str | None = None, *, groups: int | None = None
 ) -> Draft:
-    """How many persons have such a row."""
+    """How many persons have such a row.
+
+    >>> curator.preview(adyton.count_persons(where="age >= 65"), share="0.5").affordable
+    True
+    """
     return Draft("persons", None, where, _by(by), name, most_groups=groups)
 
 
@@ -63,6 +74,9 @@ def sum_of(
     """The sum of ``value`` over the rows where it is present.
 
     With ``per_person``, each person's own sum (in each group) is clipped to these bounds first.
+
+    >>> curator.preview(adyton.sum_of("age", where="smoker"), share="0.5").affordable
+    True
     """
     if per_person is None:
         if groups is not None:
@@ -74,14 +88,22 @@ def sum_of(
 
 
 def mean(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
-    """The average of ``value`` over the rows where it is present."""
+    """The average of ``value`` over the rows where it is present.
+
+    >>> curator.preview(adyton.mean("age", by="region"), share="0.5").affordable
+    True
+    """
     return Draft("mean", value, where, _by(by), name)
 
 
 def proportion(
     condition: str | Condition, where: Where = None, by: Groups = (), name: str | None = None
 ) -> Draft:
-    """The fraction of rows for which ``condition`` is true; where it is missing it counts as not true."""
+    """The fraction of rows for which ``condition`` is true; where it is missing it counts as not true.
+
+    >>> curator.preview(adyton.proportion("smoker AND age >= 40"), share="0.5").affordable
+    True
+    """
     return Draft("proportion", condition, where, _by(by), name)
 
 
@@ -102,12 +124,20 @@ def quantile(
     by: Groups = (),
     name: str | None = None,
 ) -> Draft:
-    """The least number that at least this ``fraction`` of the values do not exceed."""
+    """The least number that at least this ``fraction`` of the values do not exceed.
+
+    >>> curator.preview(adyton.quantile("age", "0.9"), share="0.5").affordable
+    True
+    """
     return Draft("quantile", value, where, _by(by), name, _numbers([fraction], "fraction"))
 
 
 def median(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
-    """The least number that at least half of the values do not exceed."""
+    """The least number that at least half of the values do not exceed.
+
+    >>> curator.preview(adyton.median("age", where="smoker"), share="0.5").affordable
+    True
+    """
     return _place("median", value, where, by, name)
 
 
@@ -142,7 +172,11 @@ def histogram(
     *,
     width: Written | None = None,
 ) -> Draft:
-    """How many rows have each value of ``column``, or lie in each bin of this ``width``."""
+    """How many rows have each value of ``column``, or lie in each bin of this ``width``.
+
+    >>> curator.preview(adyton.histogram("age", width=10), share="0.5").affordable
+    True
+    """
     if width is None:
         return Draft("count", None, where, (*_by(by), column), name)
     return Draft("count", None, where, _by(by), name, binned=(column, rational(width, "width")))

@@ -44,7 +44,7 @@ def amend(old: Study, new: Study) -> Amended:
     Source:   derived here.  Theorem: AMENDED-STUDY.
     """
     if old.parts > 1:
-        raise InvalidRequest("a study that splits its units cannot be amended: its parts would be others")
+        raise InvalidRequest("a study that splits its units cannot be amended: its parts would change")
     changed = _changes(old, new)
     files = _files(old, new)
     with closing(_opened(old)) as ledger:
@@ -133,7 +133,7 @@ def _opened(study: Study) -> SqliteLedger:
     return SqliteLedger.open(
         study.ledger,
         study=study.fingerprint,
-        currency=study.filter_name,
+        filter_name=study.filter_name,
         limit=study.allowed,
         facts=named_facts(study),
     )
@@ -151,7 +151,7 @@ def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> 
         raise InvalidRequest(
             f"this study was amended before: it goes on in {why['ledger']}, under the facts given then"
         )
-    header = Header(new.fingerprint, ledger.header.currency, ledger.header.limit, why["salt"])
+    header = Header(new.fingerprint, ledger.header.filter_name, ledger.header.limit, why["salt"])
     texts = carried_texts(ledger.head(), totals.receipts)
     # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
     radius = sum(receipt.order.radius for receipt in ledger.receipts())

@@ -36,7 +36,7 @@ def upgrade(study: Study) -> Upgraded:
 def _check(study: Study, anchor: Anchor | None) -> Callable[[OldLedger, Mark], None]:
     def check(old: OldLedger, mark: Mark) -> None:
         header = old.header
-        known = (header.study, header.currency) == (study.fingerprint, study.filter_name)
+        known = (header.study, header.filter_name) == (study.fingerprint, study.filter_name)
         if not known or not same_limit(header.limit, study.allowed):
             raise InvalidRequest("this ledger belongs to another study: it was made for other public facts")
         kept = anchor.read() if anchor is not None else None

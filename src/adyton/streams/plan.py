@@ -49,7 +49,7 @@ class StreamPlan:
 def plan_stream(
     study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None
 ) -> StreamPlan:
-    """The quietest stream whose cost, in the study's currency, is not above the price.
+    """The quietest stream whose cost, as the study's filter counts it, is not above the price.
 
     Where ``refresh`` is None, what makes comparisons quieter is chosen.
     """

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import Number
-from adyton.ledger import Ledger, Receipt
+from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.checks import check_head
 from adyton.mechanisms import NumericSparse, Watch
 from adyton.noise import Bits
@@ -91,8 +91,8 @@ class Stream:
             certificate=certificate_of(self._study, self._machine),
         )
 
-    def verify(self, head: str | None = None) -> str:
-        """The newest head; LedgerCorrupt if ``head``, kept from an earlier statement, is not in the stream.
+    def verify(self, head: str | None = None) -> Verification:
+        """Its answers and their newest head; LedgerCorrupt if ``head``, kept from earlier, is not among them.
 
         ``Curator.verify`` replays the receipts and notes themselves.
         """
@@ -100,7 +100,7 @@ class Stream:
         heads, _ = self._heads()
         if head not in (None, *heads):
             raise LedgerCorrupt("the stream was rolled back or exchanged: the expected head is not in it")
-        return heads[-1]
+        return Verification(len(heads) - 1, heads[-1], self._receipt.order.amount)
 
     def error(self, questions: int, confidence: float = LEVEL) -> int:
         """With this probability ``questions`` answers are all right, for counts farther from their threshold.
@@ -127,14 +127,14 @@ class Stream:
         watch, feeds = self._state()
         if watch.left < 1:
             positives = str(self._sparse.positives)
-            raise BudgetRefused(
+            raise PrivacyRefused(
                 f"stream {self.number} has halted: all its {positives} positives are used up; "
                 "nothing was read and nothing was charged",
                 requested="1",
                 spent=positives,
                 limit=positives,
                 largest="0",
-                currency="positives",
+                counted_in="positives",
             )
         return watch, feeds
 

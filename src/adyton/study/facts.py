@@ -42,7 +42,12 @@ class PrivateTable:
 
 @dataclass(frozen=True, slots=True)
 class Study(Shown):
-    """What may be asked of which table, and how much may ever be learned about one unit of it."""
+    """What may be asked of which table, and how much may ever be learned about one unit of it.
+
+    >>> made = adyton.Study(study.table, study.unit, study.limit, filter_name="zcdp")
+    >>> made.fingerprint == study.fingerprint
+    False
+    """
 
     table: Table
     unit: PrivacyUnit
@@ -116,6 +121,7 @@ class Study(Shown):
 
     @property
     def filter(self) -> Filter:
+        """The rule that adds up costs, by its name."""
         return filter_named(self.filter_name)
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -214,7 +220,7 @@ def check_further(study: Study) -> None:
     names += [dimension.name for table in study.tables for dimension in table.dimensions]
     twice = next((name for i, name in enumerate(names) if name.casefold() in _folded(names[:i])), None)
     if twice is not None:
-        raise InvalidRequest(f"two tables are called {twice!r} (capital letters do not count)")
+        raise InvalidRequest(f"two tables are called {twice!r} (names are case-insensitive)")
     for one in study.further:
         where = f"private.{one.table.name}"
         if study.unit.person is None or one.table.person is None:

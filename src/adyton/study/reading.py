@@ -24,7 +24,12 @@ from adyton.study.validity import Validity
 
 
 def read_study(path: str | Path) -> Study:
-    """The study in a file; InvalidRequest lists everything that is wrong with it."""
+    """The study in a file; InvalidRequest lists everything that is wrong with it.
+
+    >>> adyton.read_study(folder / "nowhere.toml")
+    Traceback (most recent call last):
+    adyton.errors.InvalidRequest: ...
+    """
     if not isinstance(path, str | PathLike):
         kind = type(path).__name__
         raise InvalidRequest(f"a study is the path of a study file, or a Study made in Python, not a {kind}")

@@ -11,7 +11,7 @@ from typing import ClassVar
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pairs import Pair
 from adyton.accounting.pld.slots import counted
-from adyton.errors import BudgetRefused
+from adyton.errors import PrivacyRefused
 
 
 class SlotPlan:
@@ -50,7 +50,7 @@ class SlotPlan:
         """Takes one slot; refused, without a trace, if none like it is left."""
         if not self._left.get(pair):
             declared = self._declared.get(pair, 0)
-            raise BudgetRefused(
+            raise PrivacyRefused(
                 f"no slot {pair!r} is left: {declared} declared, all used"
                 if declared
                 else f"no slot {pair!r} was declared, and a plan cannot be changed once it is priced",

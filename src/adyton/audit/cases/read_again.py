@@ -142,7 +142,7 @@ def _shown(study: Study, price: Any, bits: Bits, exact: Sequence[Columns], n: in
             ledger = LedgerOnDemand(
                 Path(folder) / "ledger.sqlite",
                 study=study.fingerprint,
-                currency=study.filter_name,
+                filter_name=study.filter_name,
                 limit=study.allowed,
             )
             return opened.enter_context(closing(_Bare(study, _Often(exact, n), ledger, bits)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
@@ -19,10 +19,11 @@ from adyton.validity.search import largest
 from adyton.validity.splitting import exact_splitting_width, splitting_width
 
 _MOST = 10**9
+_Baseline = TypeVar("_Baseline", "SplitPlan", "RoundingPlan")
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitPlan:
     """Score j rests on the j-th of ``scores`` equal parts of the items, in the order in which they are kept.
 
     Its claim is that of ``splitting_width``.
@@ -31,7 +32,7 @@ class Split:
     frame: Frame
     scores: int
     name: ClassVar[str] = "split"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("SAMPLE-SPLITTING",)
@@ -60,7 +61,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounding:
+class RoundingPlan:
     """The middle of one of ``cells`` equal cells of [0, 1].
 
     Its claim is that of ``counted_rounding_width``.
@@ -69,7 +70,7 @@ class Rounding:
     frame: Frame
     scores: int
     name: ClassVar[str] = "rounding"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     price: ClassVar[int] = 1
     radius: ClassVar[int] = 0
     theorems: ClassVar[tuple[str, ...]] = ("FORKING-PATHS",)
@@ -115,8 +116,8 @@ def _rounded(frame: Frame, scores: int) -> Rounded:
 
 
 def plan_baseline(
-    kind: type[Split] | type[Rounding], frame: Frame, tolerance: Fraction | None, scores: int | None
-) -> Split | Rounding:
+    kind: type[_Baseline], frame: Frame, tolerance: Fraction | None, scores: int | None
+) -> _Baseline:
     """As many scores as the tolerance allows, or so many if that is certified."""
     if scores is None and tolerance is None:
         raise InvalidRequest("give a tolerance, or how many scores there will be, or both")

@@ -30,7 +30,7 @@ _MORE_KEPT = (1, 6, 36)
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class GaussianPlan:
     """Sums of values with rounded Gaussian noise; the scales of ``blocks`` are in steps of the sum.
 
     ``reach`` is what the plan was made for: how far the ends of an interval are below and above a score, of
@@ -50,7 +50,7 @@ class Gaussian:
     expected: Fraction | None = None
     anytime: bool = False
     name: ClassVar[str] = "gaussian"
-    currency: ClassVar[str] = "gdp"
+    filter_name: ClassVar[str] = "gdp"
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def squares_of(frame: Frame) -> float | None:
     return None if frame.squares is None else float_up(frame.squares)
 
 
-def in_values(plan: Gaussian) -> Blocks:
+def in_values(plan: GaussianPlan) -> Blocks:
     """The noise of the plan in units of values instead of steps."""
     return _in_values(plan.blocks, plan.frame.steps)
 
@@ -170,7 +170,7 @@ def _in_values(blocks: Blocks, steps: int) -> Blocks:
     return Blocks(blocks.counts, tuple(scale / steps for scale in blocks.scales))
 
 
-def table(plan: Gaussian) -> Table:
+def table(plan: GaussianPlan) -> Table:
     """Parts kept and levels of each score; part of what a holdout promised when it was made."""
     expected = None if plan.expected is None else float(plan.expected)
     wish = wish_for(

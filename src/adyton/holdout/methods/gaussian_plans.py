@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.gaussian import SLACK, Gaussian, margin, squares_of
+from adyton.holdout.methods.gaussian import SLACK, GaussianPlan, margin, squares_of
 from adyton.validity.plans.planned_scores import Blocks, Wish
 from adyton.validity.plans.score_plans import (
     best_wish,
@@ -37,7 +37,7 @@ class GaussianWish:
     noise: str = "constant"
 
 
-def plan_gaussian(frame: Frame, wish: GaussianWish) -> Gaussian:
+def plan_gaussian(frame: Frame, wish: GaussianWish) -> GaussianPlan:
     """As many scores as the tolerance allows, or the best noise for so many scores.
 
     With weights what is expected may be worth less than their squares, of which it knows nothing.
@@ -54,7 +54,7 @@ def plan_gaussian(frame: Frame, wish: GaussianWish) -> Gaussian:
     return max(offers, key=lambda plan: (plan.scores, -plan.half_width()))
 
 
-def _planned(frame: Frame, wish: GaussianWish) -> Gaussian:
+def _planned(frame: Frame, wish: GaussianWish) -> GaussianPlan:
     if wish.scores is not None:
         return _for_scores(frame, wish, wish.scores)
     if wish.tolerance is None:
@@ -76,9 +76,13 @@ def _float(expected: Fraction | None) -> float | None:
     return None if expected is None else float(expected)
 
 
+def check_noise(noise: str) -> None:
+    if noise not in get_args(Noise):
+        raise InvalidRequest(f"noise is 'constant' or 'decreasing', not {noise!r}")
+
+
 def _check(wish: GaussianWish) -> None:
-    if wish.noise not in get_args(Noise):
-        raise InvalidRequest(f"noise is 'constant' or 'decreasing', not {wish.noise!r}")
+    check_noise(wish.noise)
     if wish.expected is not None and not 0 < wish.expected < 1:
         raise InvalidRequest("what is expected of a score lies between the ends of its range, and is neither")
     if wish.anytime and (wish.tolerance is None or wish.scores is not None or wish.noise != "constant"):
@@ -89,12 +93,12 @@ def _check(wish: GaussianWish) -> None:
         raise InvalidRequest("decreasing noise is planned for a tolerance, not for a number of scores")
 
 
-def _made(frame: Frame, wanted: Wish, blocks: Blocks, wish: GaussianWish) -> Gaussian:
+def _made(frame: Frame, wanted: Wish, blocks: Blocks, wish: GaussianWish) -> GaussianPlan:
     in_steps = Blocks(blocks.counts, tuple(scale * frame.steps for scale in blocks.scales))
-    return Gaussian(frame, in_steps, wanted.parts(_float(wish.expected)), wish.expected, wish.anytime)
+    return GaussianPlan(frame, in_steps, wanted.parts(_float(wish.expected)), wish.expected, wish.anytime)
 
 
-def _for_scores(frame: Frame, wish: GaussianWish, scores: int) -> Gaussian:
+def _for_scores(frame: Frame, wish: GaussianWish, scores: int) -> GaussianPlan:
     wanted, blocks = constant_wish(
         frame.items, frame.failure, scores, _float(wish.expected), squares_of(frame)
     )

@@ -1,5 +1,5 @@
 """Guess and check: a good guess is confirmed almost for nothing; a bad one is answered, and makes all later
-answers a little dearer.  Neither the number of questions nor that of bad guesses is fixed in advance.
+answers cost a little more.  Neither the number of questions nor that of bad guesses is fixed in advance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class GuessAndCheck:
+class GuessAndCheckPlan:
     """Every answer, a confirmed guess or a rounded score, is within ``tolerance`` of the population.
 
     Claim:    with probability 1 - failure all answers are, for any adaptive questions and guesses; when the
@@ -32,7 +32,7 @@ class GuessAndCheck:
     frame: Frame
     tolerance: Fraction
     name: ClassVar[str] = "guess_and_check"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
     theorems: ClassVar[tuple[str, ...]] = ("GUESS-AND-CHECK", "HOEFFDING")
     price: ClassVar[int] = 1
@@ -46,7 +46,7 @@ class GuessAndCheck:
 
     def refusal(self, state: State) -> str | None:
         if self.cells(state) is None:
-            return f"after {state['failed']:,} wrong guesses the items promise no more within the tolerance"
+            return f"after {state['failed']:,} wrong guesses nothing more is certified within the tolerance"
         return None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from adyton.exact import float_down, float_up
 from adyton.holdout.methods.base import Frame
-from adyton.holdout.methods.guess_and_check import MOST_CELLS, SERIES, GuessAndCheck
+from adyton.holdout.methods.guess_and_check import MOST_CELLS, SERIES, GuessAndCheckPlan
 from adyton.validity.textbook.concentration import log_up
 
 _RELATIVE, _ABSOLUTE = 1 + 1e-8, 1e-6  # far more than the sums of logarithms below can lose
@@ -42,5 +42,5 @@ def most_wrong_guesses(
 
 def first_step(frame: Frame, tolerance: Fraction) -> float | None:
     """The step of the grid to which the first answer to a wrong guess is rounded; later ones are finer."""
-    cells = GuessAndCheck(frame, tolerance).cells(GuessAndCheck.START)
+    cells = GuessAndCheckPlan(frame, tolerance).cells(GuessAndCheckPlan.START)
     return None if cells is None else 1 / cells

@@ -23,7 +23,7 @@ from adyton.validity.textbook.concentration import hoeffding_width
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class LadderPlan:
     """``rung``, in steps of the sum: a score must beat the best by more than this, and is rounded to it.
 
     Claim:    with probability 1 - failure, after each of ``scores`` adaptive submissions the best score shown
@@ -36,7 +36,7 @@ class Ladder:
     scores: int
     rung: int
     name: ClassVar[str] = "ladder"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ("LADDER", "HOEFFDING")
     price: ClassVar[int] = 1
@@ -70,7 +70,7 @@ class Ladder:
 
 
 @dataclass(frozen=True, slots=True)
-class FreeLadder:
+class FreeLadderPlan:
     """The Ladder without a parameter: the rung is the standard error of the difference to the best.
 
     No bound is known for it that holds for everybody, so it comes without an interval.
@@ -80,7 +80,7 @@ class FreeLadder:
     frame: Frame
     scores: int
     name: ClassVar[str] = "ladder-free"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = False
     theorems: ClassVar[tuple[str, ...]] = ()
     price: ClassVar[int] = 1
@@ -152,7 +152,7 @@ def published_ladder_width(items: int, scores: int, rung: float, failure: float)
     return math.sqrt(log / (2 * items)) + rung
 
 
-def plan_ladder(frame: Frame, scores: int, tolerance: Fraction | None = None) -> Ladder:
+def plan_ladder(frame: Frame, scores: int, tolerance: Fraction | None = None) -> LadderPlan:
     """The rung with about the least half-width; the tolerance may be left out."""
     whole(scores, "the number of scores")
 
@@ -160,10 +160,10 @@ def plan_ladder(frame: Frame, scores: int, tolerance: Fraction | None = None) ->
         return ladder_width(frame, scores, max(1, round(share * frame.whole)))
 
     rung = max(1, round(least(width, max(1e-4, 1 / frame.whole), 0.5, 30) * frame.whole))
-    return near_enough(Ladder(frame, scores, rung), tolerance)
+    return near_enough(LadderPlan(frame, scores, rung), tolerance)
 
 
-def near_enough(made: Ladder, tolerance: Fraction | None) -> Ladder:
+def near_enough(made: LadderPlan, tolerance: Fraction | None) -> LadderPlan:
     """InvalidRequest if its width is above the tolerance, or says nothing."""
     width = made.half_width()
     if width >= 1 or (tolerance is not None and width > tolerance):

@@ -14,7 +14,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, rational
 from adyton.holdout.methods.base import Ends, Frame
-from adyton.holdout.methods.gaussian import Gaussian
+from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import Array, Steps, one_list
 from adyton.noise import Bits
@@ -37,7 +37,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class SlicesPlan:
     """Every slice is a holdout of its own with fresh noise; all of them are scored at once.
 
     Claim:    with probability 1 - failure the intervals of every slice of every score hold, and so do
@@ -55,7 +55,7 @@ class Slices:
     reaches: tuple[tuple[float, float], ...]
     expected: Fraction | None = None
     name: ClassVar[str] = "slices"
-    currency: ClassVar[str] = "gdp"
+    filter_name: ClassVar[str] = "gdp"
 
     def __post_init__(self) -> None:
         many = {len(self.names), len(self.sizes), len(self.scales), len(self.reaches)}
@@ -74,10 +74,10 @@ class Slices:
     def radius(self) -> int:
         return max(self.part(i).radius for i in range(len(self.names)))
 
-    def part(self, i: int) -> Gaussian:
+    def part(self, i: int) -> GaussianPlan:
         blocks = Blocks((self.scores,), (self.scales[i],))
         frame = part_of(self.frame, self.sizes[i], len(self.sizes))
-        return Gaussian(frame, blocks, self.reaches[i], self.expected)
+        return GaussianPlan(frame, blocks, self.reaches[i], self.expected)
 
     def release_all(self, values: Steps, codes: Array, number: int, bits: Bits) -> str:
         """The noisy sum of each slice."""
@@ -121,7 +121,7 @@ class Slices:
 
 
 @lru_cache(maxsize=4096)
-def _whole(plan: Slices, number: int) -> tuple[float, Fraction, tuple[float, float], tuple[float, float]]:
+def _whole(plan: SlicesPlan, number: int) -> tuple[float, Fraction, tuple[float, float], tuple[float, float]]:
     """Of the mean of all items: its noise, what was spent before it, and for both ends the part kept and
     the level.
 
@@ -173,7 +173,7 @@ def groups_from(given: object, items: int) -> Groups:
     )
 
 
-def plan_slices(frame: Frame, groups: Groups, wish: GaussianWish) -> Slices:
+def plan_slices(frame: Frame, groups: Groups, wish: GaussianWish) -> SlicesPlan:
     """As many scores as the smallest slice allows, and for each slice the best noise for so many."""
     frames = [part_of(frame, size, len(groups.sizes)) for size in groups.sizes]
     firsts = [_named(name, f, wish) for name, f in zip(groups.names, frames, strict=True)]
@@ -181,17 +181,17 @@ def plan_slices(frame: Frame, groups: Groups, wish: GaussianWish) -> Slices:
     so_many = replace(wish, tolerance=None, scores=k)
     plans = [made if made.scores == k else plan_gaussian(made.frame, so_many) for made in firsts]
     scales, reaches = (made.blocks.scales[0] for made in plans), (made.reach for made in plans)
-    return Slices(frame, k, groups.names, groups.sizes, tuple(scales), tuple(reaches), wish.expected)
+    return SlicesPlan(frame, k, groups.names, groups.sizes, tuple(scales), tuple(reaches), wish.expected)
 
 
-def _named(name: str, frame: Frame, wish: GaussianWish) -> Gaussian:
+def _named(name: str, frame: Frame, wish: GaussianWish) -> GaussianPlan:
     try:
         return plan_gaussian(frame, wish)
     except InvalidRequest as refused:
         raise InvalidRequest(f"group {name!r}: {refused}") from None
 
 
-def restored_slices(frame: Frame, settings: dict[str, str | int]) -> Slices:
+def restored_slices(frame: Frame, settings: dict[str, str | int]) -> SlicesPlan:
     """From the file of a holdout; KeyError, ValueError or TypeError if it cannot be read."""
     names, sizes, scales, reaches = (
         json.loads(str(settings[key])) for key in ("names", "sizes", "scales", "reach")
@@ -199,7 +199,7 @@ def restored_slices(frame: Frame, settings: dict[str, str | int]) -> Slices:
     if type(settings["scores"]) is not int or any(type(size) is not int for size in sizes):
         raise TypeError
     expected = rational(settings["expected"], "expected") if "expected" in settings else None
-    return Slices(
+    return SlicesPlan(
         frame, settings["scores"], tuple(names), tuple(sizes), tuple(map(float, scales)),
         tuple((float(low), float(high)) for low, high in reaches), expected,
     )  # fmt: skip

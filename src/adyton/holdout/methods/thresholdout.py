@@ -37,7 +37,7 @@ _HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholdout:
+class ThresholdoutPlan:
     """``threshold`` and ``scale`` (the s above) are in steps of the sum; one item moves it by ``steps``.
 
     Claim:    epsilon-DP with epsilon = 2 overfits steps / scale for the items, whatever is asked.
@@ -53,7 +53,7 @@ class Thresholdout:
     threshold: int
     scale: float
     name: ClassVar[str] = "thresholdout"
-    currency: ClassVar[str] = "pure"
+    filter_name: ClassVar[str] = "pure"
     needs_guess: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -155,7 +155,7 @@ def plan_thresholdout(
     questions: int,
     threshold: Fraction | None = None,
     overfits: int | None = None,
-) -> Thresholdout | None:
+) -> ThresholdoutPlan | None:
     """About the most overfits that are certified within ``tolerance`` for that many questions; None: not one.
 
     ``threshold`` is half the tolerance unless given.  If it is given how many overfits there may be, noise is
@@ -182,9 +182,9 @@ def plan_thresholdout(
     most = min(questions, MOST_RELEASES // 2)
     if overfits is not None:
         fits = whole(overfits, "the number of overfits") <= most and width(overfits) <= tolerance
-        return Thresholdout(frame, overfits, questions, steps, best(overfits)) if fits else None
+        return ThresholdoutPlan(frame, overfits, questions, steps, best(overfits)) if fits else None
     found = largest_near(lambda overfits: width(overfits) <= tolerance, _guess(width(1), t, tolerance), most)
-    return Thresholdout(frame, found, questions, steps, best(found)) if found else None
+    return ThresholdoutPlan(frame, found, questions, steps, best(found)) if found else None
 
 
 def _guess(width: float, threshold: Fraction, tolerance: Fraction) -> int:

@@ -16,10 +16,10 @@ import numpy as np
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import Frame, State
-from adyton.holdout.methods.gaussian import Gaussian
+from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
-from adyton.holdout.methods.ladder import FreeLadder, Ladder
-from adyton.holdout.methods.thresholdout import Thresholdout
+from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
+from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.noise import Bits, rounded_gaussian
 from adyton.special import special
 
@@ -75,7 +75,7 @@ def _frame() -> Frame:
     return Frame(_N, 2, Fraction(0), Fraction(1, 20), greater_is_better=False)
 
 
-def _mean_loss(name: str, count: int, ours: Gaussian, bits: Bits, dice: np.random.Generator) -> float:
+def _mean_loss(name: str, count: int, ours: GaussianPlan, bits: Bits, dice: np.random.Generator) -> float:
     losses = []
     for _ in range(_RUNS):
         wrong = dice.integers(0, 2, (count, _N), dtype=np.int8)
@@ -91,7 +91,7 @@ def _vote(wrong: Wrong, weights: Weights, dice: np.random.Generator) -> np.ndarr
     return made
 
 
-def _worst_error(ours: Gaussian, bits: Bits, dice: np.random.Generator) -> float:
+def _worst_error(ours: GaussianPlan, bits: Bits, dice: np.random.Generator) -> float:
     """The largest error of any shown score, the vote's included; the truth is always one half."""
     wrong = dice.integers(0, 2, (_K, _N), dtype=np.int8)
     shown = _noisy(wrong, ours, bits)
@@ -100,7 +100,7 @@ def _worst_error(ours: Gaussian, bits: Bits, dice: np.random.Generator) -> float
     return float(max(np.abs(shown - 0.5).max(), abs(last - 0.5)))
 
 
-def _noisy(wrong: Wrong, ours: Gaussian, bits: Bits) -> Weights:
+def _noisy(wrong: Wrong, ours: GaussianPlan, bits: Bits) -> Weights:
     noise = rounded_gaussian.draw(ours.blocks.scales[0], len(wrong), bits)
     sums = 2 * wrong.sum(axis=1, dtype=np.int64) + noise
     shown: Weights = sums / ours.frame.whole
@@ -112,7 +112,7 @@ def _kept(shown: Weights) -> Weights:
     return (shown <= 0.5).astype(np.float64)
 
 
-def _climbers(machine: Ladder | FreeLadder, wrong: Wrong, bits: Bits) -> Weights:
+def _climbers(machine: LadderPlan | FreeLadderPlan, wrong: Wrong, bits: Bits) -> Weights:
     """A ladder shows the best only, so the attack keeps those that improved it."""
     state: State = machine.start(bits)
     weights = np.zeros(len(wrong))
@@ -124,7 +124,7 @@ def _climbers(machine: Ladder | FreeLadder, wrong: Wrong, bits: Bits) -> Weights
 
 def _overfits(wrong: Wrong, bits: Bits) -> Weights:
     """Thresholdout confirms the training loss, one half, or finds an overfit: the good ones may vote."""
-    machine = Thresholdout(_frame(), len(wrong), len(wrong), *_SCIENCE)
+    machine = ThresholdoutPlan(_frame(), len(wrong), len(wrong), *_SCIENCE)
     state: State = machine.start(bits)
     weights = np.zeros(len(wrong))
     for i, row in enumerate(wrong):
@@ -133,17 +133,17 @@ def _overfits(wrong: Wrong, bits: Bits) -> Weights:
     return weights
 
 
-_WEIGHTS: dict[str, Callable[[Wrong, Gaussian, Bits], Weights]] = {
+_WEIGHTS: dict[str, Callable[[Wrong, GaussianPlan, Bits], Weights]] = {
     "full": lambda wrong, ours, bits: _kept(wrong.mean(axis=1)),
     "two digits": lambda wrong, ours, bits: _kept(np.round(wrong.mean(axis=1), 2)),
-    "ladder": lambda wrong, ours, bits: _climbers(Ladder(_frame(), len(wrong), _RUNG), wrong, bits),
-    "free ladder": lambda wrong, ours, bits: _climbers(FreeLadder(_frame(), len(wrong)), wrong, bits),
+    "ladder": lambda wrong, ours, bits: _climbers(LadderPlan(_frame(), len(wrong), _RUNG), wrong, bits),
+    "free ladder": lambda wrong, ours, bits: _climbers(FreeLadderPlan(_frame(), len(wrong)), wrong, bits),
     "thresholdout": lambda wrong, ours, bits: _overfits(wrong, bits),
     "ours": lambda wrong, ours, bits: _kept(_noisy(wrong, ours, bits)),
 }
 
 
-def _chart(ours: Gaussian, bits: Bits, dice: np.random.Generator) -> Chart:
+def _chart(ours: GaussianPlan, bits: Bits, dice: np.random.Generator) -> Chart:
     counts = tuple(float(count) for count in _COUNTS)
     lines = [
         Line(name, counts, tuple(_mean_loss(name, count, ours, bits, dice) for count in _COUNTS))

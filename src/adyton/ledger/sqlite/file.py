@@ -199,7 +199,7 @@ def _refuse_leftovers(path: Path) -> None:
 def write_draft(
     draft: Path, header: Header, facts: Mapping[str, str] | None, first: Receipt | None = None
 ) -> None:
-    facts_of_header = (header.study, header.currency, str(header.limit), header.salt)
+    facts_of_header = (header.study, header.filter_name, str(header.limit), header.salt)
     row = (1, *facts_of_header, header.converted_from, header.digest)
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")

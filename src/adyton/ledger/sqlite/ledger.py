@@ -21,6 +21,7 @@ from adyton.ledger.base import (
     Totals,
     Verification,
     charged_before,
+    documented,
     mark_of,
     next_receipt,
     now,
@@ -61,10 +62,14 @@ from adyton.ledger.sqlite.unanswered import (
 _PAGE = 500  # rows read at once when the whole history is read
 
 
+@documented
 class SqliteLedger(SqliteSession):
     """The contract of ``Ledger`` over a file.
 
     ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
+
+    >>> SqliteLedger.create(folder / "my.ledger", MemoryLedger.of(study).header).count()
+    0
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -90,14 +95,14 @@ class SqliteLedger(SqliteSession):
         path: str | Path,
         *,
         study: str,
-        currency: str,
+        filter_name: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> SqliteLedger:
         """The ledger of this very study, or an error that says what differs."""
         ledger = cls(path)
         try:
-            _check_owner(ledger, study, currency, limit, facts)
+            _check_owner(ledger, study, filter_name, limit, facts)
         except BaseException:
             ledger.close()
             raise
@@ -115,7 +120,9 @@ class SqliteLedger(SqliteSession):
             except InvalidRequest:
                 if not path.exists():
                     raise
-        return cls.open(path, study=header.study, currency=header.currency, limit=header.limit, facts=facts)
+        return cls.open(
+            path, study=header.study, filter_name=header.filter_name, limit=header.limit, facts=facts
+        )
 
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:
@@ -236,14 +243,14 @@ class SqliteLedger(SqliteSession):
         with self._session() as connection:
             return find_mentioning(connection, words, after)
 
-    def verify(self, expected_head: str | None = None) -> Verification:
+    def verify(self, head: str | None = None) -> Verification:
         with self._session() as connection:
             if read_header(connection) != self.header:
                 raise LedgerCorrupt("the header of the ledger was exchanged")
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise LedgerCorrupt("the file of the ledger is damaged")
             check_unanswered(connection, 0)
-        found = replay(self.header, self.receipts(), expected_head, settled=self._stored_radius)
+        found = replay(self.header, self.receipts(), head, settled=self._stored_radius)
         self._check_answers()
         self._check_notes()
         self._newest()  # also compares with the last receipt that this process has seen
@@ -273,6 +280,7 @@ class SqliteLedger(SqliteSession):
             return read_closing(connection)
 
     def carried_out(self, text: str) -> None:
+        """That another ledger goes on where this one was closed."""
         with self._transaction() as connection:
             if len(read_closing(connection)) == 1:
                 write_closing(connection, text)
@@ -344,13 +352,13 @@ def _paid(connection: sqlite3.Connection, number: int) -> Receipt:
 
 
 def _check_owner(
-    ledger: SqliteLedger, study: str, currency: str, limit: int, facts: Mapping[str, str] | None
+    ledger: SqliteLedger, study: str, filter_name: str, limit: int, facts: Mapping[str, str] | None
 ) -> None:
     header = ledger.header
     differences = [
         f"{what} {theirs}, not {ours}"
         for what, theirs, ours in (
-            ("currency", header.currency, currency),
+            ("filter", header.filter_name, filter_name),
             ("limit", decimal_text(header.limit), decimal_text(limit)),
         )
         if theirs != ours and not (what == "limit" and same_limit(header.limit, limit))

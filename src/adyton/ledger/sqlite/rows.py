@@ -23,8 +23,8 @@ def read_header(connection: sqlite3.Connection) -> Header:
     stored = 'SELECT study, currency, "limit", salt, converted_from, digest FROM header'
     rows = connection.execute(stored).fetchall()
     try:
-        ((study, currency, limit, salt, converted_from, digest),) = rows
-        header = Header(study, currency, int(limit), salt, converted_from)
+        ((study, filter_name, limit, salt, converted_from, digest),) = rows
+        header = Header(study, filter_name, int(limit), salt, converted_from)
     except (ValueError, TypeError, InvalidRequest):
         raise LedgerCorrupt("the header of the ledger is damaged") from None
     first = find(connection, "true ORDER BY number LIMIT 1")

@@ -24,7 +24,7 @@ class Sparse:
     Claim:    with c = ``positives``, epsilon-DP for epsilon = D / threshold_scale + c k D / question_scale,
               or, where ``refresh`` draws the threshold's noise anew after each positive, c times
               (D / threshold_scale + k D / question_scale); k = 1 if the questions are monotone, 2 otherwise.
-              The latter are c releases of one run each, and cost what these cost in any currency.
+              The latter are c releases of one run each, and cost what these cost under any filter.
     Assumes:  as ABOVE-THRESHOLD: each integer moves by at most D, all the same way if monotone.  Nothing but
               the answers leaves: neither the noise of the threshold nor the noisy integer that was compared.
     Source:   Dwork, Roth 2014, section 3.6; Lyu, Su, Li 2017, Algorithms 1 (kept) and 2 (refreshed).
@@ -49,7 +49,7 @@ class Sparse:
 
     @property
     def runs(self) -> int:
-        """How many noises of the threshold there are, and with each a release of its own."""
+        """How many noise terms of the threshold there are, and with each a release of its own."""
         return self.positives if self.refresh else 1
 
     def cost(self) -> ComposedCost:
@@ -137,5 +137,7 @@ def check_running(watch: Watch) -> None:
 
 def _radius(scale: Fraction, fail: float) -> int:
     if fail < 2.0**-50:
-        raise InvalidRequest("no float is so close to certainty; ask for less confidence or fewer questions")
+        raise InvalidRequest(
+            "no float is that close to certainty; ask for less confidence or fewer questions"
+        )
     return two_sided_geometric.coverage_radius(float_up(scale), math.nextafter(1 - fail, 1))

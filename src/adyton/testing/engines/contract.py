@@ -1,6 +1,8 @@
 """The promise of ``adyton.engines.base.Engine``, as tests.
 
-pytest.register_assert_rewrite("adyton.testing.engines.contract")   # in conftest.py: readable failures
+pytest.register_assert_rewrite("adyton.testing")   # in conftest.py: readable failures
+
+from adyton.testing import EngineContract
 
 class TestMyEngine(EngineContract):
     @pytest.fixture

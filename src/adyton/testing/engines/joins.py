@@ -1,5 +1,7 @@
 """The promise of an engine that joins private tables on the person, as tests.
 
+from adyton.testing import JoinContract
+
 class TestMyJoins(JoinContract):
     @pytest.fixture
     def make_joining(self):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.ledger.base import Charged, Ledger
 from adyton.ledger.cap import Cap
 from adyton.testing.ledgers.orders import NOT_AMOUNTS, MakeLedger, Reopen, accepted, order, short, trace
@@ -29,11 +29,11 @@ class CapsContract:
         ledger, cap = make_ledger(100), Cap(radius=most)
         ledger.charge(order(radius=most - 2, cap=cap))
         before = trace(ledger)
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(ValidityRefused):
             ledger.charge(order(radius=3, cap=cap, request="too-much"))
         assert trace(ledger) == before
         assert ledger.charge(order(radius=2, cap=cap, request="too-much")).receipt.spent_radius == most
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(ValidityRefused):
             ledger.charge(order(radius=1, cap=cap))
         assert ledger.charge(order(radius=0, cap=cap)).fresh
         assert ledger.verify().receipts == 3
@@ -44,37 +44,37 @@ class CapsContract:
         ledger.charge(order(cap=cap))
         ledger.charge(order(cap=cap))
         before = trace(ledger)
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(ValidityRefused):
             ledger.charge(order(cap=cap))
         assert trace(ledger) == before
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(ValidityRefused):
             make_ledger(100).charge(order(cap=Cap(questions=0)))
 
     def test_both_caps_bind(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
         ledger.charge(order(radius=5, cap=Cap(5, 1)))
         for cap in (Cap(5, 2), Cap(6, 1)):
-            with pytest.raises(BudgetRefused):
+            with pytest.raises(ValidityRefused):
                 ledger.charge(order(radius=1, cap=cap))
         assert ledger.charge(order(radius=1, cap=Cap(6, 2))).fresh
 
     def test_a_cap_does_not_widen_the_limit(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
-        with pytest.raises(BudgetRefused) as refused:
+        with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(11, cap=Cap(100, 100)))
-        assert refused.value.facts["currency"] == ledger.header.currency
+        assert refused.value.facts["counted_in"] == ledger.header.filter_name
         assert ledger.count() == 0
 
     def test_a_refusal_by_a_cap_says_which_and_what_still_fits(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
         ledger.charge(order(radius=7 * 10**17))
-        with pytest.raises(BudgetRefused) as beyond:
+        with pytest.raises(ValidityRefused) as beyond:
             ledger.charge(order(radius=5 * 10**17, cap=Cap(radius=10**18)))
-        expected = {"requested": "0.5", "spent": "0.7", "limit": "1", "largest": "0.3", "currency": "mu0²"}
+        expected = {"requested": "0.5", "spent": "0.7", "limit": "1", "largest": "0.3", "counted_in": "mu0²"}
         assert beyond.value.facts == expected
-        with pytest.raises(BudgetRefused) as too_many:
+        with pytest.raises(ValidityRefused) as too_many:
             ledger.charge(order(cap=Cap(questions=1)))
-        counted = {"requested": "1", "spent": "1", "limit": "1", "largest": "0", "currency": "questions"}
+        counted = {"requested": "1", "spent": "1", "limit": "1", "largest": "0", "counted_in": "questions"}
         assert too_many.value.facts == counted
         for refusal in (beyond.value, too_many.value):
             assert all(fact in refusal.message for fact in refusal.facts.values())
@@ -82,7 +82,7 @@ class CapsContract:
     def test_a_cap_below_what_is_spent_leaves_nothing_and_never_less(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
         ledger.charge(order(radius=7 * 10**17))
-        with pytest.raises(BudgetRefused) as refused:
+        with pytest.raises(ValidityRefused) as refused:
             ledger.charge(order(radius=1, cap=Cap(radius=5 * 10**17)))
         assert refused.value.facts["largest"] == "0"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.ledger.base import Charged
 from adyton.ledger.links import Order
 from adyton.testing.ledgers.orders import (
@@ -32,7 +32,7 @@ class ChargesContract:
         ledger = make_ledger(10)
         ledger.charge(order(7))
         before = trace(ledger)
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(4, request="too-much"))
         assert trace(ledger) == before
         assert ledger.charge(order(3, request="too-much")).fresh
@@ -40,23 +40,29 @@ class ChargesContract:
     def test_a_refusal_says_requested_spent_limit_and_largest(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10**18)
         ledger.charge(order(7 * 10**17))
-        with pytest.raises(BudgetRefused) as refused:
+        with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(5 * 10**17))
         facts = refused.value.facts
-        currency = ledger.header.currency
-        expected = {"requested": "0.5", "spent": "0.7", "limit": "1", "largest": "0.3", "currency": currency}
+        filter_name = ledger.header.filter_name
+        expected = {
+            "requested": "0.5",
+            "spent": "0.7",
+            "limit": "1",
+            "largest": "0.3",
+            "counted_in": filter_name,
+        }
         assert facts == expected
         assert all(fact in refused.value.message for fact in facts.values())
 
     def test_the_limit_may_be_filled_exactly_and_not_by_one_unit_more(self, make_ledger: MakeLedger) -> None:
         limit = 3 * 10**30 + 1  # far above 64 bits
         ledger = make_ledger(limit)
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(limit + 1))
         ledger.charge(order(limit - 1))
         ledger.charge(order(1))
         assert ledger.spent() == limit
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(1))
 
     @pytest.mark.parametrize("amount", NOT_AMOUNTS, ids=short)
@@ -104,7 +110,7 @@ class ChargesContract:
             assert many.spent() == one.spent() == n * amount
             assert many.spent_radius() == one.spent_radius() == n * radius
             for ledger in (many, one):
-                with pytest.raises(BudgetRefused):
+                with pytest.raises(PrivacyRefused):
                     ledger.charge(order(1))
                 ledger.close()
 

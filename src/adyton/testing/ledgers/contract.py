@@ -2,6 +2,8 @@
 
 pytest.register_assert_rewrite("adyton.testing")   # in conftest.py: readable failures
 
+from adyton.testing import LedgerContract
+
 class TestMyLedger(LedgerContract):
     @pytest.fixture
     def make_ledger(self):

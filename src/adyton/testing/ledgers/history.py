@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.ledger.carried import carried_texts
 from adyton.ledger.links import Order
 from adyton.testing.ledgers.orders import NOT_TEXTS, MakeLedger, Reopen, order
@@ -110,7 +110,7 @@ class AnswersContract:
         second = ledger.charge(order(4)).receipt
         assert (second.number, second.spent) == (9, 10)
         assert ledger.remember(9, "an answer") == ledger.recall(9) == "an answer"
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(1))
         with pytest.raises(InvalidRequest, match="only the first receipt"):
             ledger.charge(Order(*texts, 1, 0))
@@ -142,10 +142,12 @@ class ChainContract:
         ledger = make_ledger(10)
         heads = [ledger.head(), *(ledger.charge(order()).receipt.digest for _ in range(3))]
         for head in heads:
-            found = ledger.verify(expected_head=head)
+            found = ledger.verify(head=head)
             assert (found.receipts, found.head, found.spent) == (3, heads[-1], 3)
         with pytest.raises(LedgerCorrupt):
-            ledger.verify(expected_head="0" * 64)
+            ledger.verify(head="0" * 64)
+        with pytest.raises(InvalidRequest, match="64 hexadecimal digits"):
+            ledger.verify(head=heads[0][:12])
 
     def test_history_survives_reopening(self, make_ledger: MakeLedger, reopen: Reopen) -> None:
         ledger = make_ledger(10**30)
@@ -165,5 +167,5 @@ class ChainContract:
         assert again.recall(1) == "an answer"
         assert not again.charge(order(10**29, "é \u2028 ' \" ; --", request="a", radius=5)).fresh
         assert again.charge(order()).receipt.number == 2
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             again.charge(order(9 * 10**29))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adyton.errors import BudgetRefused, InvalidRequest
+from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.ledger.base import Charged, Ledger
 from adyton.testing.ledgers.orders import (
     NOT_AMOUNTS,
@@ -44,12 +44,12 @@ class NamesContract:
         ledger.charge(order(most - 2, by="ana", sub_limit=most))
         ledger.charge(order(5 * most, by="ben"))
         before = trace(ledger)
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(3, by="ana", sub_limit=most, request="too-much"))
         assert trace(ledger) == before
         last = ledger.charge(order(2, by="ana", sub_limit=most, request="too-much")).receipt
         assert (last.spent_by, last.sub_limit) == (most, most)
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(1, by="ana", sub_limit=most))
         assert ledger.charge(order(1, by="ana", sub_limit=most + 1)).fresh  # the owner gave more
         assert ledger.verify().receipts == 4
@@ -57,16 +57,16 @@ class NamesContract:
     def test_what_was_charged_without_a_sub_limit_counts_too(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(100)
         ledger.charge(order(7, by="ana"))
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(4, by="ana", sub_limit=10))
         assert ledger.charge(order(3, by="ana", sub_limit=10)).receipt.spent_by == 10
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             ledger.charge(order(1, by="ben", sub_limit=0))
 
     def test_a_sub_limit_does_not_widen_the_limit(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
         ledger.charge(order(8, by="ben"))
-        with pytest.raises(BudgetRefused) as refused:
+        with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(3, by="ana", sub_limit=100))
         assert "by" not in refused.value.facts
         assert ledger.count() == 1
@@ -74,16 +74,16 @@ class NamesContract:
     def test_a_refusal_by_a_sub_limit_says_whose_and_what_still_fits(self, make_ledger: MakeLedger) -> None:
         ledger, tenth = make_ledger(10**18), 10**17
         ledger.charge(order(2 * tenth, by="ana"))
-        with pytest.raises(BudgetRefused) as refused:
+        with pytest.raises(PrivacyRefused) as refused:
             ledger.charge(order(3 * tenth, by="ana", sub_limit=4 * tenth))
         facts = {"requested": "0.3", "spent": "0.2", "limit": "0.4", "largest": "0.2", "by": "ana"}
-        assert refused.value.facts == facts | {"currency": ledger.header.currency}
+        assert refused.value.facts == facts | {"counted_in": ledger.header.filter_name}
         assert all(fact in refused.value.message for fact in refused.value.facts.values())
         ledger.charge(order(7 * tenth, by="ben"))
-        with pytest.raises(BudgetRefused) as nearly:  # the limit of all leaves less than the own one
+        with pytest.raises(PrivacyRefused) as nearly:  # the limit of all leaves less than the own one
             ledger.charge(order(tenth, by="ana", sub_limit=25 * tenth // 10))
         assert nearly.value.facts["largest"] == "0.05"
-        with pytest.raises(BudgetRefused) as lowered:
+        with pytest.raises(PrivacyRefused) as lowered:
             ledger.charge(order(tenth, by="ana", sub_limit=tenth))
         assert lowered.value.facts["largest"] == "0"
 
@@ -132,7 +132,7 @@ class NamesContract:
         ledger.close()
         again = reopen(ledger)
         assert trace(again) == before
-        with pytest.raises(BudgetRefused):
+        with pytest.raises(PrivacyRefused):
             again.charge(order(11, by="ana", sub_limit=20))
         assert again.charge(order(10, by="ana", sub_limit=20)).receipt.spent_by == 20
         assert again.verify().receipts == 5

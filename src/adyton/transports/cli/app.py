@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from adyton import __version__
 from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
 from adyton.study import read_study
@@ -93,13 +93,14 @@ Matching = Annotated[
 ]
 
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Add amounts in the study's currency, mechanisms and theorems.")
+    bool,
+    typer.Option("--verbose", help="Add amounts as the filter counts them, mechanisms and theorems."),
 ]
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"adyton {version('adyton')}")
+        typer.echo(f"adyton {__version__}")
         raise typer.Exit
 
 

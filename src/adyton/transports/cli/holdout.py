@@ -136,7 +136,20 @@ def create(
 def _created(said: SimpleNamespace) -> HoldoutStatement:
     from adyton.holdout import Holdout
     from adyton.holdout.files import read_values
+    from adyton.holdout.methods.options import method_named
 
+    words = {
+        "overfits": _whole(said.overfits, "--overfits"),
+        "threshold": said.threshold,
+        "scale": said.scale,
+        "noes": _whole(said.rejections if said.noes is None else said.noes, "--rejections"),
+        "rung": said.rung,
+        "anytime": said.anytime,
+        "expected": said.expected,
+        "noise": said.noise,
+    }
+    in_groups = None if said.groups is None else read_values(said.groups, said.groups_column or said.column)
+    heavy = None if said.weights is None else read_values(said.weights, said.weights_column or said.column)
     with Holdout.create(
         said.file,
         labels=None if said.labels is None else read_values(said.labels, said.column),
@@ -145,23 +158,12 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
         top=_whole(said.top, "--top"),
         tolerance=said.tolerance,
         confidence=said.confidence,
-        method=said.method,
+        method=method_named(said.method, words, in_groups),
         scores=_whole(said.scores, "--scores"),
-        anytime=said.anytime,
-        expected=said.expected,
-        noise=said.noise,
         error_high=said.error_high,
         low=said.low,
         high=said.high,
-        weights=None
-        if said.weights is None
-        else read_values(said.weights, said.weights_column or said.column),
-        groups=None if said.groups is None else read_values(said.groups, said.groups_column or said.column),
-        overfits=_whole(said.overfits, "--overfits"),
-        threshold=said.threshold,
-        scale=said.scale,
-        noes=_whole(said.rejections if said.noes is None else said.noes, "--rejections"),
-        rung=said.rung,
+        weights=heavy,
     ) as holdout:
         return holdout.statement()
 
