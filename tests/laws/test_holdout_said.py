@@ -81,7 +81,7 @@ def test_the_mean_over_groups_says_what_it_is_a_mean_of(tmp_path: Path) -> None:
         tmp_path / "g.toml", labels=LABELS, method=Slices(groups), tolerance="0.2"
     ) as holdout:
         for said in (holdout.score(LABELS).certificate, holdout.statement().certificate):
-            assert any("shares" in assumed for assumed in said.assumptions)
+            assert any("share of the population" in assumed for assumed in said.assumptions)
         with pytest.raises(InvalidRequest, match="without groups"):
             holdout.compare(LABELS, 1 - LABELS)
     with Holdout.create(tmp_path / "h.toml", labels=LABELS, tolerance="0.2") as holdout:

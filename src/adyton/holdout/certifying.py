@@ -21,18 +21,16 @@ from adyton.ledger import Receipt
 
 _ASSUMPTIONS = (
     "the items are independent draws from the population",
-    "nobody has learned anything about the labels but through these scores",
+    "nobody has learned anything about the labels except through these scores",
     "what is predicted for an item follows from that item alone, by a rule chosen without looking at the "
-    "items, but for earlier scores",
+    "items, apart from earlier scores",
 )
 _ORDER = "the order of the items says nothing about them"
 _DISAGREE = (
-    "for the size of a difference, not for who is better: in the population the two say different things "
-    "as often as of these items"
+    "for the size of a difference, not for which is better: in the population the two disagree as often as "
+    "on these items"
 )
-_GROUPED = (
-    "of the mean over all groups: they have the shares in the population that they have among these items"
-)
+_GROUPED = "for the mean over all groups: each group's share of the population is its share of these items"
 _WEIGHED = "the population is the one in which items count as their weights say"
 
 
@@ -162,7 +160,7 @@ class Certifier:
         return Certificate(theorems, assumed)
 
     def _promised(self) -> float | None:
-        """How near to the population every score is."""
+        """How close to the population every score is."""
         plan, unit = self.plan, self.facts.unit
         if isinstance(plan, PricedPlan) or hasattr(plan, "half_width"):
             half = plan.half_width()

@@ -220,7 +220,7 @@ class Holdout(Shown):
         return Scorer(self.path)
 
     def statement(self) -> HoldoutStatement:
-        """How many scores are left, and how near to the population each of them is."""
+        """How many scores are left, and how close to the population each of them is."""
         plan, ledger, stages = self.__plan, self.__ledger, self.__stages
         if stages is not None:
             return self.__certifier.statement(stages.count(), stages.left(), stages.heads()[-1])
@@ -321,7 +321,7 @@ class Holdout(Shown):
         if facts.metric.name == "rmse":
             raise InvalidRequest("roots are not compared: make the holdout with squared_error")
         if not apart.any():
-            raise InvalidRequest("the two say the same of every item: neither is better, free of charge")
+            raise InvalidRequest("the two predict the same for every item: neither is better, free of charge")
         if (
             self.__weights is not None or facts.balanced
         ):  # unlike items: which of them differ is no fixed population

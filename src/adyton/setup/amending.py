@@ -44,7 +44,7 @@ def amend(old: Study, new: Study) -> Amended:
     Source:   derived here.  Theorem: AMENDED-STUDY.
     """
     if old.parts > 1:
-        raise InvalidRequest("a study that splits its units cannot be amended: its parts would be others")
+        raise InvalidRequest("a study that splits its units cannot be amended: its parts would change")
     changed = _changes(old, new)
     files = _files(old, new)
     with closing(_opened(old)) as ledger:

@@ -220,7 +220,7 @@ def check_further(study: Study) -> None:
     names += [dimension.name for table in study.tables for dimension in table.dimensions]
     twice = next((name for i, name in enumerate(names) if name.casefold() in _folded(names[:i])), None)
     if twice is not None:
-        raise InvalidRequest(f"two tables are called {twice!r} (capital letters do not count)")
+        raise InvalidRequest(f"two tables are called {twice!r} (names are case-insensitive)")
     for one in study.further:
         where = f"private.{one.table.name}"
         if study.unit.person is None or one.table.person is None:

@@ -1,5 +1,5 @@
 """Guess and check: a good guess is confirmed almost for nothing; a bad one is answered, and makes all later
-answers a little dearer.  Neither the number of questions nor that of bad guesses is fixed in advance.
+answers cost a little more.  Neither the number of questions nor that of bad guesses is fixed in advance.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class GuessAndCheckPlan:
 
     def refusal(self, state: State) -> str | None:
         if self.cells(state) is None:
-            return f"after {state['failed']:,} wrong guesses the items promise no more within the tolerance"
+            return f"after {state['failed']:,} wrong guesses nothing more is certified within the tolerance"
         return None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:

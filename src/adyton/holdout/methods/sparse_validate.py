@@ -18,7 +18,7 @@ from adyton.validity.textbook.concentration import hoeffding_width
 
 @dataclass(frozen=True, slots=True)
 class SparseValidatePlan:
-    """Yes if the guess is within ``accept`` steps of the sum; after so many a "no" nothing is answered.
+    """Yes if the guess is within ``accept`` steps of the sum; after that many a "no" nothing is answered.
 
     Claim:    with probability 1 - failure every guess that got a yes is within the tolerance of the
               population value, over all adaptive questions.
@@ -38,7 +38,7 @@ class SparseValidatePlan:
 
     def __post_init__(self) -> None:
         whole(self.questions, "the number of questions")
-        whole(self.noes, "the number of noes")
+        whole(self.noes, "the number of rejections")
         whole(self.accept, "the accepted steps", least=0)
 
     def half_width(self) -> float:
@@ -55,7 +55,7 @@ class SparseValidatePlan:
 
     def refusal(self, state: State) -> str | None:
         if state["left"] < 1:
-            return f"all {self.noes:,} noes are used up"
+            return f"all {self.noes:,} rejections are used up"
         return f"all {self.questions:,} questions are used up" if state["asked"] >= self.questions else None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
@@ -85,12 +85,12 @@ def validate_width(frame: Frame, questions: int, noes: int) -> float:
 def plan_sparse_validate(frame: Frame, tolerance: Fraction, questions: int, noes: int) -> SparseValidatePlan:
     """As much of the tolerance as is not needed for what the items may stray is accepted."""
     whole(questions, "the number of questions")
-    whole(noes, "the number of noes")
+    whole(noes, "the number of rejections")
     stray = Fraction(validate_width(frame, questions, noes))
     room = tolerance - stray - frame.rounding - Fraction(1, frame.whole)
     if room <= 0:
         raise InvalidRequest(
-            f"{questions:,} questions with {noes:,} noes stray by {float(stray):.4g} already; "
+            f"{questions:,} questions with {noes:,} rejections may be off by {float(stray):.4g} already; "
             f"the tolerance is {float_down(tolerance):g}"
         )
     return SparseValidatePlan(frame, questions, noes, math.floor(room * frame.whole))

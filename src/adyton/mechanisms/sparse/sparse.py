@@ -49,7 +49,7 @@ class Sparse:
 
     @property
     def runs(self) -> int:
-        """How many noises of the threshold there are, and with each a release of its own."""
+        """How many noise terms of the threshold there are, and with each a release of its own."""
         return self.positives if self.refresh else 1
 
     def cost(self) -> ComposedCost:
@@ -137,5 +137,7 @@ def check_running(watch: Watch) -> None:
 
 def _radius(scale: Fraction, fail: float) -> int:
     if fail < 2.0**-50:
-        raise InvalidRequest("no float is so close to certainty; ask for less confidence or fewer questions")
+        raise InvalidRequest(
+            "no float is that close to certainty; ask for less confidence or fewer questions"
+        )
     return two_sided_geometric.coverage_radius(float_up(scale), math.nextafter(1 - fail, 1))
