@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adyton.exact.outward import COARSE
 from adyton.exact.search import edge
 from adyton.exact.special import special
 
@@ -21,7 +22,6 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 FINALISTS = 5
-_ROUNDING = 1e-9  # relative; scipy's betaincinv is good to about 1e-13 (a test measures it)
 _FARTHEST = 50.0  # above the claim: a larger loss is not looked for
 POWER = 0.95
 
@@ -36,7 +36,7 @@ def least_probability(successes: int, trials: int, failure: float) -> float:
     if successes == 0:
         return 0.0
     found = float(special().betaincinv(successes, trials - successes + 1, failure))
-    return found * (1 - _ROUNDING)
+    return found * (1 - COARSE)
 
 
 def greatest_probability(successes: int, trials: int, failure: float) -> float:
@@ -44,7 +44,7 @@ def greatest_probability(successes: int, trials: int, failure: float) -> float:
     if successes == trials:
         return 1.0
     found = float(special().betainccinv(successes + 1, trials - successes, failure))
-    return min(1.0, found * (1 + _ROUNDING))
+    return min(1.0, found * (1 + COARSE))
 
 
 def epsilon_of(likely: Any, unlikely: Any, delta: float) -> Any:
@@ -122,9 +122,8 @@ def detectable(
         return _would_find(true_probabilities, true, claimed, trials, failure, loss)
 
     halvings = math.ceil(math.log2(_FARTHEST / (5e-4 * max(1.0, claimed))))
-    return (
-        edge(found, claimed + _FARTHEST, claimed, halvings=halvings) if found(claimed + _FARTHEST) else None
-    )
+    farthest = claimed + _FARTHEST
+    return edge(found, farthest, claimed, halvings=halvings) if found(farthest) else None
 
 
 def _would_find(

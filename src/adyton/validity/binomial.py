@@ -10,13 +10,13 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, whole
+from adyton.exact.outward import COARSE, SAFE
 from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
-_MARGIN = 1e-9  # of a tail, relatively: scipy's incomplete beta function is better than 1e-11 in the tests
 _MOST_TRIALS = 20_000  # beyond, the inequality is off by less than a third of a per cent
 _STRETCHES, _PIECES, _FINENESS = 500, 8, 1e-4
 
@@ -58,7 +58,7 @@ def exact_width(trials: int, failure: Number, share: Number | None = None) -> fl
         return np.minimum(high, most) - first / n
 
     arms = (lower_arm,) if rarest is None else (lower_arm, upper_arm)  # else one mirrors the other
-    return max(_longest(arm, n) for arm in arms) * (1 + 1e-12)
+    return max(_longest(arm, n) for arm in arms) * SAFE
 
 
 def _longest(arm: Callable[[Counts, Counts], Floats], trials: int) -> float:
@@ -84,14 +84,14 @@ def _divided(first: Counts, last: Counts) -> tuple[Counts, Counts]:
 
 def _normal_width(n: int, failure: Fraction, share: Fraction | None) -> float:
     """P(X / n >= p + t) <= P(N > sqrt(2 n kl(p + t - 1/n, p))), and kl lies above all s u - log moment(s)."""
-    tail = -float(special().ndtri(float_down(failure / 2) * (1 - _MARGIN))) * (1 + _MARGIN)
+    tail = -float(special().ndtri(float_down(failure / 2) * (1 - COARSE))) * (1 + COARSE)
     table = deviations(Expected.of(share=share if share is not None else Fraction(1, 2)))
-    return float(table.beyond(np.array(tail * tail / (2 * n)))) * (1 + _MARGIN) + 1 / n
+    return float(table.beyond(np.array(tail * tail / (2 * n)))) * (1 + COARSE) + 1 / n
 
 
 def _ends(x: Counts, n: int, failure: Fraction) -> tuple[Floats, Floats]:
     """The p at which "at least x" and "at most x" have half the failure each, a hair outside."""
-    tail = float_down(failure / 2) * (1 - _MARGIN)
+    tail = float_down(failure / 2) * (1 - COARSE)
     inverse = special().betaincinv
     with np.errstate(all="ignore"):  # the first and the last count have one end only
         low = np.where(x > 0, inverse(np.maximum(x, 1), n - x + 1, tail), 0.0)
@@ -101,5 +101,5 @@ def _ends(x: Counts, n: int, failure: Fraction) -> tuple[Floats, Floats]:
 
 def _outside(end: Floats, side: int) -> Floats:
     """A billionth farther from the middle: more than the error of an inverse with nine digits."""
-    moved: Floats = np.clip(end + side * _MARGIN * np.minimum(end, 1 - end), 0.0, 1.0)
+    moved: Floats = np.clip(end + side * COARSE * np.minimum(end, 1 - end), 0.0, 1.0)
     return moved
