@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.exact.search import (
+    edge,
+    edges,
+    geometric,
     largest_near,
+    largest_real_within,
     largest_that_holds,
     largest_within,
     least_that_holds,
     least_within,
     reaching,
+    root_between,
+    whole_edge,
 )
 
 
@@ -128,3 +135,56 @@ def test_law_reaching_returns_what_was_seen_to_reach(
     assert seen[found] >= 1
     assert place * (1 - 1e-9) <= found <= place * (1 + 2e-6)
     assert reaching(lambda x: x, 2.0, guess, 1.0, thought, 1e-6) is None
+
+
+@given(st.floats(1e-6, 1e6), st.booleans(), st.booleans())
+def test_law_an_edge_is_a_place_that_was_seen_to_hold(place: float, upwards: bool, logarithmic: bool) -> None:
+    """In both directions, and within what was asked for: mutants return the other end, or the first."""
+    seen: dict[float, bool] = {}
+
+    def holds(x: float) -> bool:
+        seen[x] = x <= place if upwards else x >= place
+        return seen[x]
+
+    ends = (1e-7, 1e7) if upwards else (1e7, 1e-7)
+    found = edge(holds, *ends, close=1e-9, **({"middle": geometric} if logarithmic else {}))
+    assert seen[found]
+    assert abs(found - place) <= 1.1e-9 * place
+
+
+def test_law_an_edge_of_fractions_is_exact() -> None:
+    third = edge(lambda x: x >= Fraction(1, 3), Fraction(1), Fraction(0), halvings=60)
+    assert 0 <= third - Fraction(1, 3) <= Fraction(1, 2**60)
+
+
+def test_law_an_edge_that_nothing_holds_beyond_is_the_end_that_was_given() -> None:
+    assert edge(lambda x: False, 1.0, 2.0, halvings=50) == 1.0
+    assert whole_edge(lambda x: False, 7, 100) == 7
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_law_edges_of_arrays_are_those_of_their_elements(places: list[float]) -> None:
+    wanted = np.array(places)
+    found = edges(lambda x: x <= wanted, np.zeros(len(places)), np.full(len(places), 2.0), 40)
+    alone = [edge(lambda x, at=at: x <= at, 0.0, 2.0, halvings=40) for at in places]  # type: ignore[misc]
+    assert found.tolist() == alone
+
+
+@given(st.integers(-1000, 1000), st.integers(1, 1000), st.integers(1, 1000))
+def test_law_a_whole_edge_has_a_neighbour_that_does_not_hold(last: int, below: int, above: int) -> None:
+    assert whole_edge(lambda x: x <= last, last - below, last + above) == last
+    assert whole_edge(lambda x: x >= last, last + above, last - below) == last
+
+
+@given(st.floats(1e-3, 1e3), st.floats(0.2, 5), st.floats(1e-4, 1e4))
+def test_law_the_largest_real_within_a_limit_was_seen_to_be(limit: float, power: float, start: float) -> None:
+    found = largest_real_within(lambda x: x**power, limit, start)
+    assert limit * (1 - 1e-8) <= found**power <= limit
+
+
+@given(st.floats(0.01, 50), st.floats(0.2, 5))
+def test_law_a_root_lies_between_two_neighbours(place: float, power: float) -> None:
+    low, high = root_between(lambda x: power * math.log(place / x), 1e-3, 100.0, 1e-9, 200)
+    assert low < place * (1 + 1e-12)
+    assert place <= high * (1 + 1e-12)
+    assert high - low <= 1e-9 * high

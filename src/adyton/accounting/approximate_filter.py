@@ -14,10 +14,10 @@ from typing import ClassVar
 from adyton.accounting.filters import LEAST_DELTA
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.exact import UNITS_PER_ONE, Number, float_down, positive, rational, units_down, units_up
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.privacy import Guarantee
 
 DELTA_UNITS = 10**40  # deltas are small: 10**-40 is the coin in which they are counted
-_U = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class ApproximateFilter:
         sqrt(2 l s) + s/2 <= e exactly if sqrt(s) <= sqrt(2 l + 2 e) - sqrt(2 l), here without cancellation.
         """
         epsilon = float_down(self.guarantee.epsilon)
-        log_inverse = -math.log(float_down(self.guarantee.delta - self.set_aside)) * (1 + 8 * _U)
+        log_inverse = -math.log(float_down(self.guarantee.delta - self.set_aside)) * (1 + 8 * UNIT_ROUNDOFF)
         root = 2 * epsilon / (math.sqrt(2 * (log_inverse + epsilon)) + math.sqrt(2 * log_inverse))
-        squares = units_down(Fraction(root * (1 - 16 * _U)) ** 2)
+        squares = units_down(Fraction(root * (1 - 16 * UNIT_ROUNDOFF)) ** 2)
         return Spent(squares, math.floor(self.set_aside * DELTA_UNITS))
 
     def charge(self, spent: Spent, epsilon: Number, delta: Number = 0) -> Spent:

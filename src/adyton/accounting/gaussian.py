@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.exact.special import special
 
-_U = 2.0**-53
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)
 _LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
@@ -49,7 +49,7 @@ def delta_up(mu: float, epsilon: float) -> float:
         return 0.0
     if epsilon / mu - mu / 2 > _FAR:
         return _LEAST_DELTA
-    delta = math.exp(_at(mu, epsilon).log_delta) * (1 + 32 * _U)
+    delta = math.exp(_at(mu, epsilon).log_delta) * (1 + 32 * UNIT_ROUNDOFF)
     return min(1.0, max(delta, _LEAST_DELTA))
 
 
@@ -93,7 +93,7 @@ def mu_down(epsilon: float, delta: float) -> float:
 
 
 def _log_down(delta: float) -> float:
-    return math.log(delta) * (1 + 32 * _U)
+    return math.log(delta) * (1 + 32 * UNIT_ROUNDOFF)
 
 
 def _far_enough(delta: float) -> float:
@@ -122,7 +122,7 @@ def _by_series(mu: float, c: float, a: float) -> _Point:
     gap = mu * i1 * (1 + third)
     log_gap = math.log(gap)
     rest = mu**4 / 200  # I5 <= 8 I1, hence the terms from the fifth on are below mu**4 / 239 of the first
-    of_i1 = 40 * _U / i1  # c I0 <= 1 is known to 40 u
+    of_i1 = 40 * UNIT_ROUNDOFF / i1  # c I0 <= 1 is known to 40 u
     of_third = mu * mu / 24 * (3 + c * c) * of_i1
     margin = rest + 2 * of_i1 + 2 * of_third + _of_exponent(c, a, log_gap)
     return _Point(_log_phi(a) + log_gap + margin, -i0 / gap, 1 / gap)
@@ -134,7 +134,7 @@ def _by_subtraction(mu: float, c: float, a: float, b: float) -> _Point:
     gap = m_a - m_b
     log_gap = math.log(gap)
     # Relative errors of t are not larger in M(t) for t >= 0, because t |M'| <= M, and 1.3 times for t >= -1.
-    margin = 2 * _U * (42 + mu) * (m_a + m_b) / gap + _of_exponent(c, a, log_gap)
+    margin = 2 * UNIT_ROUNDOFF * (42 + mu) * (m_a + m_b) / gap + _of_exponent(c, a, log_gap)
     return _Point(_log_phi(a) + log_gap + margin, -m_b / gap, 1 / gap)
 
 
@@ -143,12 +143,12 @@ def _by_tails(mu: float, a: float, b: float) -> _Point:
     phi_a = math.exp(_log_phi(a))
     m_b = _mills(b)
     delta = 0.5 * math.erfc(a * _ROOT_HALF) - phi_a * m_b
-    return _Point(math.log(delta) + _U * (64 + 4 * mu), -phi_a * m_b / delta, phi_a / delta)
+    return _Point(math.log(delta) + UNIT_ROUNDOFF * (64 + 4 * mu), -phi_a * m_b / delta, phi_a / delta)
 
 
 def _of_exponent(c: float, a: float, log_gap: float) -> float:
     """Pays for a (known to u (c + |a|)) in a**2 / 2, for its square, the logarithm and the sums."""
-    return 4 * _U * (abs(a) * c + a * a + 8 * abs(log_gap) + 8)
+    return 4 * UNIT_ROUNDOFF * (abs(a) * c + a * a + 8 * abs(log_gap) + 8)
 
 
 def _log_phi(a: float) -> float:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 
-_U = 2.0**-53
+from adyton.exact.outward import MANY, UNIT_ROUNDOFF
+
 _STEPS = 60
 
 
@@ -33,7 +34,7 @@ def epsilon_at(t: float, rho: float, delta: float) -> float:
     Claim and assumptions as above, for every t > 0.  Theorem: ZCDP-TO-APPROX.
     """
     fixed, margin = _without_rho(t, -math.log(delta))
-    return max(0.0, rho * (1 + t) * (1 + 8 * _U) + fixed + margin)
+    return max(0.0, rho * (1 + t) * (1 + 8 * UNIT_ROUNDOFF) + fixed + margin)
 
 
 def best_order(rho: float, delta: float) -> float:
@@ -47,11 +48,11 @@ def rho_down(epsilon: float, delta: float) -> float:
     Newton's method: epsilon is a minimum of straight lines in rho, and a step solves the line of one order.
     """
     log_inverse = -math.log(delta)
-    rho = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2 * (1 - 1e-12)
+    rho = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2 * (1 - MANY)
     for _ in range(_STEPS):
         t = _best_order(rho, log_inverse)
         fixed, margin = _without_rho(t, log_inverse)
-        better = (epsilon - fixed - 2 * margin) / (1 + t) * (1 - 32 * _U)
+        better = (epsilon - fixed - 2 * margin) / (1 + t) * (1 - 32 * UNIT_ROUNDOFF)
         if better <= rho * (1 + 1e-13):
             break
         rho = better
@@ -62,7 +63,7 @@ def _without_rho(t: float, log_inverse: float) -> tuple[float, float]:
     """What is left of the bound when rho = 0, and a margin for its roundings."""
     gain = math.log1p(1 / t)
     log_alpha = math.log1p(t)
-    return (log_inverse - log_alpha) / t - gain, 8 * _U * (gain + (log_inverse + log_alpha) / t)
+    return (log_inverse - log_alpha) / t - gain, 8 * UNIT_ROUNDOFF * (gain + (log_inverse + log_alpha) / t)
 
 
 def _best_order(rho: float, log_inverse: float) -> float:

@@ -16,9 +16,9 @@ import numpy as np
 
 from adyton.audit.judge import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import FEW
 from adyton.noise import rounded_gaussian, two_sided_geometric
 
-_U = 2.0**-50  # more than the rounding of the few operations on each term
 _PMF_ERROR = 1e-11  # of the probabilities that the noise modules state to about 12 digits
 
 
@@ -55,7 +55,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Delta:
     Source:   Barthe, Olmedo 2013; derived here.  Theorem: EXACT-DELTA.
     """
     p, q = _aligned(first, second)
-    error = max(first.error, second.error) + _U
+    error = max(first.error, second.error) + FEW
     one = _one_sided(p, q, epsilon, error)
     two = _one_sided(q, p, epsilon, error)
     return Delta(epsilon, max(one[0], two[0]), max(one[1] + first.remainder, two[1] + second.remainder))
@@ -78,7 +78,7 @@ def _one_sided(p: Floats, q: Floats, epsilon: float, error: float) -> tuple[floa
     grown = math.exp(epsilon)
     low = np.maximum(p * (1 - error) - grown * q * (1 + 2 * error), 0)
     high = np.maximum(p * (1 + error) - grown * q * (1 - 2 * error), 0)
-    return math.fsum(low) * (1 - _U), math.fsum(high) * (1 + _U)
+    return math.fsum(low) * (1 - FEW), math.fsum(high) * (1 + FEW)
 
 
 def _aligned(first: Law, second: Law) -> tuple[Floats, Floats]:

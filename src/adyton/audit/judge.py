@@ -101,9 +101,8 @@ def detectable(
         return _would_find(true_probabilities, true, claimed, trials, failure, loss)
 
     halvings = math.ceil(math.log2(_FARTHEST / (5e-4 * max(1.0, claimed))))
-    return (
-        edge(found, claimed + _FARTHEST, claimed, halvings=halvings) if found(claimed + _FARTHEST) else None
-    )
+    farthest = claimed + _FARTHEST
+    return edge(found, farthest, claimed, halvings=halvings) if found(farthest) else None
 
 
 def _would_find(

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import MPMATH
 
 _BITS = 200
-_TRUST = Fraction(1, 2**150)
 
 Interval = Any  # of mpmath, which has no types
 
@@ -64,7 +64,7 @@ def lower(x: Interval) -> Fraction:
 
 
 def _outward(end: Fraction, direction: int) -> Fraction:
-    return end + direction * abs(end) * _TRUST
+    return end + direction * abs(end) * MPMATH
 
 
 def _rational(end: tuple[int, int, int, int]) -> Fraction:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
+from adyton.exact.outward import next_down, next_up
 from adyton.holdout.facts import Facts
 from adyton.holdout.methods.base import Ends
 from adyton.holdout.methods.baselines import SplitPlan, around
@@ -182,8 +183,8 @@ class Certifier:
         bottom, top = float_down(low), float_up(high)
         if self._root:
             bottom, top = (
-                max(0.0, math.nextafter(math.sqrt(bottom), 0)),
-                math.nextafter(math.sqrt(top), math.inf),
+                max(0.0, next_down(math.sqrt(bottom))),
+                next_up(math.sqrt(top)),
             )
         return Interval(self.level, bottom, top)
 

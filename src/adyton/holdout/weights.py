@@ -9,11 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import COARSE, MANY
 from adyton.holdout.metrics import Array, finite_numbers, one_list
 
 WEIGHT_STEPS = 2**15
-_SAFE = 1 + 1e-9
-_FLOAT = 1e-12  # more than what floats can do to the distance below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +49,7 @@ def weights_from(given: object, items: int) -> Weights:
     units = math.floor(whole)  # at least 1, and no more than there are weights above 0
     steps = _rounded(shares * (units / whole) * WEIGHT_STEPS, units * WEIGHT_STEPS)
     apart = math.fsum(np.abs(steps / (units * WEIGHT_STEPS) - shares / whole)) / 2
-    return Weights(units, steps, Fraction(apart * _SAFE + _FLOAT))
+    return Weights(units, steps, Fraction(apart * (1 + COARSE) + MANY))
 
 
 def balancing(labels: Array) -> Weights:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
@@ -12,6 +11,7 @@ import numpy as np
 from adyton.columns import Cells, weighted, whole
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, ratio_up
+from adyton.exact.outward import UP, next_up
 from adyton.mechanisms.ratio import Band
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
@@ -96,7 +96,7 @@ def quietest(
         scales = scales_of(multiplier)
         if affordable(scales):
             return scales
-        multiplier = math.nextafter(multiplier * (1 + 2**-50), math.inf)
+        multiplier = next_up(multiplier * UP)
     raise InvalidRequest("no noise scale can be represented for this price")
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from adyton.columns import Cells
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.outward import SAFE
 from adyton.exact.special import special
 from adyton.mechanisms.base import (
     TOO_FINE,
@@ -26,8 +27,6 @@ from adyton.noise import Bits, rounded_gaussian
 from adyton.noise.refine import check_scale
 from adyton.privacy import GaussianCost
 from adyton.sensitivity import Sensitivity
-
-_OUTWARD = 1 + 1e-12  # more than the error of ndtri and of a few multiplications
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,8 @@ class GaussianNoise:
 
     def ratio_error(self, confidence: float) -> Band:
         """A weighted sum of two normals, and half a step of rounding in each.  Theorem: NOISE-INTERVAL."""
-        top, bottom = (_quantile(confidence) * float_up(scale) * _OUTWARD for scale in self.scales)
-        return Band(top, bottom, 0.5 * _OUTWARD, 0.5 * _OUTWARD)
+        top, bottom = (_quantile(confidence) * float_up(scale) * SAFE for scale in self.scales)
+        return Band(top, bottom, 0.5 * SAFE, 0.5 * SAFE)
 
     def at(self, *coordinates: int) -> GaussianNoise:
         return GaussianNoise(tuple(self.scales[i] for i in coordinates))
@@ -87,11 +86,11 @@ class GaussianNoise:
     @classmethod
     def for_error(cls, sensitivity: Sensitivity, half_width: float, confidence: float) -> GaussianNoise:
         """The most noise whose worst error stays within ``half_width`` (in steps of the exact integer)."""
-        z = _quantile(confidence) * _OUTWARD
+        z = _quantile(confidence) * SAFE
         relative, weights = _best(sensitivity), weights_of_worst_mean(sensitivity)
         if len(weights) == 1:
             return cls((Fraction((math.floor(half_width) + 0.5) / z),))
-        room = half_width / _OUTWARD - sum(weights) / 2
+        room = half_width / SAFE - sum(weights) / 2
         if room <= 0:
             raise InvalidRequest(TOO_FINE)
         return cls(_times(relative, room / (z * _spread(relative, weights))))

@@ -13,13 +13,14 @@ import numpy.typing as npt
 
 from adyton.columns import whole
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import COARSE
 from adyton.exact.special import special
 from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.noise import Bits
 
 LEAST_PROBABILITY = Fraction(1, 10**250)
-_OUTWARD = 1 + 1e-9  # far more than the error of ndtri and log
+_FARTHER = 1 + COARSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,11 @@ class KeySelection:
     @property
     def threshold(self) -> int:
         """A t with P(1 + noise >= t) * touched <= probability: the least, but for a margin for roundings."""
-        each, scale = float(self.probability / self.touched) / _OUTWARD, float(self.noise.scales[0])
+        each, scale = float(self.probability / self.touched) / _FARTHER, float(self.noise.scales[0])
         if isinstance(self.noise, GaussianNoise):  # rounded: half a step more
-            return math.ceil(1.5 - float(special().ndtri(each)) * _OUTWARD * scale)
-        beyond = -math.log(each) * _OUTWARD - math.log1p(math.exp(-1 / scale))  # P(Z >= m) = q**m / (1 + q)
-        return 1 + math.ceil(beyond * _OUTWARD * scale)
+            return math.ceil(1.5 - float(special().ndtri(each)) * _FARTHER * scale)
+        beyond = -math.log(each) * _FARTHER - math.log1p(math.exp(-1 / scale))  # P(Z >= m) = q**m / (1 + q)
+        return 1 + math.ceil(beyond * _FARTHER * scale)
 
     def release(self, counts: Sequence[int], bits: Bits) -> npt.NDArray[np.bool_]:
         """For each key that occurs, whether it is shown."""

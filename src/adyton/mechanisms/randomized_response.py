@@ -12,6 +12,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, next_up
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
 from adyton.privacy import PureCost
@@ -19,7 +20,6 @@ from adyton.privacy import PureCost
 LARGEST_DENOMINATOR = 2**62  # of the chance of the truth: then one word decides
 MOST_CATEGORIES = 2**31
 LARGEST_EPSILON = Fraction(30)
-_U = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class RandomizedResponse:
         """The most truth, to 60 binary digits, that ``epsilon`` allows."""
         if not 0 < epsilon <= LARGEST_EPSILON:
             raise InvalidRequest(f"epsilon must be above 0 and at most {LARGEST_EPSILON}")
-        odds = Fraction(math.exp(float(epsilon)) * (1 - 2.0**-44))  # below exp(epsilon), rounding included
+        # Below exp(epsilon), rounding included.
+        odds = Fraction(math.exp(float(epsilon)) * (1 - 512 * UNIT_ROUNDOFF))
         truth = Fraction(math.floor(odds / (categories - 1 + odds) * 2**60), 2**60)
         return cls(categories, truth)
 
@@ -108,7 +109,7 @@ class RandomizedResponse:
         if not 0 < confidence < 1:
             raise InvalidRequest(f"confidence must be above 0 and below 1, not {confidence}")
         counted = math.sqrt(people * math.log(2 / (1 - confidence)) / 2)
-        return counted / float(self.truth - self.lie) * (1 + 2.0**-40)
+        return counted / float(self.truth - self.lie) * SAFE
 
 
 def _below(n: int, count: int, bits: Bits) -> Integers:
@@ -124,4 +125,4 @@ def _below(n: int, count: int, bits: Bits) -> Integers:
 
 def _log_up(ratio: Fraction) -> Fraction:
     """A rational number not below ln(ratio), for ratios above 1; libm's log is within 4 u, relatively."""
-    return Fraction(math.nextafter(math.log(float_up(ratio)) * (1 + 8 * _U), math.inf))
+    return Fraction(next_up(math.log(float_up(ratio)) * (1 + 8 * UNIT_ROUNDOFF)))

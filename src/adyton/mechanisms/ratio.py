@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.exact.outward import FEW, UNIT_ROUNDOFF
 from adyton.exact.search import edges
 from adyton.noise.refine import Floats
 
 _STEPS = 40  # of Newton's method; about five are needed
 _HALVINGS = 6
-_LEAST_STEP = 2.0**-60  # of the reach: doubled again and again it gets there, which 0 never does
-_FLOAT_ERROR = 2.0**-50  # of a numerator or denominator that was an integer before
+_LEAST_STEP = UNIT_ROUNDOFF / 128  # of the reach: doubled again and again it gets there, which 0 never does
 _BLOCK = 1 << 13  # cells at a time; the arrays of one block stay in the processor's cache
 
 Truths = npt.NDArray[np.bool_]
@@ -179,7 +179,7 @@ class _Side:
 
     def _widened(self, error: Floats, t: Floats) -> Floats:
         rounding = np.abs(self.numerator) + np.abs(t * self.denominator)
-        widened: Floats = error + _FLOAT_ERROR * rounding
+        widened: Floats = error + FEW * rounding
         return widened
 
     def steepest(self) -> Floats:
@@ -221,7 +221,7 @@ class _Side:
             error, slope = side.error.with_slope(t)
             band, rise = side._widened(error, t), side.denominator + slope
             nearer = t - (t * side.denominator - side.numerator + band) / rise
-            unit = 2.0**-51 * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
+            unit = 4 * UNIT_ROUNDOFF * (np.abs(t) + (np.abs(side.numerator) + band) / side.denominator)
             place[left] = np.clip(nearer, -side.reach, side.reach)
             beside[left] = np.maximum(unit, _LEAST_STEP * side.reach)
             moving = np.abs(place[left] - t) > 2 * unit

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
+from adyton.exact.outward import UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,4 +57,4 @@ class RoundedMeans:
 
     def bits(self, questions: int) -> float:
         """The length of a code for the transcript, rounded up: k log2(levels)."""
-        return questions * math.log2(self.levels) * (1 + 2.0**-48)
+        return questions * math.log2(self.levels) * (1 + 32 * UNIT_ROUNDOFF)

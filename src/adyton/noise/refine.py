@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.noise import finer
 from adyton.noise.bits import Bits, Words
 
@@ -26,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-MARGIN = 2.0**-46  # of a level, and of 1: see "The margin" on the theorem pages
+MARGIN = 128 * UNIT_ROUNDOFF  # of a level, and of 1: see "The margin" on the theorem pages
 WIDTH = 2.0**-63  # over p: how far the bits that were not read can move a level
 _SEVERAL = 4  # draws in doubt, from which on they are looked at together
 _BLOCK = 1 << 15  # draws at a time; the arrays of one block stay in the processor's cache

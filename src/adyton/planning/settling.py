@@ -18,6 +18,7 @@ import numpy as np
 from adyton.accounting.noisy_reading import Noised
 from adyton.columns import whole
 from adyton.exact import float_down, float_up, units_up
+from adyton.exact.outward import MANY
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.search import Search
 from adyton.planning.part import Columns, Part
@@ -27,8 +28,6 @@ from adyton.query.measures import Mean
 from adyton.validity.subset.tails import largest_normal
 from adyton.validity.subset.ways import SETTLED_FROM
 from adyton.wire import Stored
-
-_LOST = 2.0**-40  # of terms that may cancel: far more than floats lose
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +94,11 @@ def _settled(part: Part, released: Columns, units: Units, z: float, squares: Map
     spread = _most_spread(first, last, most, cells, float_up(_weight(noised) * last_scale**2))
     if isinstance(noised.reading.measure, Mean) and spread_key(noised.reading) in squares:
         known = squares[spread_key(noised.reading)] * float_up((last_scale / scales[0]) ** 2)
-        spread = min(spread, _most_spread(first, last, most, cells) + known * (1 + _LOST))
+        spread = min(spread, _most_spread(first, last, most, cells) + known * (1 + MANY))
     for (total, beyond), scale in zip(others, scales, strict=False):
         mean = max(abs(total) - beyond, 0.0) / units.most * float_down(last_scale / scale)
-        spread -= mean**2 / cells * (1 - _LOST)
-    return min(full, units_up(Fraction(max(spread, 0.0)) / last_scale**2 * (1 + Fraction(_LOST))))
+        spread -= mean**2 / cells * (1 - MANY)
+    return min(full, units_up(Fraction(max(spread, 0.0)) / last_scale**2 * (1 + Fraction(MANY))))
 
 
 def most_centred_squares(variance: Noised, released: Columns, units: Units, z: float) -> float:
@@ -117,14 +116,14 @@ def most_centred_squares(variance: Noised, released: Columns, units: Units, z: f
     noise = math.hypot(of_square / square, of_count / counted) * math.sqrt(len(released[1]))  # of the one sum
     total = squares / square + counts / counted + more / square + beyond / counted + z * noise
     of_a_row = variance.reading.sensitivity.rows * float(reach) ** 2 / 2
-    return max(total, 0.0) * of_a_row / units.least * (1 + _LOST)
+    return max(total, 0.0) * of_a_row / units.least * (1 + MANY)
 
 
 def _total(column: Sequence[int], scale: float, z: float) -> tuple[float, float]:
     """The sum over all cells, and how far from it that without noise may be."""
     known = whole(column).astype(float)
-    lost = len(known) / 2 + _LOST * float(np.sum(np.abs(known)))
-    return float(np.sum(known)), z * scale * len(known) ** 0.5 * (1 + _LOST) + lost
+    lost = len(known) / 2 + MANY * float(np.sum(np.abs(known)))
+    return float(np.sum(known)), z * scale * len(known) ** 0.5 * (1 + MANY) + lost
 
 
 def _most_spread(first: float, last: float, most: float, cells: int, weight: float = 1.0) -> float:
@@ -134,7 +133,7 @@ def _most_spread(first: float, last: float, most: float, cells: int, weight: flo
     ``weight``: of the squares of all columns, beside those of this one.
     """
     m = min(max(weight * most * cells / 2, first), last)
-    return max(weight * most * m * (1 + _LOST) - m**2 / cells, 0.0)
+    return max(weight * most * m * (1 + MANY) - m**2 / cells, 0.0)
 
 
 def _weight(noised: Noised) -> Fraction:

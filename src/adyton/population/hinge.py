@@ -21,6 +21,7 @@ from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_down
+from adyton.exact.outward import FEW, UP
 from adyton.exact.search import edge
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import largest_ratio
@@ -134,7 +135,7 @@ class HingePopulation:
     def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
         reach = float_up(self._hidden(part, standing)[0] + self._drift(part, standing))
         values = released.astype(float)
-        slack = 2.0**-50 * (np.abs(values) + reach)
+        slack = FEW * (np.abs(values) + reach)
         return values - reach - slack, values + reach + slack
 
     def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
@@ -144,7 +145,7 @@ class HingePopulation:
         fixed, reach = first + float_up(self._drift(part, standing)), largest_ratio(part.reading.sensitivity)
 
         def widths(low: Floats, high: Floats, _: Places) -> Ends:
-            width = fixed + second * np.maximum(np.abs(low), np.abs(high)) * (1 + 2.0**-50)
+            width = fixed + second * np.maximum(np.abs(low), np.abs(high)) * UP
             return width, width
 
         whole = np.full(len(top), reach)
@@ -160,7 +161,7 @@ class HingePopulation:
         def widths(low: Floats, high: Floats, places: Places) -> Ends:
             on_left, on_right = (side[places] for side in bins)
             noisy = np.maximum(*((1 - f) * on_left + f * on_right for f in (low, high)))
-            width = (each * noisy + drift) * (1 + 2.0**-50)
+            width = (each * noisy + drift) * UP
             return width, width
 
         nothing = np.zeros(len(left))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from adyton.certify import LastLook
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.ledger import Order
 from adyton.population.base import Population, Position
 from adyton.population.unit_count import StandIn
@@ -41,7 +42,7 @@ def look(
     p = _probability(p_value, "a p-value")
     more = stand_in.units(p * _FOR_COUNTS)  # the level at which it is significant is no smaller than this
     assert more is not None
-    worth = population.corrected_p_value(p, at, more) / (1 - float(for_counts)) * (1 + 1e-15)
+    worth = population.corrected_p_value(p, at, more) / (1 - float(for_counts)) * (1 + 10 * UNIT_ROUNDOFF)
     return replace(found, p_value=float_up(p), corrected=min(1.0, worth))
 
 

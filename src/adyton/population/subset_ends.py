@@ -13,6 +13,7 @@ from adyton.accounting.noisy_reading import Noised
 from adyton.columns import Array
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.exact.lines import Line
+from adyton.exact.outward import CANCELLED, FEW, UP
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
@@ -26,8 +27,6 @@ from adyton.validity.subset.ways import Before, ways_after
 _MANY = 256
 HALF_STEP = 0.5
 """Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
-UP = 1 + 2.0**-50
-_CANCELLED = 2.0**-48  # of a difference of two numbers that may be nearly alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def sum_ends(part: Noised, released: Array, certain: Certain, squares: Floats) -
 
     def width(first: Floats, last: Floats, places: Places, beyond: Floats) -> Floats:
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
-        variance = np.maximum(spread[places] - near**2 / units, 0.0) + _CANCELLED * spread[places]
+        variance = np.maximum(spread[places] - near**2 / units, 0.0) + CANCELLED * spread[places]
         beyond = beyond * UP + (most - least) * 2.0**-20  # what a unit adds, from the mean of all
         return variance_width(variance, beyond, scale, ways) + HALF_STEP
 
@@ -247,10 +246,10 @@ def span_of(part: Noised) -> tuple[int, int]:
 
 
 def _down(values: Floats) -> Floats:
-    lowered: Floats = values - 2.0**-50 * np.abs(values)
+    lowered: Floats = values - FEW * np.abs(values)
     return lowered
 
 
 def _up(values: Floats) -> Floats:
-    raised: Floats = values + 2.0**-50 * np.abs(values)
+    raised: Floats = values + FEW * np.abs(values)
     return raised

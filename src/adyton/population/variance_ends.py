@@ -14,9 +14,10 @@ import numpy as np
 from adyton.accounting.noisy_reading import Noised
 from adyton.columns import Array
 from adyton.exact import float_up
+from adyton.exact.outward import CANCELLED, MANY, UP
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.population.subset_ends import HALF_STEP, UP, Certain, Coin, most_rows
+from adyton.population.subset_ends import HALF_STEP, Certain, Coin, most_rows
 from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.subset.ratios import ratio_ends
 from adyton.validity.subset.shares import greatest_share
@@ -28,8 +29,6 @@ PLACES = np.linspace(-1.0, 1.0, 17)
 EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
 """Of the level: for each place, for the sum of the squares, and for the noise of the squares in settling."""
 _ROUNDS = 3
-_OUTWARD = 2.0**-40  # far more than the rounding of what is made of a few floats
-_CANCELLED = 2.0**-48  # of the terms of a sum that may cancel
 
 
 def most_variance(part: Noised, released: Sequence[Array], certain: Certain) -> Floats:
@@ -62,7 +61,7 @@ def most_squares(part: Noised, released: Sequence[Array], certain: Certain) -> F
     low, high = value.lattice.low, value.lattice.high
     around = Around(part, [column.astype(float) for column in released])
     sums = around.sums(-(low + high) / (high - low), certain.units, certain.ways(EACH))
-    return sums * (float(high - low) / 2) ** 2 * (1 + _OUTWARD)
+    return sums * (float(high - low) / 2) ** 2 * (1 + MANY)
 
 
 class Around:
@@ -95,15 +94,15 @@ class Around:
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
         _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), most, widths)
-        return ends * (1 + _OUTWARD)
+        return ends * (1 + MANY)
 
     def sums(self, place: float, units: int, ways: Sequence[Way]) -> Floats:
         """Upper ends of what is expected of the sums of all squared distances from one place."""
         places, most = np.full(len(self._counts), place), self._each * float(_range(place)) * UP
         top = self._top(places) + self._rounding(places, np.arange(len(places)))
         noise = float(self._noise(place, 0.0))
-        share = greatest_share(top / most + _OUTWARD * np.abs(top / most), units, noise / most, ways)
-        return share * units * (most / self._counted) * (1 + _OUTWARD)
+        share = greatest_share(top / most + MANY * np.abs(top / most), units, noise / most, ways)
+        return share * units * (most / self._counted) * (1 + MANY)
 
     def likely_best(self, weighed: Floats, ways: Sequence[Way]) -> Floats:
         """For each cell the place that has about the least end.  All of them are valid: floats choose."""
@@ -142,7 +141,7 @@ class Around:
         sums, squares, counts = (np.abs(column[some]) for column in (self._sums, self._squares, self._counts))
         steps = self._square + 2 * np.abs(place[some]) * self._linear + _range(place[some])
         terms = self._square * squares + _range(place[some]) * (2 * self._linear * sums + 2 * counts)
-        rounding: Floats = HALF_STEP * steps * UP + _CANCELLED * terms
+        rounding: Floats = HALF_STEP * steps * UP + CANCELLED * terms
         return rounding
 
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, whole
+from adyton.exact.outward import COARSE, FEW, SAFE
 from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
-_MARGIN = 1e-9  # of a tail, relatively: scipy's incomplete beta function is better than 1e-11 in the tests
-_STEPS = 1e-15  # of an end, relatively: nearer to 1 than that a float cannot say where it is
 _MOST_TRIALS = 20_000  # beyond, the inequality is off by less than a third of a per cent
 _STRETCHES, _PIECES, _FINENESS = 500, 8, 1e-4
 
@@ -29,14 +28,14 @@ def least_probability(successes: int | Counts, trials: int, failure: float) -> F
     Assumes:  independent trials of one probability; scipy's incomplete beta function is right to nine digits.
     Source:   Clopper, Pearson 1934.  Theorem: EXACT-BINOMIAL.
     """
-    x, tail = np.asarray(successes), failure * (1 - _MARGIN)
+    x, tail = np.asarray(successes), failure * (1 - COARSE)
     found = special().betaincinv(np.maximum(x, 1), trials - x + 1, tail)
     return _outside(np.where(x > 0, found, 0.0), -1)
 
 
 def greatest_probability(successes: int | Counts, trials: int, failure: float) -> Floats:
     """The same from above.  Theorem: EXACT-BINOMIAL."""
-    x, tail = np.asarray(successes), failure * (1 - _MARGIN)
+    x, tail = np.asarray(successes), failure * (1 - COARSE)
     found = special().betainccinv(x + 1, np.maximum(trials - x, 1), tail)
     return _outside(np.where(x < trials, found, 1.0), 1)
 
@@ -78,7 +77,7 @@ def exact_width(trials: int, failure: Number, share: Number | None = None) -> fl
         return np.minimum(high, most) - first / n
 
     arms = (lower_arm,) if rarest is None else (lower_arm, upper_arm)  # else one mirrors the other
-    return max(_longest(arm, n) for arm in arms) * (1 + 1e-12)
+    return max(_longest(arm, n) for arm in arms) * SAFE
 
 
 def _longest(arm: Callable[[Counts, Counts], Floats], trials: int) -> float:
@@ -104,9 +103,9 @@ def _divided(first: Counts, last: Counts) -> tuple[Counts, Counts]:
 
 def _normal_width(n: int, failure: Fraction, share: Fraction | None) -> float:
     """P(X / n >= p + t) <= P(N > sqrt(2 n kl(p + t - 1/n, p))), and kl lies above all s u - log moment(s)."""
-    tail = -float(special().ndtri(float_down(failure / 2) * (1 - _MARGIN))) * (1 + _MARGIN)
+    tail = -float(special().ndtri(float_down(failure / 2) * (1 - COARSE))) * (1 + COARSE)
     table = deviations(Expected.of(share=share if share is not None else Fraction(1, 2)))
-    return float(table.beyond(np.array(tail * tail / (2 * n)))) * (1 + _MARGIN) + 1 / n
+    return float(table.beyond(np.array(tail * tail / (2 * n)))) * (1 + COARSE) + 1 / n
 
 
 def _ends(x: Counts, n: int, failure: Fraction) -> tuple[Floats, Floats]:
@@ -117,5 +116,5 @@ def _ends(x: Counts, n: int, failure: Fraction) -> tuple[Floats, Floats]:
 
 def _outside(end: Floats, side: int) -> Floats:
     """Farther out by more than the error of an inverse with nine digits, and by a few steps of a float."""
-    moved: Floats = np.clip(end + side * (_MARGIN * np.minimum(end, 1 - end) + _STEPS * end), 0.0, 1.0)
+    moved: Floats = np.clip(end + side * (COARSE * np.minimum(end, 1 - end) + 2 * FEW * end), 0.0, 1.0)
     return moved

@@ -6,8 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.exact import float_up
-
-_UP = 1 + 2.0**-40
+from adyton.exact.outward import SAFE
 
 
 def most_in_part(units: int, parts: int, failure: Fraction) -> int:
@@ -20,7 +19,7 @@ def most_in_part(units: int, parts: int, failure: Fraction) -> int:
     """
     mean, log = units / parts, _log(failure)
     beyond = log / 3 + math.sqrt(log**2 / 9 + 2 * mean * (1 - 1 / parts) * log)
-    return min(units, math.ceil((mean + beyond) * _UP))
+    return min(units, math.ceil((mean + beyond) * SAFE))
 
 
 def most_units(in_part: int, parts: int, failure: Fraction) -> int:
@@ -33,8 +32,8 @@ def most_units(in_part: int, parts: int, failure: Fraction) -> int:
     """
     log = _log(failure)
     root = (math.sqrt(2 * log) + math.sqrt(2 * log + 4 * max(in_part, 0))) / 2
-    return max(1, math.ceil(parts * root**2 * _UP))
+    return max(1, math.ceil(parts * root**2 * SAFE))
 
 
 def _log(failure: Fraction) -> float:
-    return math.log(float_up(1 / failure)) * _UP
+    return math.log(float_up(1 / failure)) * SAFE

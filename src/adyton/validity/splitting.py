@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.exact import Number, float_down, probability, whole
+from adyton.exact.outward import SAFE
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
@@ -61,4 +62,4 @@ def expected_splitting_width(
         return None
     deviation = float(deviations(expected).beyond(np.array(log_up(2 / chance) / each)))
     part = 1.0 if expected.group is None else float_down(expected.group)
-    return SplitWidth(deviation / part * (1 + 1e-12), each)
+    return SplitWidth(deviation / part * SAFE, each)

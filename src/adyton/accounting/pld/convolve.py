@@ -21,8 +21,8 @@ import numpy as np
 
 from adyton.accounting.pld.lattice import Array, Lattice
 from adyton.accounting.pld.slots import fold
+from adyton.exact.outward import UNIT_ROUNDOFF
 
-U = 2.0**-53
 LONG = 2048  # from here on a Fourier transform is faster than a direct convolution
 _OUTSIDE = 42.0  # the window leaves out exp(-42) at each end at most ...
 _CHARGED = math.exp(-40)  # ... and this is charged, which also pays for underflow
@@ -100,7 +100,8 @@ class Shelf:
         scales = self._log_scales(theta)
         sizes = np.diff(np.append(self.heads, len(self.masses)))
         masses = self.masses * np.exp(theta * self.losses - np.repeat(scales, sizes))
-        error = (64 + 2 * self.reach + 8 * theta * self.reach) * U  # of the masses, the exponents and exp
+        # Of the masses, the exponents and exp.
+        error = (64 + 2 * self.reach + 8 * theta * self.reach) * UNIT_ROUNDOFF
         cuts = np.split(masses, self.heads[1:])
         return [Tilted(*one, error) for one in zip(self.starts, cuts, map(float, scales), strict=True)]
 
@@ -135,7 +136,7 @@ def merged(laws: Sequence[Tilted]) -> list[Tilted]:
 
 def _convolved(a: Tilted, b: Tilted) -> Tilted:
     masses = np.convolve(a.masses, b.masses)
-    error = a.error + b.error + (min(len(a.masses), len(b.masses)) + 4) * U
+    error = a.error + b.error + (min(len(a.masses), len(b.masses)) + 4) * UNIT_ROUNDOFF
     return Tilted(a.start + b.start, masses, a.log_scale + b.log_scale, error)
 
 
@@ -151,7 +152,9 @@ def composed(parts: Sequence[tuple[Tilted, int]]) -> Total:
     start, factors = fold(lambda part: part.start, parts), fold(lambda part: 1, parts)
     log_scale = fold(lambda part: part.log_scale, parts)
     size_of_scales = fold(lambda part: abs(part.log_scale), parts)
-    relative = 1.01 * fold(lambda part: part.error, parts) + (len(parts) + 32) * U * size_of_scales
+    relative = (
+        1.01 * fold(lambda part: part.error, parts) + (len(parts) + 32) * UNIT_ROUNDOFF * size_of_scales
+    )
     if factors == 1:
         return Total(start, parts[0][0].masses, log_scale, relative, 0.0, _UNDERFLOW)
     low, high, last = _window(parts)
@@ -159,8 +162,8 @@ def composed(parts: Sequence[tuple[Tilted, int]]) -> Total:
     low, outside = (low, _CHARGED) if last >= size else (0, _UNDERFLOW)
     spectrum = np.exp(fold(lambda part: part.log_spectrum(size), parts))
     masses = np.maximum(np.roll(np.fft.irfft(spectrum, size), -(low % size)), 0.0)
-    level = 16 * size.bit_length() * U
-    logarithms = (32 + 4 * len(parts)) * U
+    level = 16 * size.bit_length() * UNIT_ROUNDOFF
+    logarithms = (32 + 4 * len(parts)) * UNIT_ROUNDOFF
     absolute = math.expm1(min(700.0, factors * (level + logarithms))) + 2 * level
     return Total(start + low, masses, log_scale, relative, absolute, outside)
 

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from adyton.exact.outward import UNIT_ROUNDOFF
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 _HARDLY_ANYTHING = 1e-300  # stands for no mass, because its logarithm exists
-_U = 2.0**-53
 _STEP_BITS = 22  # so that whole multiples of a step are floats, exactly, up to 2**31 of them
 
 
@@ -79,7 +80,7 @@ def connect_the_dots(losses: Iterable[tuple[float, float]], step: float, infinit
     for j, (loss, mass) in zip(below, atoms, strict=True):
         masses[j + 1 - start] += mass * share_above(loss - j * step, step)
         masses[j - start] += mass * share_below((j + 1) * step - loss, step)
-    return Lattice(start, masses * (1 + 2 * len(atoms) * _U), infinite)
+    return Lattice(start, masses * (1 + 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
 
 
 def round_down(losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0) -> Lattice:
@@ -91,7 +92,7 @@ def round_down(losses: Iterable[tuple[float, float]], step: float, infinite: flo
     masses = np.zeros(max(j for j, _ in atoms) - start + 1)
     for j, mass in atoms:
         masses[j - start] += mass
-    return Lattice(start, masses * (1 - 2 * len(atoms) * _U), infinite)
+    return Lattice(start, masses * (1 - 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
 
 
 def share_above(distance: float, step: float) -> float:

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.exact import float_up
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.exact.search import edge
 
 Floats = npt.NDArray[np.float64]
 
-_U = 2.0**-53
 _FAINT = 1e-290  # terms below it, relative to the largest, are bounded together
 _DEVIATIONS = 40  # exp(-40**2 / 2) is far below _FAINT
 
@@ -37,12 +37,12 @@ class Losses:
         The difference epsilon - L is known to 3 u (epsilon + |L|) and is moved down by 4; what follows are
         sums and products of positive numbers, expm1 is trusted to 8 u.
         """
-        gap = epsilon - self.losses - 4 * _U * (epsilon + np.abs(self.losses))
+        gap = epsilon - self.losses - 4 * UNIT_ROUNDOFF * (epsilon + np.abs(self.losses))
         shares = -np.expm1(np.minimum(gap, 0.0))
         summed = (
             float((self.masses * shares).sum()) + self.beyond
         )  # not a dot: its threads wait for each other
-        return summed * (1 + (2 * len(self.masses) + 64) * _U)
+        return summed * (1 + (2 * len(self.masses) + 64) * UNIT_ROUNDOFF)
 
     def epsilon_up(self, delta: float, highest: float) -> float:
         """The least epsilon, rounded up, at which delta_up is not above ``delta``; ``highest`` if none is."""
@@ -63,7 +63,7 @@ def binomial_losses(epsilon: Fraction, times: int) -> Losses:
     """
     each = float_up(epsilon)  # a larger epsilon reveals more
     against, weights, beyond = _relative_binomial(each, times)
-    error = (24 * len(weights) + 64) * _U
+    error = (24 * len(weights) + 64) * UNIT_ROUNDOFF
     whole = float(np.sum(weights)) * (1 - error)  # without what is left out: smaller, the safe side
     return Losses((times - 2 * against) * each, weights * ((1 + error) / whole), beyond * (1 + error) / whole)
 

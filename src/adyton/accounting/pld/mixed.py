@@ -16,13 +16,13 @@ import numpy as np
 
 from adyton.accounting.pld.losses import Floats, Losses, binomial_losses
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import UNIT_ROUNDOFF
 
 MOST_GROUPS = 10_000
 _MOST_TOTALS = 1 << 16
 _WORK = 2 * 10**8  # multiplications: a fraction of a second
 _LOOP = 4  # times the work of a dense convolution, for each point
 _POINTS = 100_000  # of the half grid, where work allows
-_U = 2.0**-53
 
 Groups = list[tuple[Fraction, int]]
 
@@ -51,8 +51,10 @@ def _all_totals(parts: list[Losses]) -> Losses:
     for part in parts:
         losses = np.add.outer(losses, part.losses).ravel()
         masses = np.multiply.outer(masses, part.masses).ravel()
-    moved = 2 * len(parts) * _U * math.fsum(float(np.max(np.abs(part.losses))) for part in parts)
-    return Losses(losses + moved, masses * (1 + 4 * len(parts) * _U), sum(part.beyond for part in parts))
+    moved = 2 * len(parts) * UNIT_ROUNDOFF * math.fsum(float(np.max(np.abs(part.losses))) for part in parts)
+    return Losses(
+        losses + moved, masses * (1 + 4 * len(parts) * UNIT_ROUNDOFF), sum(part.beyond for part in parts)
+    )
 
 
 def _reach(groups: Groups, delta: float) -> float:
@@ -89,7 +91,7 @@ def _on_a_grid(parts: list[Losses], reach: float, half: int) -> Losses:
         masses, passed = _window(_convolve(masses, kernel), first, half)
         beyond += passed + part.beyond
         roundings += 2 * int(np.count_nonzero(kernel)) + 8
-    error = roundings * _U
+    error = roundings * UNIT_ROUNDOFF
     return Losses(
         np.arange(-half, half + 1, dtype=np.float64) * step, masses * (1 + error), beyond * (1 + error)
     )
@@ -103,8 +105,8 @@ def _split(part: Losses, step: float) -> tuple[int, Floats]:
     rounding.
     """
     below = np.floor(part.losses / step)
-    rest = part.losses - below * step + 4 * _U * np.abs(part.losses)
-    share = np.clip(np.expm1(-rest) / math.expm1(-step) * (1 + 32 * _U), 0.0, 1.0)
+    rest = part.losses - below * step + 4 * UNIT_ROUNDOFF * np.abs(part.losses)
+    share = np.clip(np.expm1(-rest) / math.expm1(-step) * (1 + 32 * UNIT_ROUNDOFF), 0.0, 1.0)
     first = int(below.min())
     index = (below - first).astype(np.int64)
     kernel = np.zeros(int(index.max()) + 2)

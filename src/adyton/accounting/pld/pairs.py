@@ -28,6 +28,7 @@ from adyton.accounting.pld.lattice import (
 )
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, rational
+from adyton.exact.outward import FEW
 
 LARGEST_REACH = 100
 """exp(100) in the likelihood ratio of a single release protects nobody, and longer lattices need memory."""
@@ -274,7 +275,7 @@ def _log_up(ratio: Fraction) -> float:
     """
     excess = float_up(ratio - 1)
     near = math.log1p(excess) if abs(excess) <= 0.5 else math.log(ratio)
-    return near + 2.0**-50 * abs(near)
+    return near + FEW * abs(near)
 
 
 def _log_down(ratio: Fraction) -> float:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.accounting.pld.convolve import Total, U
+from adyton.accounting.pld.convolve import Total
 from adyton.accounting.pld.lattice import Array
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -55,7 +56,7 @@ class Profile:
 
     def delta_up(self, epsilon: float) -> float:
         """Claim: not below delta(epsilon) of the composition.  Theorem: PLD-ROUND-OFF."""
-        unexplained = min(1.0, self.infinite * (1 + 4 * U))
+        unexplained = min(1.0, self.infinite * (1 + 4 * UNIT_ROUNDOFF))
         exponent = self._exponent(epsilon)
         if self.mu == 0 and epsilon >= self.largest:
             return unexplained
@@ -74,7 +75,7 @@ class Profile:
         tilted = _dot(masses, weights) - self.total.absolute * _norm(weights) - 2 * self.total.outside
         exponent = self._exponent(epsilon) - self._relative(losses, epsilon)
         finite = math.exp(min(exponent, _LARGEST_EXPONENT)) * max(0.0, tilted)
-        return min(1.0, finite - math.expm1(-self.infinite) * (1 - 8 * U))
+        return min(1.0, finite - math.expm1(-self.infinite) * (1 - 8 * UNIT_ROUNDOFF))
 
     def _relevant(self, epsilon: float) -> tuple[Array, Array]:
         """Losses and masses that can count; without a Gaussian only losses above epsilon do."""
@@ -97,7 +98,7 @@ class Profile:
         """For the masses, the exponents, and a sum of so many terms."""
         farthest = abs(epsilon) + float(np.abs(losses[[0, -1]]).max()) if len(losses) else abs(epsilon)
         exponents = 8 * self.theta * farthest + 8 * self.gaussian_scale + 4 * abs(self.total.log_scale)
-        return self.total.relative + (64 + 2 * len(losses) + exponents) * U
+        return self.total.relative + (64 + 2 * len(losses) + exponents) * UNIT_ROUNDOFF
 
 
 def _far_gaussian(mu: float) -> float:
@@ -128,18 +129,18 @@ def _log_gdp(mu: float, x: Array, side: float) -> Array:
 def _by_mills(mu: float, c: Array, a: Array, b: Array, side: float) -> Array:
     """For a >= -1.  M is convex, so M(a) - M(b) <= -mu M'(a), which helps where the subtraction cancels."""
     m_a, m_b = _mills(a), _mills(b)
-    gap = m_a - m_b + side * 2 * U * (42 + mu) * (m_a + m_b)
+    gap = m_a - m_b + side * 2 * UNIT_ROUNDOFF * (42 + mu) * (m_a + m_b)
     if side > 0:
-        gap = np.minimum(gap, mu * (1 - a * m_a + 80 * U * (1 + np.abs(a) * m_a)))
+        gap = np.minimum(gap, mu * (1 - a * m_a + 80 * UNIT_ROUNDOFF * (1 + np.abs(a) * m_a)))
     log_gap = np.log(np.maximum(gap, 1e-300))
-    margin = 4 * U * (np.abs(a * c) + a * a + 8 * np.abs(log_gap) + 8)
+    margin = 4 * UNIT_ROUNDOFF * (np.abs(a * c) + a * a + 8 * np.abs(log_gap) + 8)
     return np.asarray(-(a * a / 2 + _LOG_ROOT_TWO_PI) + log_gap + side * margin)
 
 
 def _by_tails(mu: float, x: Array, a: Array, b: Array, side: float) -> Array:
     """For a < -1: a difference of two numbers of at most 1."""
     second = np.exp(x + special().log_ndtr(-b))
-    margin = U * (128 + 8 * np.abs(x) + 8 * mu)
+    margin = UNIT_ROUNDOFF * (128 + 8 * np.abs(x) + 8 * mu)
     delta = special().ndtr(-a) - second + side * margin
     return np.asarray(np.log(np.maximum(delta, 1e-300)))
 

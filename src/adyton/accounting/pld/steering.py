@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.accounting.pld.convolve import LONG, Shelf, U, composed, merged
+from adyton.accounting.pld.convolve import LONG, Shelf, composed, merged
 from adyton.accounting.pld.lattice import NOTHING, Array, Lattice, step_down, step_up
 from adyton.accounting.pld.pairs import Pair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import fold, grouped
+from adyton.exact.outward import MANY, UNIT_ROUNDOFF
 
 Goal = Callable[[Array, Array], float]  # (thetas, ln E exp(theta L)) -> the epsilon that is looked at
 Groups = list[tuple[list[Pair], int]]
@@ -26,7 +27,6 @@ _TILTS = np.geomspace(1e-5, 1.0, 60)
 _MOST_TILT = 1000.0  # in standard deviations; only the largest losses of all are that rare
 _MOST_EXPONENT = 600.0
 _CLOSE_TO_BEST = 3.0
-_ROUNDED = 1e-12  # more than the roundings of a sum of a billion floats, of which groups make few
 
 
 def for_epsilon(epsilon: float) -> Goal:
@@ -63,7 +63,7 @@ class Steered:
         _, theta = _tilts(shelves, mu, self.goal, _largest(self.groups))
         parts = [(part, times) for shelf, times in shelves for part in merged(shelf.tilted(theta))]
         infinite = fold(lambda shelf: shelf.infinite, shelves)
-        largest = min(_largest(self.groups), fold(lambda shelf: shelf.largest(), shelves) * (1 + _ROUNDED))
+        largest = min(_largest(self.groups), fold(lambda shelf: shelf.largest(), shelves) * (1 + MANY))
         return Profile(composed(parts), shelves[0][0].step, theta, mu, infinite, largest)
 
 
@@ -74,7 +74,7 @@ def steered(counts: dict[Pair, int], goal: Goal) -> Steered:
     """
     mu_squared = fold(lambda pair: pair.mu_squared, counts.items())
     mu = math.sqrt(mu_squared)
-    margin = 2 * (len(counts) + 8) * U
+    margin = 2 * (len(counts) + 8) * UNIT_ROUNDOFF
     on_lattice = {pair: times for pair, times in counts.items() if not pair.mu_squared}
     groups = grouped(on_lattice)
     weightiest = max(on_lattice, key=lambda pair: on_lattice[pair] * pair.reach**2, default=None)
@@ -123,7 +123,7 @@ def _log_mgf(shelves: Shelves, mu: float, theta: float) -> float:
 
 def _largest(groups: Groups) -> float:
     """Not below the largest finite loss of the lattice parts together: basic composition."""
-    return float(fold(lambda pairs: math.fsum(pair.reach for pair in pairs), groups)) * (1 + _ROUNDED)
+    return float(fold(lambda pairs: math.fsum(pair.reach for pair in pairs), groups)) * (1 + MANY)
 
 
 def _tilts(shelves: Shelves, mu: float, goal: Goal, largest: float) -> tuple[float, float]:

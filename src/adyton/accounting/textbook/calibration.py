@@ -13,10 +13,9 @@ from adyton.accounting import gaussian
 from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.exact.search import edge
 from adyton.privacy import Guarantee
-
-_OUTWARD = 1 + 2.0**-48  # more than the error of a logarithm, a root and a division
 
 
 def classical_sigma(sensitivity: Number, guarantee: Guarantee, *, unproved: bool = False) -> float:
@@ -33,7 +32,8 @@ def classical_sigma(sensitivity: Number, guarantee: Guarantee, *, unproved: bool
             "the analytic calibration holds for every epsilon"
         )
     widest = float_up(positive(sensitivity, "the sensitivity"))
-    return widest * _root(guarantee.delta) / float_down(guarantee.epsilon) * _OUTWARD
+    near = widest * _root(guarantee.delta) / float_down(guarantee.epsilon)
+    return near * (1 + 32 * UNIT_ROUNDOFF)  # a logarithm, a root and a division
 
 
 def analytic_sigma(sensitivity: Number, guarantee: Guarantee) -> float:

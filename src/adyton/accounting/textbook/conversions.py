@@ -12,6 +12,7 @@ from adyton.accounting import gaussian
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, rational
 from adyton.exact.interval import exp, interval, tanh_half, upper
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.privacy import Guarantee
 
 
@@ -33,7 +34,7 @@ def epsilon_for_total_variation(distance: Number) -> float:
     It is 2 artanh(distance).  Theorem: DP-IMPLIES-TV.
     """
     tv = _share(distance, "the distance")
-    near = 2 * math.atanh(float_down(tv)) * (1 - 2.0**-48)  # atanh is trusted to 8 u
+    near = 2 * math.atanh(float_down(tv)) * (1 - 32 * UNIT_ROUNDOFF)  # atanh is trusted to 8 u
     return max(0.0, near)
 
 

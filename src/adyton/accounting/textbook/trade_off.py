@@ -16,10 +16,9 @@ from adyton.accounting import gaussian
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
 from adyton.exact.interval import exp, interval, upper
+from adyton.exact.outward import MANY
 from adyton.exact.special import special
 from adyton.privacy import Guarantee
-
-_MARGIN = 2.0**-40  # far more than the errors of ndtr and ndtri, which are trusted to 64 u
 
 
 class Testable(Protocol):
@@ -73,8 +72,8 @@ class GaussianView:
         if fpr in (0.0, 1.0):
             return fpr
         raised = float(special().ndtri(fpr)) + self.mu
-        reached = float(special().ndtr(raised + _MARGIN * (1 + abs(raised) + self.mu)))
-        return min(1.0, reached * (1 + _MARGIN))
+        reached = float(special().ndtr(raised + MANY * (1 + abs(raised) + self.mu)))
+        return min(1.0, reached * (1 + MANY))
 
     def delta_up(self, epsilon: float) -> float:
         return gaussian.delta_up(self.mu, float(_at_least_zero(epsilon)))

@@ -18,6 +18,7 @@ from adyton.audit.cases.trial import Trial, Wish
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, positive, rational
+from adyton.exact.outward import SAFE
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import Bits, SystemBits
@@ -57,7 +58,7 @@ def _gaussian(wish: Wish) -> Iterator[Trial]:
     mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GaussianNoise.for_cost(sensitivity, Fraction(mu) ** 2)
-        true_mu = math.sqrt(noise.cost(sensitivity).gdp) * (1 + 1e-12)
+        true_mu = math.sqrt(noise.cost(sensitivity).gdp) * SAFE
         claim = Promise(gaussian.epsilon_up(true_mu, float(wish.delta)), float(wish.delta))
         mechanism = _repeated(noise, wish.bits)
         yield Trial("gaussian", pair_name, sensitivity.neighbours, mechanism, pair, claim, mu=true_mu)

@@ -22,6 +22,7 @@ from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.audit.watching import Key
 from adyton.certify import Promise
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.outward import SAFE
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
 from adyton.planning.measures.search import Search
@@ -100,7 +101,7 @@ def mu_of(study: Study, amount: int) -> float | None:
     """What a gdp study charges is mu**2; finding keys has a delta beside it."""
     if study.filter_name != "gdp" or study.keys_delta:
         return None
-    return math.sqrt(amount / UNITS_PER_ONE) * (1 + 1e-12)
+    return math.sqrt(amount / UNITS_PER_ONE) * SAFE
 
 
 def release_of(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:

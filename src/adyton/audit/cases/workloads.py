@@ -15,6 +15,7 @@ from adyton.audit.cases.trial import Listed, Trial, Wish
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.outward import SAFE
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
 from adyton.mechanisms.workloads.mwem import Mwem
@@ -46,7 +47,7 @@ def _gaussian_matrix(neighbours: Neighbours, wish: Wish) -> Trial:
         raise InvalidRequest("the Gaussian matrix mechanism needs delta above 0")
     mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
     mechanism = GaussianMatrix.for_cost(tree(_CELLS, 2), neighbours, Fraction(mu) ** 2)
-    true_mu = math.sqrt(mechanism.cost(neighbours).gdp) * (1 + 1e-12)
+    true_mu = math.sqrt(mechanism.cost(neighbours).gdp) * SAFE
     claim = Promise(gaussian.epsilon_up(true_mu, float(wish.delta)), float(wish.delta))
     release = partial(_measure, mechanism, wish)
     how = f"{mechanism.strategy.name}, Gaussian noise"

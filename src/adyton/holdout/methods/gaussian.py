@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.exact import float_up, units_up
+from adyton.exact.outward import SAFE
 from adyton.holdout.methods.base import Ends, Frame
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
@@ -190,5 +191,5 @@ def _parts(
         kept = odds / (1 + odds)
         fresh.append(1.0 if spent == 0 else 1 - kept)
         price.append(0.0 if spent == 0 else price_of(counted, spent, 1 - fresh[-1]))
-        level.append(side.log_level - math.log(choices) * (1 + 1e-12))
+        level.append(side.log_level - math.log(choices) * SAFE)
     return np.array(fresh), np.array(price), np.array(level)

@@ -13,6 +13,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, rational
+from adyton.exact.outward import MANY, UNIT_ROUNDOFF
 from adyton.holdout.methods.base import Ends, Frame
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
@@ -128,11 +129,13 @@ def _whole(plan: SlicesPlan, number: int) -> tuple[float, Fraction, tuple[float,
     One more claim beside those of the slices, with the same failure, dealt out evenly among the scores.
     """
     scales = [Fraction(scale) / plan.frame.steps for scale in plan.scales]
-    noise = float_up(Fraction(math.sqrt(float_up(sum((x * x for x in scales), Fraction(0)))) * (1 + 1e-15)))
+    noise = float_up(
+        Fraction(math.sqrt(float_up(sum((x * x for x in scales), Fraction(0)))) * (1 + 10 * UNIT_ROUNDOFF))
+    )
     each = sum((size / (4 * x * x) for size, x in zip(plan.sizes, scales, strict=True)), Fraction(0))
     spent = (number - 1) * each / plan.frame.items
     failure = plan.frame.failure / (len(plan.sizes) + 1)
-    level = math.log(float_down(failure / (2 * plan.scores)) * (1 - 1e-12))
+    level = math.log(float_down(failure / (2 * plan.scores)) * (1 - MANY))
     kept = [
         float(at_level(plan.frame.items, noise, share, np.array([float(spent)]), np.array([level])).kept[0])
         for share in _shares(plan.expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.outward import FEW, next_up
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse.above_threshold import Watch, check_noise, draw_one, is_above, reach, scale_for
 from adyton.mechanisms.sparse.split import questions_per_threshold
@@ -136,8 +136,8 @@ def check_running(watch: Watch) -> None:
 
 
 def _radius(scale: Fraction, fail: float) -> int:
-    if fail < 2.0**-50:
+    if fail < FEW:
         raise InvalidRequest(
             "no float is that close to certainty; ask for less confidence or fewer questions"
         )
-    return two_sided_geometric.coverage_radius(float_up(scale), math.nextafter(1 - fail, 1))
+    return two_sided_geometric.coverage_radius(float_up(scale), next_up(1 - fail))

@@ -11,6 +11,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.outward import COARSE
 from adyton.exact.special import special
 from adyton.mechanisms.base import quietest
 from adyton.mechanisms.workloads.strategy import Strategy
@@ -21,7 +22,6 @@ from adyton.noise.refine import Floats, Integers, check_scale
 from adyton.privacy import GaussianCost, Neighbours, PureCost
 
 _FINE = 64  # sigma is at least this many steps for each root of a row: rounding costs below half a per cent
-_OUTWARD = 1 + 1e-9  # more than the float error of a standard deviation that comes from an eigensystem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class GaussianMatrix:
         _check_confidence(confidence)
         z = float(-special().ndtri((1 - confidence) / 2))
         width = z * float_up(self.sigma) + math.sqrt(self.strategy.rows) / 2  # half a step of rounding a row
-        return _deviations(workload, self.strategy) * (width / self.steps * _OUTWARD)
+        return _deviations(workload, self.strategy) * (width / self.steps * (1 + COARSE))
 
     @classmethod
     def for_cost(cls, strategy: Strategy, neighbours: Neighbours, mu_squared: Fraction) -> GaussianMatrix:
@@ -126,7 +126,7 @@ class GeometricMatrix:
         """
         _check_confidence(confidence)
         width = math.sqrt(geometric_variance(float_up(self.scale)) / (1 - confidence))
-        return _deviations(workload, self.strategy) * (width * _OUTWARD)
+        return _deviations(workload, self.strategy) * (width * (1 + COARSE))
 
     @classmethod
     def for_cost(cls, strategy: Strategy, neighbours: Neighbours, epsilon: Fraction) -> GeometricMatrix:

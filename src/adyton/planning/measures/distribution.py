@@ -12,6 +12,7 @@ from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact import float_up
+from adyton.exact.outward import MANY, SAFE
 from adyton.exact.search import Truths, edges
 from adyton.exact.special import special
 from adyton.mechanisms import GaussianNoise
@@ -24,7 +25,6 @@ from adyton.query.measures import Cdf
 from adyton.query.nodes import POINTS
 
 _HALVINGS = 60
-_OUTWARD = 1 + 2.0**-40
 
 _BLOCK = 1 << 13  # points at a time; the arrays of one block stay in the processor's cache
 
@@ -108,11 +108,11 @@ def _in_the_middle(error: Error, bins: int) -> float:
 def _weighted(fraction: Floats, left: Floats, right: Floats, scale: float, rounding: float) -> Floats:
     """Independent normals: their weights add up in squares; what rounding adds, adds up plainly."""
     spread: Floats = np.hypot((1 - fraction) * np.sqrt(left), fraction * np.sqrt(right))
-    return (scale * spread + rounding * ((1 - fraction) * left + fraction * right)) * _OUTWARD
+    return (scale * spread + rounding * ((1 - fraction) * left + fraction * right)) * SAFE
 
 
 def _added(fraction: Floats, left: Floats, right: Floats, each: float) -> Floats:
-    return each * ((1 - fraction) * left + fraction * right) * _OUTWARD
+    return each * ((1 - fraction) * left + fraction * right) * SAFE
 
 
 def _ends(left: Floats, right: Floats, on_left: Floats, on_right: Floats, error: Error) -> Ends:
@@ -130,7 +130,7 @@ def _ends(left: Floats, right: Floats, on_left: Floats, on_right: Floats, error:
 
 def _up_to(left: Floats, right: Floats, on_left: Floats, on_right: Floats, error: Error) -> Floats:
     """Up to which fraction, from 0 on, too much lies on the left; rounded down, and 0 where at none."""
-    slack = 2.0**-40 * (np.abs(left) + np.abs(right))
+    slack = MANY * (np.abs(left) + np.abs(right))
     open_still = left > error(np.zeros(len(left)), on_left, on_right) + slack
     found = np.zeros(len(left))
     if not open_still.any():

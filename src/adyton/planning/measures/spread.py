@@ -12,6 +12,7 @@ from adyton.accounting.noisy_reading import LEVEL, Noised
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact.lines import Line
+from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
@@ -22,7 +23,6 @@ from adyton.population.base import Standing
 from adyton.population.subset_ends import uncentred
 
 _EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
-_OUTWARD = 2.0**-40  # far more than the rounding of a square and a difference
 _SUM, _SQUARE, _COUNT = range(3)  # the columns that are read, each with noise of its own
 
 
@@ -91,8 +91,8 @@ class Spread(OfOneReading):
         centred, _, _ = self.reading.coordinates
         assert centred.value is not None
         half = Line(centred.box[1] * centred.value.lattice.grain / 2)
-        root: Floats = half.near(np.sqrt(most)) * (1 + _OUTWARD)
-        return root if self.root else root**2 * (1 + _OUTWARD)
+        root: Floats = half.near(np.sqrt(most)) * (1 + MANY)
+        return root if self.root else root**2 * (1 + MANY)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
@@ -112,10 +112,10 @@ class Spread(OfOneReading):
         (first, last), (least, most) = mean, square
         far, near = np.maximum(first**2, last**2), np.minimum(first**2, last**2)
         near = np.where((first <= 0) & (last >= 0), 0.0, near)
-        slack = _OUTWARD * (np.abs(most) + far)
+        slack = MANY * (np.abs(most) + far)
         low, high = np.maximum(0.0, least - far - slack), np.maximum(0.0, most - near + slack)
         if self.root:
-            low, high = np.sqrt(low) * (1 - _OUTWARD), np.sqrt(high) * (1 + _OUTWARD)
+            low, high = np.sqrt(low) * (1 - MANY), np.sqrt(high) * (1 + MANY)
         return Intervals(level, low, high)
 
     def _value(self, mean: Floats, square: Floats) -> Floats:

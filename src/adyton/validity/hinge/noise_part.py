@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, whole
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, UP
 from adyton.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -46,7 +46,7 @@ def _multiplier(tail: Fraction) -> float:
     """
     rate = float_down(tail)
     u = _best_threshold(rate)
-    return (u + _above(u) / rate) * (1 + 2.0**-50)
+    return (u + _above(u) / rate) * UP
 
 
 def _best_threshold(rate: float) -> float:

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import float_down
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import minimise, reaching
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import costs_of, track
@@ -175,4 +175,6 @@ class _Blocks:
 
 def summed(tolerance: float, expected: Expected) -> float:
     """The tolerance of a mean over a group, for the sum over all rows, rounded down."""
-    return tolerance if expected.group is None else tolerance * float_down(expected.group) * (1 - 1e-15)
+    if expected.group is None:
+        return tolerance
+    return tolerance * float_down(expected.group) * (1 - 9 * UNIT_ROUNDOFF)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import float_down
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import COARSE, SAFE
 from adyton.exact.search import reaching
 from adyton.exact.special import special
 from adyton.validity.plans.constant import (
@@ -146,7 +146,7 @@ def _spent_before(rows: int, counts: Floats, noise: Floats, costs: Costs) -> Flo
         cost = costs.at(room)
         through = np.cumsum(counts * each * cost)
         if np.all(through <= room) or costs.constant:
-            return np.maximum(through - each * cost, 0.0) * (1 + 1e-9)
+            return np.maximum(through - each * cost, 0.0) * (1 + COARSE)
         guess = through
 
 

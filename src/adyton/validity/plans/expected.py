@@ -16,11 +16,12 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, probability, rational
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.validity.subset.tails import Floats
 
 _SMALL = 1e-3  # tilts below: the share with the largest moments is taken from its series
 _LARGEST = 600.0  # exponent: beyond it no bound is less than 1
-_ROOT_TWO = math.sqrt(2) * (1 + 1e-15)
+_ROOT_TWO = math.sqrt(2) * (1 + 10 * UNIT_ROUNDOFF)
 
 
 class Moments(NamedTuple):
@@ -87,8 +88,10 @@ class Expected:
         if self.spread is None:
             return None
         variance = self.spread**2
-        root = math.sqrt(max(float(1 - 4 * variance) * (1 - 1e-15), 0.0))
-        return min(2 * float_up(variance) / (1 + root * (1 - 1e-15)) * (1 + 1e-15), 0.5)
+        root = math.sqrt(max(float(1 - 4 * variance) * (1 - 9 * UNIT_ROUNDOFF), 0.0))
+        return min(
+            2 * float_up(variance) / (1 + root * (1 - 9 * UNIT_ROUNDOFF)) * (1 + 10 * UNIT_ROUNDOFF), 0.5
+        )
 
     @cached_property
     def part(self) -> float:
@@ -107,7 +110,7 @@ class Expected:
         if self.group is not None:
             return self.part
         assert self.rarity is not None
-        return self.rarity * (1 - self.rarity) * (1 + 1e-15)
+        return self.rarity * (1 - self.rarity) * (1 + 10 * UNIT_ROUNDOFF)
 
     @property
     def cost(self) -> float:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import Truths, edges, geometric
 from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected, Moments
@@ -38,7 +39,7 @@ class Deviations:
     def __init__(self, expected: Expected) -> None:
         self._tilts = np.geomspace(_LEAST_TILT, LARGEST_TILT, _TABLE)
         one = expected.moments(self._tilts)
-        self._log_moments = one.up + 1e-15 * one.size
+        self._log_moments = one.up + 10 * UNIT_ROUNDOFF * one.size
         self._apart = np.maximum.accumulate(divergence(one, self._tilts))
 
     def beyond(self, exponent: Floats) -> Floats:
@@ -47,7 +48,7 @@ class Deviations:
         Every tilt is valid, so that of the next entry is taken.  Theorem: EXPECTED-MOMENTS.
         """
         place = np.minimum(np.searchsorted(self._apart, exponent), _TABLE - 1)
-        found: Floats = (exponent + self._log_moments[place]) / self._tilts[place] * (1 + 1e-12)
+        found: Floats = (exponent + self._log_moments[place]) / self._tilts[place] * SAFE
         return np.minimum(np.maximum.accumulate(found) if found.ndim else found, 1.0)
 
 
@@ -195,5 +196,5 @@ class Costs:
             return np.full_like(spent, self._radius)
         exponent = np.square(np.sqrt(spent) + np.sqrt(self._level)) / self._rows
         scaled = (self._mean + self._deviations.beyond(exponent)) * self._whole
-        found: Floats = np.minimum(scaled, self._radius) * (1 + 1e-12)
+        found: Floats = np.minimum(scaled, self._radius) * SAFE
         return found

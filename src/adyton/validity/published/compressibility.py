@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact import Number, not_negative, probability, whole
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import minimise
 from adyton.validity.textbook.concentration import log_up
 
@@ -65,7 +65,7 @@ def rounding_width(rows: int, questions: int, failure: Number) -> Rounded:
     """
 
     def width(levels: int) -> float:
-        bits = questions * math.log2(levels) * (1 + 1e-15)
+        bits = questions * math.log2(levels) * (1 + 10 * UNIT_ROUNDOFF)
         return compressed_width(rows, questions, bits, failure, empirical=1 / (2 * levels))
 
     return _best_grid(width)

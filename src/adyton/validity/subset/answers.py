@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import float_up
+from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.validity.subset.tails import Floats, Places, Way, least_width
 
 
@@ -37,7 +38,7 @@ def hoeffding_width(units: float, span: Floats, scale: Floats, ways: Sequence[Wa
     Theorem: SUBSET-ANSWERS.  Theorem: SUBSET-OVERFIT.  Theorem: PAY-AS-YOU-GO.
     """
     length, noise = np.broadcast_arrays(np.asarray(span, np.float64), np.asarray(scale, np.float64))
-    proxy = units * length**2 / 4 * (1 + 1e-15)
+    proxy = units * length**2 / 4 * (1 + 10 * UNIT_ROUNDOFF)
 
     def moment(some: Places) -> Callable[[Floats, Floats], Floats]:
         v = proxy[some][:, None, None]

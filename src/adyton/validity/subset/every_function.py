@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.exact import float_down, float_up, probability
+from adyton.exact.outward import SAFE
 
 
 def information_bound(units: int, spent: Fraction, failure: Fraction) -> float:
@@ -19,11 +20,11 @@ def information_bound(units: int, spent: Fraction, failure: Fraction) -> float:
     """
     level = float_down(probability(failure, "the failure probability"))
     root = math.sqrt(float_up(units * spent / 2)) + math.sqrt(-math.log(level))
-    return root**2 * (1 + 1e-12)
+    return root**2 * SAFE
 
 
 def every_function_width(units: int, spent: Fraction, failure: Fraction) -> float:
     """How far the average of any function with values in 0..1, as the transcript lets one expect it, is from
     the population: mu0 / 2 + sqrt(ln(1 / failure) / (2 n)), rounded up, for all functions at once.
     """
-    return math.sqrt(information_bound(units, spent, failure) / (2 * units)) * (1 + 1e-12)
+    return math.sqrt(information_bound(units, spent, failure) / (2 * units)) * SAFE

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.exact import float_down, float_up, probability
+from adyton.exact.outward import MANY, SAFE
 from adyton.validity.subset.ways import Before, ways_after
 
 
@@ -24,7 +25,7 @@ def p_value_threshold(alpha: Fraction, units: int, spent: Fraction) -> float:
     if spent == 0:
         return float_down(level)
     root = math.sqrt(float_up(units * spent / 2)) + math.sqrt(-math.log(float_down(level)))
-    return math.exp(-(root**2) * (1 + 1e-12)) * (1 - 1e-12)
+    return math.exp(-(root**2) * SAFE) * (1 - MANY)
 
 
 _KEPT = ((0.25, 0.6), (0.6, 0.3), (0.9, 0.1))
@@ -44,7 +45,7 @@ def p_value_threshold_paid(alpha: Fraction, units: int, before: Before) -> float
         return float_down(level)  # nothing was released: all of alpha
     ways = ways_after(before, units, float_down(level), kept=_KEPT)
     exponents = [(way.price - way.log_level) / way.fresh for way in ways]
-    return math.exp(-min(exponents) * (1 + 1e-12)) * (1 - 1e-12)
+    return math.exp(-min(exponents) * SAFE) * (1 - MANY)
 
 
 def corrected_p_value(p_value: Fraction, units: int, before: Before) -> float:

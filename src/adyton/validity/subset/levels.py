@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from adyton.exact import float_down, whole
-from adyton.exact.outward import SAFE
+from adyton.exact.outward import MANY, SAFE
 
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
 _SQUARES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2
@@ -35,7 +35,7 @@ class OpenLevels:
     def share(self, question: int) -> float:
         j = whole(question, "the number of a question")
         first, second = math.log2(j + 1), math.log2(j + 2)
-        return math.log1p(1 / (j + 1)) / math.log(2) / (first * second) * (1 - 1e-12)
+        return math.log1p(1 / (j + 1)) / math.log(2) / (first * second) * (1 - MANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class KnownLevels:
             return OpenLevels().share(j - self.questions) * float_down(_BEYOND)
         equal = float_down(Fraction(1) / self.questions)
         planned = _danger(j, self.questions) / _all_dangers(self.questions) if self.rising else equal
-        return (float_down(_PLANNED) * planned + float_down(_EQUAL) * equal) * (1 - 1e-12)
+        return (float_down(_PLANNED) * planned + float_down(_EQUAL) * equal) * (1 - MANY)
 
 
 def _danger(question: float, questions: int) -> float:

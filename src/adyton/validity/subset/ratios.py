@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from adyton.exact.outward import FEW
 from adyton.validity.subset.tails import Floats, Places
 
 Ends = tuple[Floats, Floats]
@@ -20,7 +21,6 @@ Widths = Callable[[Floats, Floats, Places], Ends]
 0 for theta in them."""
 
 _STEPS = 5
-_ERROR = 2.0**-50  # of a quotient of two floats that were integers before, and of a sum
 _ENOUGH = 0.01  # a step that shortens an interval by less is the last one
 
 
@@ -49,7 +49,7 @@ def ratio_ends(top: Floats, bottom: Floats, low: Floats, high: Floats, widths: W
 
 def _solved(top: Floats, bottom: Floats, above: Floats, below: Floats) -> Ends:
     """All theta with -below <= top - theta bottom <= above, rounded outwards; all where bottom is 0."""
-    slack = _ERROR * np.abs(top)
+    slack = FEW * np.abs(top)
     least, most = top - above - slack, top + below + slack
     with np.errstate(divide="ignore", invalid="ignore"):
         one, other = least / bottom, most / bottom
@@ -57,4 +57,4 @@ def _solved(top: Floats, bottom: Floats, above: Floats, below: Floats) -> Ends:
     none = bottom == 0
     if none.any():
         low[none], high[none] = -np.inf, np.inf
-    return low - _ERROR * np.abs(low), high + _ERROR * np.abs(high)
+    return low - FEW * np.abs(low), high + FEW * np.abs(high)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adyton.exact.outward import FEW, UNIT_ROUNDOFF
 from adyton.validity.subset.tails import MARGIN, Floats, Paid, Places, Way, greatest, tangent
 
 
@@ -42,7 +43,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
 def greatest_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
     """The upper ends, rounded up: those who lack the property are a share as well."""
     found: Floats = 1 - least_share(units - np.asarray(answers, dtype=np.float64), units, scale, ways)
-    return np.minimum(found + 2.0**-50, 1.0)
+    return np.minimum(found + FEW, 1.0)
 
 
 def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: Paid) -> Floats:
@@ -53,4 +54,4 @@ def _rejected(tilts: Floats, answers: Floats, units: int, noise: Floats, paid: P
     left = (paid.log_level - tail + place - paid.price - MARGIN * size) / (paid.fresh * units)
     with np.errstate(over="ignore"):  # an infinite moment rejects nothing
         found: Floats = np.expm1(np.minimum(left, 700.0)) / np.expm1(tilt / paid.fresh)
-    return found - 64 * 2.0**-52 * np.abs(found)
+    return found - 128 * UNIT_ROUNDOFF * np.abs(found)

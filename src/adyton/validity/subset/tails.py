@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adyton.exact import float_down
+from adyton.exact.outward import MANY
 from adyton.exact.special import special
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ Moment = Callable[
     [Places], Callable[[Floats, Floats], Floats]
 ]  # of some answers: of the tilt and of what is fresh
 
-MARGIN = 1e-12
+MARGIN = MANY
 """Of all terms of an exponent together.  It pays for their roundings, some tens of 1e-16 each, and for a
 hazard that is off by as much: see SUBSET-ANSWERS."""
 _ROOT_HALF = 0.5**0.5

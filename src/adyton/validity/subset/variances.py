@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact.outward import SAFE
 from adyton.validity.subset.tails import Floats, Places, Way, least_width
 
 _LARGEST = 700.0
@@ -50,7 +51,7 @@ def rough_variance_width(
     if len(variance) <= _MANY:
         return variance_width(variance, np.array(beyond), np.array(scale), ways, steady)
     low = max(float(variance.min()), float(variance.max()) * 1e-9, 2.0**-900)
-    steps = np.geomspace(low, max(float(variance.max()), low), _MANY) * (1 + 1e-12)
+    steps = np.geomspace(low, max(float(variance.max()), low), _MANY) * SAFE
     widths = variance_width(steps, np.array(beyond), np.array(scale), ways, steady)
     return widths[np.searchsorted(steps, variance)]
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.outward import SAFE
 from adyton.validity.subset.tails import Way
 
 KEPT = tuple((c, 1 / 5) for c in (0.2, 0.5, 0.8, 0.94, 0.985))
@@ -74,9 +75,9 @@ def gaussian_price(units: int, spent: float, kept: float) -> float:
     the size of a part is a whole number.  Theorem: SUBSET-VARIANCE.
     """
     whole_size = 1 / (4 * kept**3 * (SETTLED_FROM - 1))
-    return ((1 - kept) / kept * (units + 2) / 2 + whole_size) * spent * (1 + 1e-12)
+    return ((1 - kept) / kept * (units + 2) / 2 + whole_size) * spent * SAFE
 
 
 def pure_price(units: int, epsilon: float, kept: float) -> float:
     """((1 - c) / c) n epsilon**2 / 8, rounded up.  Theorem: SUBSET-WITH-PURE-PARTS."""
-    return (1 - kept) / kept * units * epsilon**2 / 8 * (1 + 1e-12)
+    return (1 - kept) / kept * units * epsilon**2 / 8 * SAFE

@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
-from adyton.exact.outward import SAFE, digits
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, digits
 
 _FARTHEST = Fraction(700)
 """exp(-700) is still a float with all its digits: no tail is called smaller than that."""
@@ -93,7 +93,7 @@ def mcdiarmid_tail(sensitivities: Sequence[Number], deviation: Number) -> float:
 def exp_up(exponent: Fraction) -> float:
     """exp(-exponent), rounded up; at least exp(-700), because 0 would be rounded down."""
     near = float_down(min(exponent, _FARTHEST))
-    return math.exp(-near) * (1 + near * 1e-15) * SAFE
+    return math.exp(-near) * (1 + near * 10 * UNIT_ROUNDOFF) * SAFE
 
 
 def log_up(value: Fraction) -> float:
@@ -102,7 +102,7 @@ def log_up(value: Fraction) -> float:
         near = math.log(float_up(value))
     else:
         near = math.log(value.numerator) - math.log(value.denominator)
-    return near + abs(near) * 1e-14 + 1e-300
+    return near + abs(near) * 100 * UNIT_ROUNDOFF + 1e-300
 
 
 def _at_least_zero(value: Number, what: str) -> Fraction:

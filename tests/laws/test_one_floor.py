@@ -1,0 +1,152 @@
+"""Rounding to the safe side and searching by halves happen in ``adyton.exact`` alone.
+
+Read from the syntax of the source: elsewhere nobody steps to the next float, writes the roundoff of floats as a power
+of two, keeps a margin of his own under a name for margins, or halves a bracket by hand.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import adyton
+
+SOURCE = Path(adyton.__file__).parent
+FLOOR = SOURCE / "exact"
+
+MARGINS = {"U", "UP", "SAFE", "OUTWARD", "MARGIN", "RELATIVE", "TRUST", "ROUNDOFF", "ULP"}
+
+ALLOWED = {
+    ("mechanisms/search.py", "halving"): "the noisy binary search: a mechanism, whose every look is paid for",
+    ("validity/plans/decreasing.py", "halving"): "a fixed point: a number, and how many its own level holds",
+    (
+        "holdout/methods/guess_and_check_plan.py",
+        "margin",
+    ): "of sums of logarithms of factorials, which lose more",
+}
+
+
+def complaints(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if _steps_to_the_next_float(node):
+            yield "next float", node.lineno
+        if isinstance(node, ast.BinOp) and 45 <= -_power_of_two(node) <= 60:
+            yield "roundoff", node.lineno
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _is_a_margin(node):
+            yield "margin", node.lineno
+        if isinstance(node, ast.While | ast.For) and _halves(node):
+            yield "halving", node.lineno
+
+
+def _steps_to_the_next_float(node: ast.AST) -> bool:
+    name = getattr(node, "attr", None) or getattr(node, "id", None)
+    return name in ("nextafter", "ulp", "spacing")
+
+
+def _power_of_two(node: ast.BinOp) -> int:
+    """The exponent of 2**-k, of 2.0**-k and of 1 / 2**k; 0 for everything else."""
+    match node:
+        case ast.BinOp(ast.Constant(2 | 2.0), ast.Pow(), ast.UnaryOp(ast.USub(), ast.Constant(int(k)))):
+            return -k
+        case ast.BinOp(
+            ast.Constant(1 | 1.0),
+            ast.Div(),
+            ast.BinOp(ast.Constant(2 | 2.0), ast.Pow(), ast.Constant(int(k))),
+        ):
+            return -k
+    return 0
+
+
+def _is_a_margin(node: ast.Assign | ast.AnnAssign) -> bool:
+    """A name for margins that is given a small number, or 1 and a small number, written out."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = {
+        name.id.strip("_") for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+    }
+    return bool(names & MARGINS) and any(
+        (isinstance(part, ast.Constant) and isinstance(part.value, float) and 0 < part.value < 1e-6)
+        or (isinstance(part, ast.BinOp) and _power_of_two(part) < -20)
+        for part in ast.walk(node)
+    )
+
+
+def _halves(loop: ast.While | ast.For) -> bool:
+    """Between two names a middle is taken, and one of the two is moved."""
+    moved = {
+        name.id for name in ast.walk(loop) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    return any(len(pair) == 2 and pair & moved for node in ast.walk(loop) for pair in _middles(node))
+
+
+def _middles(node: ast.AST) -> Iterator[set[str]]:
+    """The two names of (a + b) / 2, (a + b) // 2, 0.5 * (a + b), a + (b - a) / 2 and sqrt(a * b)."""
+    match node:
+        case ast.BinOp(ast.BinOp(a, ast.Add(), b), ast.Div() | ast.FloorDiv(), ast.Constant(2 | 2.0)):
+            yield _names(a, b)
+        case ast.BinOp(ast.BinOp(a, ast.Add(), b), ast.RShift(), ast.Constant(1)):
+            yield _names(a, b)
+        case ast.BinOp(ast.Constant(0.5), ast.Mult(), ast.BinOp(a, ast.Add(), b)) | ast.BinOp(
+            ast.BinOp(a, ast.Add(), b), ast.Mult(), ast.Constant(0.5)
+        ):
+            yield _names(a, b)
+        case ast.BinOp(
+            a,
+            ast.Add(),
+            ast.BinOp(ast.BinOp(b, ast.Sub(), _), ast.Div() | ast.FloorDiv(), ast.Constant(2 | 2.0)),
+        ):
+            yield _names(a, b)
+        case ast.Call(ast.Attribute(attr="sqrt") | ast.Name("sqrt"), [ast.BinOp(a, ast.Mult(), b)]):
+            yield _names(a, b)
+
+
+def _names(*nodes: ast.AST) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def test_law_rounding_and_halving_happen_on_the_floor() -> None:
+    found: dict[tuple[str, str], list[int]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        if not path.is_relative_to(FLOOR):
+            for what, line in complaints(ast.parse(path.read_text(encoding="utf-8"))):
+                found.setdefault((path.relative_to(SOURCE).as_posix(), what), []).append(line)
+    assert {place: lines for place, lines in found.items() if place not in ALLOWED} == {}
+    assert set(ALLOWED) <= set(found), "an exception that nobody needs any more"
+
+
+@pytest.mark.parametrize(
+    ("what", "mutant"),
+    [
+        ("next float", "x = math.nextafter(x, math.inf)"),
+        ("next float", "from math import ulp\nx = x + ulp(x)"),
+        ("next float", "x = np.nextafter(x, np.inf)"),
+        ("roundoff", "x = x * (1 + 2.0**-50)"),
+        ("roundoff", "u = 2**-53"),
+        ("roundoff", "u = 1 / 2**53"),
+        ("margin", "_U = 1.1e-16"),
+        ("margin", "_OUTWARD = 1 + 1e-12"),
+        ("margin", "_MARGIN: float = 2.0**-40"),
+        (
+            "halving",
+            "while high - low > 1:\n    m = (low + high) // 2\n    low, high = (m, high) if f(m) else (low, m)",
+        ),
+        (
+            "halving",
+            "for _ in range(9):\n    m = math.sqrt(a * b)\n    if f(m):\n        a = m\n    else:\n        b = m",
+        ),
+        (
+            "halving",
+            "for _ in range(9):\n    m = (a + b) / 2\n    a, b = np.where(f(m), m, a), np.where(f(m), b, m)",
+        ),
+        ("halving", "while b > a:\n    m = a + (b - a) / 2\n    b = m"),
+    ],
+)
+def test_law_each_kind_is_seen(what: str, mutant: str) -> None:
+    assert what in {kind for kind, _ in complaints(ast.parse(mutant))}
+
+
+def test_law_what_is_no_margin_and_no_search_passes() -> None:
+    plain = "x = 2**-20\nhalf = (low + high) / 2\nfor x in y:\n    total = total + x / 2\n_MARGIN = 3\n_U = 8 * UNIT_ROUNDOFF"
+    assert list(complaints(ast.parse(plain))) == []
