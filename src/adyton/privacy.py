@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
-from adyton.special import special
+from adyton.exact.special import special
 
 Neighbours = Literal["replace", "add-or-remove"]
 NEIGHBOURS: tuple[Neighbours, ...] = get_args(Neighbours)

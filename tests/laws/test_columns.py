@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from adyton.columns import Cells, weighted, whole
 from adyton.errors import LedgerCorrupt
 from adyton.exact import float_down, float_up, ratio_down, ratio_up
-from adyton.lines import Line
+from adyton.exact.lines import Line
 from adyton.mechanisms import Band
 from adyton.mechanisms.ratio import ratio_interval
 from adyton.wire import Stored, many_from_text, many_to_text

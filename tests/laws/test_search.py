@@ -8,7 +8,14 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.validity.search import largest, largest_near, largest_within, reaching, smallest, smallest_within
+from adyton.exact.search import (
+    largest_near,
+    largest_that_holds,
+    largest_within,
+    least_that_holds,
+    least_within,
+    reaching,
+)
 
 
 @given(st.integers(0, 3000), st.integers(1, 2000), st.integers(0, 5000))
@@ -20,7 +27,7 @@ def test_law_looking_near_finds_the_same_as_looking_everywhere(limit: int, most:
         tried.append(number)
         return number <= limit
 
-    exact = largest(lambda number: number <= limit, most)
+    exact = largest_that_holds(lambda number: number <= limit, most)
     found = largest_near(holds, near, most)
     assert exact * (1 - 1 / 128) <= found <= exact
     assert found in tried or found == 0
@@ -43,8 +50,8 @@ def test_law_the_last_and_the_first_that_hold_up_to_the_very_end(edge: int, most
     def above_edge(number: int) -> bool:
         return not at_most_edge(number)
 
-    assert largest(at_most_edge, most) == min(edge, most)
-    assert smallest(above_edge, most) == (edge + 1 if edge < most else None)
+    assert largest_that_holds(at_most_edge, most) == min(edge, most)
+    assert least_that_holds(above_edge, most) == (edge + 1 if edge < most else None)
 
 
 @given(
@@ -66,7 +73,7 @@ def test_law_the_last_within_a_limit_is_found_whatever_grows(
         return smooth(k // 7 * 7 + 1)
 
     for width in (smooth, steps):
-        exact = largest(lambda k, of=width: of(k) <= limit, most)  # type: ignore[misc]
+        exact = largest_that_holds(lambda k, of=width: of(k) <= limit, most)  # type: ignore[misc]
         assert largest_within(width, limit, most) == exact
 
 
@@ -101,8 +108,8 @@ def test_law_the_first_within_a_limit_is_found_whatever_falls(
         return smooth(n // 7) if n >= 7 else math.inf
 
     for width in (smooth, steps):
-        exact = smallest(lambda n, of=width: of(n) <= limit, most)  # type: ignore[misc]
-        assert smallest_within(width, limit, most) == exact
+        exact = least_that_holds(lambda n, of=width: of(n) <= limit, most)  # type: ignore[misc]
+        assert least_within(width, limit, most) == exact
 
 
 @given(st.floats(0.5, 40), st.floats(1e-6, 0.9), st.floats(1e-6, 0.99), st.floats(0.5, 60))

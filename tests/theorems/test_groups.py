@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from adyton.accounting.textbook.groups import group_guarantee, group_mu_squared, group_rho, parallel
 from adyton.errors import InvalidRequest
+from adyton.exact.special import special
 from adyton.privacy import Guarantee
-from adyton.special import special
 
 ZERO = Fraction(0)
 

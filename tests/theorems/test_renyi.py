@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from test_composition import adaptive_transcripts
 
 from adyton.accounting import zcdp
-from adyton.accounting.interval import lower, upper
 from adyton.accounting.textbook.composition import same
 from adyton.accounting.textbook.optimal import optimal
 from adyton.accounting.textbook.renyi import (
@@ -26,6 +25,7 @@ from adyton.accounting.textbook.renyi import (
 )
 from adyton.accounting.textbook.trade_off import LaplaceView
 from adyton.errors import InvalidRequest
+from adyton.exact.interval import lower, upper
 
 MICRO = Fraction(1, 10**6)
 epsilons = st.floats(-6, 1.3).map(lambda x: Fraction(f"{10**x:.3g}"))

@@ -85,7 +85,7 @@ def test_theorem_TESTING_VIEW_GDP_is_rounded_up(mu: float, false: float) -> None
 
 
 def _quantile(p: float) -> float:
-    from adyton.special import special
+    from adyton.exact.special import special
 
     return float(special().ndtri(p))
 

@@ -7,7 +7,6 @@ on every earlier answer; the theorem named in each filter says why the total may
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +15,7 @@ from typing import ClassVar, Literal, Protocol, get_args
 from adyton.accounting import gaussian, zcdp
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, float_down, float_up, units_down, units_up
+from adyton.exact.outward import square_root_up
 from adyton.privacy import Cost, Guarantee
 
 FilterName = Literal["gdp", "zcdp", "pure"]
@@ -79,7 +79,7 @@ class GdpFilter:
 
     def epsilon(self, spent: int, delta: Fraction) -> float:
         """Theorem: GDP-TO-APPROX."""
-        return gaussian.epsilon_up(_sqrt_up(Fraction(spent, UNITS_PER_ONE)), _delta_down(delta))
+        return gaussian.epsilon_up(square_root_up(Fraction(spent, UNITS_PER_ONE)), _delta_down(delta))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +171,3 @@ def _fitting(units: int, fits: Callable[[int], bool]) -> int:
     while units and not fits(units):
         units -= 1 + units // 10**12
     return units
-
-
-def _sqrt_up(value: Fraction) -> float:
-    """The least float, or the one after it, whose square is not below ``value``."""
-    near = math.sqrt(float_up(value))
-    return near if Fraction(near) ** 2 >= value else math.nextafter(near, math.inf)

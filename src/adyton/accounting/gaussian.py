@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from adyton.special import special
+from adyton.exact.special import special
 
 _U = 2.0**-53
 _ROOT_HALF = math.sqrt(0.5)

@@ -24,7 +24,7 @@ from adyton.audit.views import (
     views_of,
     whole_output,
 )
-from adyton.special import special
+from adyton.exact.special import special
 
 _MOST_COLUMNS = 16  # looked at one by one
 _MOST_SCORED = 64  # in a score of all

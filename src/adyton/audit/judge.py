@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.special import special
+from adyton.exact.search import edge
+from adyton.exact.special import special
 from adyton.validity.binomial import greatest_probability, least_probability
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 FINALISTS = 5
+_FARTHEST = 50.0  # above the claim: a larger loss is not looked for
 POWER = 0.95
 
 
@@ -94,16 +96,14 @@ def detectable(
     ``true_probabilities(x)`` are those of an event of a mechanism whose true loss is x; they move apart as x
     grows.  Theorem: AUDIT-POWER.
     """
-    if not _would_find(true_probabilities, claimed + 50, claimed, trials, failure, loss):
-        return None
-    low, high = claimed, claimed + 50
-    while high - low > 5e-4 * max(1.0, claimed):
-        middle = (low + high) / 2
-        if _would_find(true_probabilities, middle, claimed, trials, failure, loss):
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def found(true: float) -> bool:
+        return _would_find(true_probabilities, true, claimed, trials, failure, loss)
+
+    halvings = math.ceil(math.log2(_FARTHEST / (5e-4 * max(1.0, claimed))))
+    return (
+        edge(found, claimed + _FARTHEST, claimed, halvings=halvings) if found(claimed + _FARTHEST) else None
+    )
 
 
 def _would_find(

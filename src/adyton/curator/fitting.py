@@ -14,6 +14,7 @@ from fractions import Fraction
 from adyton.certify.amounts import percent
 from adyton.certify.preview import fitting_text
 from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
+from adyton.exact.search import edge, geometric
 from adyton.ledger.cap import QUESTIONS
 from adyton.planning.price import Price
 from adyton.query.text import fraction_text
@@ -22,7 +23,7 @@ Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_i
 Over = Callable[[Price], float]  # how many times more a price would spend than is left
 
 _DIGITS = 3
-_WIDER, _NEAR, _ROUGH = 1.02, 1.001, 1.1
+_WIDER, _NEAR, _ROUGH = 1.02, 0.001, 0.1
 _ROUNDS = 30
 _JUST_OVER = 1 + 1e-9
 _LEAST_DECIMAL = Fraction(1, 10**9)
@@ -102,10 +103,12 @@ def _searched(over: Callable[[float], float], excess: float, wider: bool, rough:
         power = min(2.0, max(0.5, math.log(before / excess) / math.log(step)))
     else:
         return None
-    while far / near > (_ROUGH if rough else _NEAR):
-        middle = math.sqrt(near * far)
-        near, far = (near, middle) if over(middle if wider else 1 / middle) <= 1 else (middle, far)
-    return far if wider else 1 / far
+
+    def fits(factor: float) -> bool:
+        return over(factor if wider else 1 / factor) <= 1
+
+    found: float = edge(fits, far, near, close=_ROUGH if rough else _NEAR, middle=geometric)
+    return found if wider else 1 / found
 
 
 def _readable(price: Price, factor: float, over: Over, *, wider: bool) -> Fits | None:

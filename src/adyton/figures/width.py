@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from adyton.exact.special import special
 from adyton.figures.look import Axis, Curve
 from adyton.figures.look import figure as drawn_in_style
-from adyton.special import special
 from adyton.validity.binomial import exact_width
 from adyton.validity.plans.plans import Expected, Noise, NoisePlan, within
 from adyton.validity.splitting import exact_splitting_width

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
+from adyton.exact import Number, positive, probability, rational, whole
 from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
 from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
 from adyton.holdout.methods.restoring import Plan, PricedPlan
@@ -20,7 +20,6 @@ from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, la
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.weights import Weights, balancing, weights_from
 from adyton.ledger import Header, SqliteLedger
-from adyton.validity.outward import probability, whole
 
 _LONGEST_NAME = 80
 _MOST_ITEMS = 10**12

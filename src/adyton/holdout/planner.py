@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adyton.exact.search import edge, largest_near, largest_that_holds, least_that_holds, minimise
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.hinge.joint import MOST
 from adyton.validity.planner import HALF, Plan, Wanted
-from adyton.validity.search import largest, largest_near, least, smallest
 
 _MOST_SCORES = 10**6
 _QUESTIONS = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing
@@ -156,7 +156,7 @@ class _Rungs:
         return 1 / rungs + math.sqrt((nodes + self._log) / (2 * self.frame.items))
 
     def best(self, scores: int, within: float) -> int:
-        return round(least(lambda rungs: self.about(scores, rungs), 1 / within, 1000 / within, _STEPS))
+        return round(minimise(lambda rungs: self.about(scores, rungs), 1 / within, 1000 / within, _STEPS))
 
     def step(self, rungs: int) -> int:
         """So many rungs as one rung, in steps."""
@@ -176,7 +176,7 @@ class _Rungs:
 
 def _ladder(frame: Frame, tolerance: Fraction) -> Special:
     rungs = _Rungs(frame)
-    scores = largest(lambda scores: rungs.rung_for(scores, tolerance) is not None, _MOST_SCORES)
+    scores = largest_that_holds(lambda scores: rungs.rung_for(scores, tolerance) is not None, _MOST_SCORES)
     return _climbed("questions", scores, frame, rungs.rung_for(scores, tolerance) if scores else None)
 
 
@@ -194,7 +194,7 @@ def _ladder_rows(tolerance: Fraction, failure: Fraction, scores: int) -> Special
     def rung(rows: int) -> int | None:
         return _Rungs(_frame(rows, failure)).rung_for(scores, tolerance)
 
-    found = smallest(lambda rows: rung(rows) is not None, MOST) if scores <= _MOST_SCORES else None
+    found = least_that_holds(lambda rows: rung(rows) is not None, MOST) if scores <= _MOST_SCORES else None
     return _climbed("rows", found, _frame(found or 1, failure), rung(found) if found else None)
 
 
@@ -206,7 +206,7 @@ def _climbed(wanted: Wanted, value: int | float | None, frame: Frame, rung: int 
 def _guess_and_check(frame: Frame, tolerance: Fraction) -> Special:
     """As many questions as are looked at if few guesses are wrong; or fewer, whatever the guesses."""
     near = tolerance / 2
-    asked = largest(lambda k: _allows(frame, tolerance, k, 1), _QUESTIONS)
+    asked = largest_that_holds(lambda k: _allows(frame, tolerance, k, 1), _QUESTIONS)
     at_worst = _whatever_the_guesses(frame, tolerance)
     if at_worst >= asked:
         applies = "each question comes with a guess, however wrong"
@@ -234,7 +234,7 @@ def _guess_and_check_tolerance(frame: Frame, questions: int, wrong: int) -> Spec
 
 
 def _guess_and_check_rows(tolerance: Fraction, failure: Fraction, questions: int, wrong: int) -> Special:
-    found = smallest(lambda n: _allows(_frame(n, failure), tolerance, questions, wrong), MOST)
+    found = least_that_holds(lambda n: _allows(_frame(n, failure), tolerance, questions, wrong), MOST)
     frame = _frame(found or 1, failure)
     return _guessed("rows", found, frame, tolerance if found else None, _if_most(wrong), wrong)
 
@@ -275,10 +275,4 @@ def _guessed(
 
 def _least(holds: Callable[[float], bool]) -> float | None:
     """The least tolerance, up to rounding, that holds; it has been true of what is returned."""
-    low, high = 0.0, HALF
-    if not holds(high):
-        return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return edge(holds, HALF, 0.0, halvings=_HALVINGS) if holds(HALF) else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest, ScoresRefused
-from adyton.validity.outward import whole
+from adyton.exact import whole
 
 
 class Scorer:

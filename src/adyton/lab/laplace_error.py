@@ -9,6 +9,7 @@ import numpy as np
 
 from adyton.accounting import filter_named
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.search import edge, largest_that_holds
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 from adyton.noise import Bits, two_sided_geometric
@@ -57,12 +58,11 @@ def slide_error(m: float) -> float:
 
 def advanced_error(m: float) -> float:
     """1/epsilon_0 where m mechanisms of epsilon_0 are 1 together, by the theorem itself."""
-    quiet, loud = slide_error(m), 2 * slide_error(m) + m
-    for _ in range(80):
-        middle = (quiet + loud) / 2
-        spent = slide_error(m) / middle + m / middle * math.expm1(1 / middle)
-        quiet, loud = (middle, loud) if spent > 1 else (quiet, middle)
-    return loud
+
+    def fits(error: float) -> bool:
+        return slide_error(m) / error + m / error * math.expm1(1 / error) <= 1
+
+    return edge(fits, 2 * slide_error(m) + m, slide_error(m), halvings=80)
 
 
 def gaussian_error(m: float) -> float:
@@ -73,11 +73,7 @@ def gaussian_error(m: float) -> float:
 
 def most_within(error: float) -> int:
     """How many counts advanced composition answers with a mean error of at most this."""
-    few, many = 1, 10**9
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (middle, many) if advanced_error(middle) <= error else (few, middle)
-    return few
+    return largest_that_holds(lambda m: advanced_error(m) <= error, 10**9)
 
 
 def _how_many(what: str, error: float, rough: float) -> Finding:

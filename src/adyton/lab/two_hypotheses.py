@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 
 from adyton.accounting import gaussian
+from adyton.exact.special import special
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI, NIKOLOV, ZHOU
 from adyton.noise import two_sided_geometric
-from adyton.special import special
 
 TWO_HYPOTHESES = Topic(
     "two-hypotheses",

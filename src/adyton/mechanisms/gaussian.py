@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from adyton.columns import Cells
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.special import special
 from adyton.mechanisms.base import (
     TOO_FINE,
     Columns,
@@ -25,7 +26,6 @@ from adyton.noise import Bits, rounded_gaussian
 from adyton.noise.refine import check_scale
 from adyton.privacy import GaussianCost
 from adyton.sensitivity import Sensitivity
-from adyton.special import special
 
 _OUTWARD = 1 + 1e-12  # more than the error of ndtri and of a few multiplications
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import ClassVar, Literal
 from adyton.columns import Cells
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.search import edge, geometric
 from adyton.mechanisms.base import (
     TOO_FINE,
     Columns,
@@ -95,14 +95,13 @@ class GeometricNoise:
         def at(scale: float) -> GeometricNoise:
             return cls(_times(relative, scale / unit))
 
+        def fits(scale: float) -> bool:
+            return worst_error(at(scale), sensitivity, confidence) <= half_width
+
         quiet, loud = 1e-3, max(1.0, half_width)
-        if worst_error(at(quiet), sensitivity, confidence) > half_width:
+        if not fits(quiet):
             raise InvalidRequest(TOO_FINE)
-        while loud / quiet > 1 + 1e-9:
-            middle = math.sqrt(quiet * loud)
-            fits = worst_error(at(middle), sensitivity, confidence) <= half_width
-            quiet, loud = (middle, loud) if fits else (quiet, middle)
-        return at(quiet)
+        return at(edge(fits, quiet, loud, close=1e-9, middle=geometric))
 
     @classmethod
     def for_scale(cls, sensitivity: Sensitivity, scale: float) -> GeometricNoise:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from adyton.columns import whole
 from adyton.errors import InvalidRequest
+from adyton.exact.special import special
 from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.noise import Bits
-from adyton.special import special
 
 LEAST_PROBABILITY = Fraction(1, 10**250)
 _OUTWARD = 1 + 1e-9  # far more than the error of ndtri and log

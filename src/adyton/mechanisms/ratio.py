@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.exact.search import edges
 from adyton.noise.refine import Floats
 
 _STEPS = 40  # of Newton's method; about five are needed
@@ -209,11 +210,7 @@ class _Side:
             beside = np.where(open_still, 2 * beside, beside)
             above = np.where(open_still, below, above)
             below = np.where(open_still, np.maximum(place - beside, -self.reach), below)
-        for _ in range(_HALVINGS):
-            middle = (below + above) / 2
-            yes = self.holds(middle)
-            above, below = np.where(yes, middle, above), np.where(yes, below, middle)
-        return below
+        return edges(lambda t: ~self.holds(t), below, above, _HALVINGS)
 
     def _near(self) -> Ends:
         """Newton's method: about where it is 0, and how exactly floats can tell."""

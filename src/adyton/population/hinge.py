@@ -21,6 +21,7 @@ from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_down
+from adyton.exact.search import edge
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
@@ -124,12 +125,11 @@ class HingePopulation:
 
     def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
         """Found by trying: the threshold rises with the level."""
-        low, high = Fraction(0), Fraction(1)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            enough = self.p_value_threshold(middle, at, units) >= p_value
-            low, high = (low, middle) if enough else (middle, high)
-        return float_up(high)
+
+        def enough(alpha: Fraction) -> bool:
+            return self.p_value_threshold(alpha, at, units) >= p_value
+
+        return float_up(edge(enough, Fraction(1), Fraction(0), halvings=_HALVINGS))
 
     def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
         reach = float_up(self._hidden(part, standing)[0] + self._drift(part, standing))

@@ -12,7 +12,7 @@ import numpy as np
 from adyton.accounting.noisy_reading import Noised
 from adyton.columns import Array
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
-from adyton.lines import Line
+from adyton.exact.lines import Line
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats

@@ -13,6 +13,7 @@ from adyton.accounting import FilterName, filter_named
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.search import largest_that_holds
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.sensitivity import Sensitivity
@@ -54,10 +55,5 @@ def choose_filter(limit: Guarantee, unit: PrivacyUnit, questions: int) -> Filter
     def pure(n: int) -> int:
         return GeometricNoise.for_cost(one, limit.epsilon / n).error(LEVEL)
 
-    narrower, wider = 0, 1
-    while wider <= MOST_QUESTIONS and pure(wider) <= gdp(wider):
-        narrower, wider = wider, 2 * wider
-    while wider - narrower > 1:
-        middle = (narrower + wider) // 2
-        narrower, wider = (middle, wider) if pure(middle) <= gdp(middle) else (narrower, middle)
-    return FilterChoice(questions, gdp(questions), pure(questions), narrower)
+    pure_up_to = largest_that_holds(lambda n: pure(n) <= gdp(n), MOST_QUESTIONS)
+    return FilterChoice(questions, gdp(questions), pure(questions), pure_up_to)

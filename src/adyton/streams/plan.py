@@ -12,6 +12,7 @@ from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, rational, units_up
+from adyton.exact.search import edge
 from adyton.ledger import Order, Receipt
 from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
 from adyton.mechanisms.composed_cost import ComposedCost
@@ -121,10 +122,7 @@ def largest_epsilon(rule: Filter, units: int) -> Fraction:
         low, high = low / 2, low
     while fits(high):
         low, high = high, high * 2
-    while high / low > 1 + 1e-12:
-        middle = (low + high) / 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return Fraction(low)
+    return Fraction(edge(fits, low, high, close=1e-12))
 
 
 def _reach_of_a_count(study: Study) -> int:

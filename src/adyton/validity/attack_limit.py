@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from adyton.exact import Number, positive
-from adyton.special import special
-from adyton.validity.outward import probability, whole
+from adyton.exact import Number, positive, probability, whole
+from adyton.exact.search import edge, geometric, minimise
+from adyton.exact.special import special
 from adyton.validity.plans.plans import MOST
-from adyton.validity.search import least
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 _TURNS = 144  # places at which the attack may turn, or the noise change
@@ -55,7 +54,7 @@ def attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
 
     def breaks(k: int) -> bool:
         middle = math.sqrt(math.sqrt(k) / n)  # near the best noise, up to a logarithm
-        scale = least(lambda s: success(n, k, s, within), middle / 30, middle * 10, _STEPS)
+        scale = minimise(lambda s: success(n, k, s, within), middle / 30, middle * 10, _STEPS)
         return success(n, k, scale, within) > share
 
     broken = min(max(2.0, 0.1 * (n * within * within) ** 2), float(MOST))  # it is about there
@@ -66,10 +65,7 @@ def attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
     safe = broken / 2
     while safe >= 2 and breaks(int(safe)):
         safe, broken = safe / 2, safe
-    while broken / safe > 1.0005 and broken - safe > 1:
-        between = math.sqrt(safe * broken)
-        safe, broken = (safe, between) if breaks(int(between)) else (between, broken)
-    return math.ceil(broken)
+    return math.ceil(edge(lambda k: breaks(int(k)), broken, safe, close=0.0005, middle=geometric))
 
 
 def decreasing_attack_limit(rows: int, tolerance: Number, failure: Number) -> int | None:
@@ -80,10 +76,8 @@ def decreasing_attack_limit(rows: int, tolerance: Number, failure: Number) -> in
     """
     n, within = whole(rows, "the number of rows"), float(positive(tolerance, "the tolerance"))
     share = float(probability(failure, "the failure probability"))
-    rare, often = 40.0, 0.5  # standard deviations that the noise stays away from the tolerance
-    for _ in range(_HALVINGS):
-        middle = (rare + often) / 2
-        rare, often = (rare, middle) if _falling(n, within, middle)[1] > share else (middle, often)
+    often = 0.5  # standard deviations that the noise stays away from the tolerance
+    rare = edge(lambda away: _falling(n, within, away)[1] <= share, 40.0, often, halvings=_HALVINGS)
     questions = _falling(n, within, rare)[0]
     return math.ceil(questions) if questions < MOST else None
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
-from adyton.special import special
-from adyton.validity.outward import float_down, float_up, probability, whole
+from adyton.exact import Number, float_down, float_up, probability, whole
+from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
 

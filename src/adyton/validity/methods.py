@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from adyton.exact.search import largest_within, least_within
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
@@ -15,7 +16,6 @@ from adyton.validity.published.compressibility import rounding_width
 from adyton.validity.published.jung import jlnrss_width
 from adyton.validity.published.rogers import rrsstw_width
 from adyton.validity.published.six_epsilon import laplace_width
-from adyton.validity.search import largest_within, smallest_within
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
 
 
@@ -65,7 +65,7 @@ class Method:
         if self.fewest_rows:
             return self.fewest_rows(questions, tolerance, failure, expected)
 
-        found = smallest_within(lambda n: self._reached(n, questions, failure, expected), tolerance, MOST)
+        found = least_within(lambda n: self._reached(n, questions, failure, expected), tolerance, MOST)
         made = self.width(found, questions, failure, expected) if found else None
         return Certified(found, made.scale if made else None)
 

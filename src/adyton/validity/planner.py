@@ -14,10 +14,9 @@ from fractions import Fraction
 from typing import Literal
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
+from adyton.exact import Number, failure_of, positive, rational, whole
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
 from adyton.validity.methods import Certified, Method, methods_for
-from adyton.validity.outward import failure_of, whole
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.plans import MOST
 

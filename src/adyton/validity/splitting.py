@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.exact import Number
+from adyton.exact import Number, float_down, probability, whole
 from adyton.validity.binomial import exact_width
-from adyton.validity.outward import float_down, probability, whole
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
 from adyton.validity.textbook.concentration import hoeffding_width, log_up

@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from adyton.accounting.search import least
 from adyton.exact import float_up
+from adyton.exact.search import edge
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,7 +46,11 @@ class Losses:
 
     def epsilon_up(self, delta: float, highest: float) -> float:
         """The least epsilon, rounded up, at which delta_up is not above ``delta``; ``highest`` if none is."""
-        return least(lambda epsilon: self.delta_up(epsilon) <= delta, 0.0, highest)
+
+        def enough(epsilon: float) -> bool:
+            return self.delta_up(epsilon) <= delta
+
+        return 0.0 if enough(0.0) else edge(enough, highest, 0.0, close=1e-13)
 
 
 @lru_cache(maxsize=64)

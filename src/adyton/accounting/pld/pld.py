@@ -20,6 +20,7 @@ from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import counted
 from adyton.accounting.pld.steering import for_delta, for_epsilon, steered
 from adyton.errors import InvalidRequest
+from adyton.exact.search import root_between
 
 __all__ = [
     "FinitePair",
@@ -100,23 +101,7 @@ def _crossing(profile: Profile, bound: Callable[[float], float], delta: float) -
         low, high, stride = max(0.0, low - stride), low, 2 * stride
     if low == 0 and bound(low) <= delta:
         return 0.0, 0.0
-    return _narrowed(lambda epsilon: _log(bound(epsilon)) - _log(delta), low, high)
-
-
-def _narrowed(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """False position, halving the value of an end that stays, and a bisection every third time."""
-    at_low, at_high = excess(low), excess(high)
-    for turn in range(1, _MOST_TURNS):
-        if high - low <= _CLOSE * high:
-            break
-        secant = high - at_high * (high - low) / (at_high - at_low)
-        middle = secant if turn % 3 and low < secant < high else (low + high) / 2
-        value = excess(middle)
-        if value <= 0:
-            high, at_high, at_low = middle, value, at_low / 2
-        else:
-            low, at_low, at_high = middle, value, at_high / 2
-    return low, high
+    return root_between(lambda epsilon: _log(bound(epsilon)) - _log(delta), low, high, _CLOSE, _MOST_TURNS)
 
 
 def _log(delta: float) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.accounting.pld.convolve import Total, U
 from adyton.accounting.pld.lattice import Array
-from adyton.special import special
+from adyton.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)

@@ -13,6 +13,7 @@ from adyton.accounting import gaussian
 from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive
+from adyton.exact.search import edge
 from adyton.privacy import Guarantee
 
 _OUTWARD = 1 + 2.0**-48  # more than the error of a logarithm, a root and a division
@@ -56,14 +57,12 @@ def true_delta(sensitivity: Number, sigma: float, epsilon: Number) -> float:
 def classical_breaks_at(delta: Number) -> float:
     """The epsilon from which on the textbook's sigma has a larger delta than it was asked for."""
     promised = positive(delta, "delta")
-    safe, broken = 0.5, 40.0
-    while broken - safe > 1e-9:
-        middle = (safe + broken) / 2
-        guarantee = Guarantee(Fraction(middle), promised)
-        sigma = classical_sigma(1, guarantee, unproved=True)
-        keeps = true_delta(1, sigma, Fraction(middle)) <= promised
-        safe, broken = (middle, broken) if keeps else (safe, middle)
-    return broken
+
+    def breaks(epsilon: float) -> bool:
+        sigma = classical_sigma(1, Guarantee(Fraction(epsilon), promised), unproved=True)
+        return true_delta(1, sigma, Fraction(epsilon)) > promised
+
+    return edge(breaks, 40.0, 0.5, halvings=36)
 
 
 def _root(delta: Fraction) -> float:

@@ -16,13 +16,13 @@ from typing import Literal
 
 from adyton.accounting.filters import LARGEST_EPSILON, LEAST_EPSILON
 from adyton.accounting.pld import pairs, pld
-from adyton.accounting.search import largest
 from adyton.accounting.textbook import renyi
 from adyton.accounting.textbook.composition import advanced, basic, checked_delta, checked_times, same, strong
 from adyton.accounting.textbook.concentrated import gdp_epsilon, zcdp_epsilon
 from adyton.accounting.textbook.optimal import optimal
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, rational
+from adyton.exact.search import largest_real_within
 from adyton.privacy import GaussianCost, PureCost
 
 Mechanism = Literal["laplace", "gaussian"]
@@ -125,7 +125,7 @@ def largest_price(theorem: Theorem, target: Fraction, times: int, delta: Fractio
 
     limit = float_down(target)
     start = limit / (limit + math.sqrt(2 * times * max(1.0, -math.log(delta))))
-    found = largest(value, limit, min(max(start, float(lowest)), float(highest)), _CLOSE)
+    found = largest_real_within(value, limit, min(max(start, float(lowest)), float(highest)), _CLOSE)
     return _printed(Fraction(found), ROUND_FLOOR)
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILON
-from adyton.accounting.interval import Interval, exp, interval, log, sqrt, tanh_half, upper
 from adyton.accounting.pld.slots import fold
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive, rational
+from adyton.exact.interval import Interval, exp, interval, log, sqrt, tanh_half, upper
 from adyton.privacy import Guarantee
 
 MOST_TIMES = 10**9  # releases in one slot

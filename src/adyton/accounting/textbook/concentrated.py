@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from adyton.accounting import gaussian, zcdp
-from adyton.accounting.interval import interval, sqrt, upper
 from adyton.accounting.pld.slots import fold
 from adyton.accounting.textbook.composition import checked_delta, checked_times
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
+from adyton.exact.interval import interval, sqrt, upper
 from adyton.privacy import Cost
 
 Costs = Sequence[tuple[Cost, int]]

@@ -9,9 +9,9 @@ import math
 from fractions import Fraction
 
 from adyton.accounting import gaussian
-from adyton.accounting.interval import exp, interval, tanh_half, upper
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, rational
+from adyton.exact.interval import exp, interval, tanh_half, upper
 from adyton.privacy import Guarantee
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
-from adyton.accounting.interval import interval, log, upper
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, rational
+from adyton.exact.interval import interval, log, upper
 
 Unit = Literal["nats", "bits"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.accounting.interval import exp, interval, upper
 from adyton.errors import InvalidRequest
+from adyton.exact.interval import exp, interval, upper
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours
 
 MOST_MEMBERS = 10**6

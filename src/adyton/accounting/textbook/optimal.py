@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from adyton.accounting.interval import interval, lower
 from adyton.accounting.pld.losses import Losses, binomial_losses
 from adyton.accounting.pld.mixed import mixed_losses
 from adyton.accounting.textbook.composition import Slots, basic_total, slack
 from adyton.exact import float_down, float_up
+from adyton.exact.interval import interval, lower
 
 
 def optimal(slots: Slots, delta: Fraction) -> float:

@@ -14,13 +14,14 @@ from fractions import Fraction
 from typing import Protocol
 
 from adyton.accounting.filters import LARGEST_EPSILON
-from adyton.accounting.interval import Interval, exp, interval, log, upper
 from adyton.accounting.pld.slots import fold
 from adyton.accounting.textbook.composition import checked_delta, checked_times
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.interval import Interval, exp, interval, log, upper
+from adyton.exact.search import minimise
 
-_GOLDEN = (math.sqrt(5) - 1) / 2
+_GOLDEN_SECTIONS = 36  # of 24 in the logarithm: less than 1e-6 is left
 _FEW = 1e-4  # below it the estimates for steering take the first term of their series
 
 
@@ -174,29 +175,16 @@ def epsilon_up(slots: Slots, delta: Fraction) -> float:
 
 
 def _best_order(slots: Slots, delta: float) -> float:
-    """alpha - 1, by the golden section in its logarithm, around what Gaussian noise would want."""
+    """alpha - 1, searched around what Gaussian noise would want."""
     log_inverse = -math.log(delta)
 
-    def at(log_t: float) -> float:
-        t = math.exp(log_t)
+    def at(t: float) -> float:
         total: float = fold(lambda curve: curve.estimate(1 + t), slots)
         return total + math.log(t / (1 + t)) + (log_inverse - math.log1p(t)) / t
 
     slope = fold(lambda curve: curve.estimate(1 + _FEW), slots)
-    middle = 0.5 * math.log(max(log_inverse, 1e-9) / slope)
-    low, high = middle - 12, middle + 12
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = at(left), at(right)
-    while high - low > 1e-6:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = at(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = at(right)
-    return math.exp((low + high) / 2)
+    near = math.sqrt(max(log_inverse, 1e-9) / slope)
+    return minimise(at, near * math.exp(-12), near * math.exp(12), _GOLDEN_SECTIONS)
 
 
 def _check_epsilon(epsilon: Fraction) -> None:

@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import Protocol
 
 from adyton.accounting import gaussian
-from adyton.accounting.interval import exp, interval, upper
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
+from adyton.exact.interval import exp, interval, upper
+from adyton.exact.special import special
 from adyton.privacy import Guarantee
-from adyton.special import special
 
 _MARGIN = 2.0**-40  # far more than the errors of ndtr and ndtri, which are trusted to 64 u
 

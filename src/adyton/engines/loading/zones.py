@@ -13,6 +13,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from adyton.errors import InvalidRequest
+from adyton.exact.search import whole_edge
 
 DAY_SECONDS = 86_400
 # Before and after these days a zone keeps the offset that it has there.
@@ -45,11 +46,11 @@ def _changes(zone: ZoneInfo) -> Iterator[Change]:
     for second in range(first, last, DAY_SECONDS):
         later = _offset(zone, second + DAY_SECONDS)
         if later != offset:
-            before, after = second, second + DAY_SECONDS
-            while after - before > 1:
-                middle = (before + after) // 2
-                before, after = (middle, after) if _offset(zone, middle) == offset else (before, middle)
-            yield after, later
+
+            def as_before(at: int, offset: int = offset) -> bool:
+                return _offset(zone, at) == offset
+
+            yield whole_edge(as_before, second, second + DAY_SECONDS) + 1, later
             offset = later
 
 

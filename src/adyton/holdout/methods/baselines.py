@@ -11,11 +11,11 @@ from typing import ClassVar, TypeVar
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.search import largest_that_holds
 from adyton.holdout.methods.base import Ends, Frame
 from adyton.holdout.metrics import COARSE, Steps, total
 from adyton.noise import Bits
 from adyton.validity.published.compressibility import Rounded, counted_rounding_width
-from adyton.validity.search import largest
 from adyton.validity.splitting import exact_splitting_width, splitting_width
 
 _MOST = 10**9
@@ -122,7 +122,7 @@ def plan_baseline(
     if scores is None and tolerance is None:
         raise InvalidRequest("give a tolerance, or how many scores there will be, or both")
     if scores is None:
-        scores = largest(lambda k: kind(frame, k).half_width() <= (tolerance or 0), _MOST)
+        scores = largest_that_holds(lambda k: kind(frame, k).half_width() <= (tolerance or 0), _MOST)
     if scores < 1:
         raise InvalidRequest(f"{frame.items:,} items certify no score within {float(tolerance or 0):g}")
     made = kind(frame, scores)

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
+from adyton.exact.search import least_that_holds
 from adyton.holdout.methods.base import Frame
 from adyton.holdout.methods.gaussian import SLACK, GaussianPlan, margin, squares_of
 from adyton.validity.plans.planned_scores import Blocks, Wish
@@ -19,7 +20,6 @@ from adyton.validity.plans.score_plans import (
     decreasing_scores,
     fits,
 )
-from adyton.validity.search import smallest
 
 Noise = Literal["constant", "decreasing"]
 _MOST_ITEMS = 10**12
@@ -121,5 +121,5 @@ def _none(frame: Frame, tolerance: Fraction) -> str:
         return fits(one, Blocks((1,), (items * within / 8,)))
 
     said = f"{frame.items:,} items certify no score within {within:g}"
-    needed = smallest(enough, _MOST_ITEMS)
+    needed = least_that_holds(enough, _MOST_ITEMS)
     return said if needed is None else f"{said}; one score needs about {needed:,} items"

@@ -13,12 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact import float_up
+from adyton.exact import float_up, whole
+from adyton.exact.search import minimise
 from adyton.holdout.methods.base import Frame, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
-from adyton.validity.outward import whole
-from adyton.validity.search import least
 from adyton.validity.textbook.concentration import hoeffding_width
 
 
@@ -159,7 +158,7 @@ def plan_ladder(frame: Frame, scores: int, tolerance: Fraction | None = None) ->
     def width(share: float) -> float:
         return ladder_width(frame, scores, max(1, round(share * frame.whole)))
 
-    rung = max(1, round(least(width, max(1e-4, 1 / frame.whole), 0.5, 30) * frame.whole))
+    rung = max(1, round(minimise(width, max(1e-4, 1 / frame.whole), 0.5, 30) * frame.whole))
     return near_enough(LadderPlan(frame, scores, rung), tolerance)
 
 

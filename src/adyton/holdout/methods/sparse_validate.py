@@ -9,11 +9,10 @@ from functools import lru_cache
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up
+from adyton.exact import float_down, float_up, whole
 from adyton.holdout.methods.base import Frame, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
-from adyton.validity.outward import whole
 from adyton.validity.textbook.concentration import hoeffding_width
 
 

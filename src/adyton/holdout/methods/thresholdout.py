@@ -18,15 +18,15 @@ from functools import lru_cache
 from typing import ClassVar
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up, units_up
+from adyton.exact import float_up, units_up, whole
+from adyton.exact.outward import SAFE
+from adyton.exact.search import largest_near, largest_that_holds, minimise
 from adyton.holdout.methods.base import Frame, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.mechanisms.sparse.above_threshold import draw_one
 from adyton.noise import Bits
 from adyton.validity.hinge.pairs import MOST_RELEASES, RandomizedResponses, stability_width_of
 from adyton.validity.hinge.stability import LARGEST_MU, stability_width
-from adyton.validity.outward import SAFE, whole
-from adyton.validity.search import largest, largest_near, least
 
 _MOST_QUESTIONS = 10**12
 _STEPS = 20
@@ -205,7 +205,7 @@ def _near_scale(frame: Frame, overfits: int, questions: int) -> float:
         mu = min(frame.steps / (2 * scale) * math.sqrt(2 * overfits), LARGEST_MU)
         return slope * scale / frame.whole + stability_width(mu, frame.failure)
 
-    return least(width, middle / 8, middle * 8, _STEPS)
+    return minimise(width, middle / 8, middle * 8, _STEPS)
 
 
 # What was published ----------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def published_overfits(items: int, tolerance: float, failure: float, questions: 
         n1 = 80 * math.sqrt(overfits * math.log(1 / (tau * beta))) / (tau * sigma)
         return items >= min(n0, n1)
 
-    return largest(enough, 10**9)
+    return largest_that_holds(enough, 10**9)
 
 
 def published_epsilons(overfits: int, sigma: float, items: int, delta: float) -> dict[str, float]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adyton.exact.special import special
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 from adyton.holdout.methods.base import Frame, State
@@ -21,7 +22,6 @@ from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.noise import Bits, rounded_gaussian
-from adyton.special import special
 
 HOLDOUT_BOOSTING = Topic(
     "holdout-boosting",

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from adyton.exact.special import special
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
-from adyton.special import special
 
 UNREALISTIC = Topic(
     "unrealistic", (BASSI,), "Picking the largest subset of each group: the mean of the winners is no mean"

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
+from adyton.exact.search import whole_edge
 from adyton.noise.coins import exp_bounds
 
 _DARKEST = 2048  # an exponent beyond it is not worked out: exp(-x) < 2**-2048 will do
@@ -66,11 +67,7 @@ def largest_shortfall(chance: Callable[[int], Fraction], confidence: Number) -> 
     enough = 1
     while chance(enough) > failure:
         enough *= 2
-    short = enough // 2  # too little, or 0
-    while enough - short > 1:
-        middle = (enough + short) // 2
-        short, enough = (short, middle) if chance(middle) <= failure else (middle, enough)
-    return enough - 1
+    return whole_edge(lambda shortfall: chance(shortfall) <= failure, enough, enough // 2) - 1
 
 
 def exp_up(x: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.errors import InvalidRequest
+from adyton.exact.search import edge
 
 
 def questions_per_threshold(positives: int, *, monotone: bool, refresh: bool) -> Fraction:
@@ -72,11 +73,7 @@ def late_halt_cost(positives: int, epsilon: Fraction) -> Fraction:
 
 def _optimal(runs: int, each: float, delta: float) -> float:
     """The least epsilon at ``delta`` of ``runs`` randomized responses, by halving."""
-    low, high = 0.0, runs * each
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _delta_of(runs, each, middle) <= delta else (middle, high)
-    return high
+    return edge(lambda epsilon: _delta_of(runs, each, epsilon) <= delta, runs * each, 0.0, halvings=100)
 
 
 def _delta_of(runs: int, each: float, epsilon: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.special import special
 from adyton.mechanisms.base import quietest
 from adyton.mechanisms.workloads.strategy import Strategy
 from adyton.mechanisms.workloads.strategy_choice import error_factor
@@ -18,7 +19,6 @@ from adyton.mechanisms.workloads.workload import Workload
 from adyton.noise import Bits, rounded_gaussian, two_sided_geometric
 from adyton.noise.refine import Floats, Integers, check_scale
 from adyton.privacy import GaussianCost, Neighbours, PureCost
-from adyton.special import special
 
 _FINE = 64  # sigma is at least this many steps for each root of a row: rounding costs below half a per cent
 _OUTWARD = 1 + 1e-9  # more than the float error of a standard deviation that comes from an eigensystem

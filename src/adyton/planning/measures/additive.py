@@ -12,7 +12,7 @@ from adyton.accounting.noisy_reading import LEVEL, Noised, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact import float_up
-from adyton.lines import Line
+from adyton.exact.lines import Line
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits

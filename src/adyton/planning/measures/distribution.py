@@ -12,6 +12,8 @@ from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact import float_up
+from adyton.exact.search import Truths, edges
+from adyton.exact.special import special
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
@@ -20,7 +22,6 @@ from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import Standing
 from adyton.query.measures import Cdf
 from adyton.query.nodes import POINTS
-from adyton.special import special
 
 _HALVINGS = 60
 _OUTWARD = 1 + 2.0**-40
@@ -136,10 +137,9 @@ def _up_to(left: Floats, right: Floats, on_left: Floats, on_right: Floats, error
         return found
     a, b, slack = left[open_still], right[open_still], slack[open_still]
     bins = on_left[open_still], on_right[open_still]
-    yes, no = np.zeros(len(a)), np.ones(len(a))
-    for _ in range(_HALVINGS):
-        middle = (yes + no) / 2
-        holds = (1 - middle) * a - middle * b > error(middle, *bins) + slack
-        yes, no = np.where(holds, middle, yes), np.where(holds, no, middle)
-    found[open_still] = yes
+
+    def too_much(fraction: Floats) -> Truths:
+        return (1 - fraction) * a - fraction * b > error(fraction, *bins) + slack
+
+    found[open_still] = edges(too_much, np.zeros(len(a)), np.ones(len(a)), _HALVINGS)
     return found

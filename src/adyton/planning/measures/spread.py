@@ -11,7 +11,7 @@ import numpy as np
 from adyton.accounting.noisy_reading import LEVEL, Noised
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
-from adyton.lines import Line
+from adyton.exact.lines import Line
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits

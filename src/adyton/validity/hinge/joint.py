@@ -13,11 +13,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
+from adyton.exact import Number, float_down, float_up, positive, probability, whole
+from adyton.exact.outward import square_root_up
+from adyton.exact.search import largest_that_holds, least_that_holds, minimise
 from adyton.validity.hinge.noise_part import gaussian_multiplier, noise_width
 from adyton.validity.hinge.stability import LARGEST_MU, stability_width
-from adyton.validity.outward import float_down, float_up, probability, square_root_up, whole
-from adyton.validity.search import largest, least, smallest
 
 _STEPS = 26  # golden sections: 1e-5 of the bracket, and the minimum is flat
 MOST = 10**15
@@ -61,7 +61,7 @@ def _best_scale(rows: int, questions: int, failure: Fraction) -> float:
     k_root = math.sqrt(questions)
     factor = gaussian_multiplier(failure, questions) * k_root / (2 * rows)
     middle = min(math.sqrt(factor), LARGEST_MU / 2)
-    mu0 = least(
+    mu0 = minimise(
         lambda mu: factor / mu + stability_width(mu, failure),
         middle / 30,
         min(4 * middle, LARGEST_MU),
@@ -78,7 +78,7 @@ def joint_questions(rows: int, tolerance: Number, failure: Number) -> tuple[int,
     n, share = whole(rows, "the number of rows"), probability(failure, "the failure probability")
     within = positive(tolerance, "the tolerance")
     mu0, room = _roomiest(within, share)
-    found = largest(lambda k: gaussian_multiplier(share, k) * math.sqrt(k) <= 2 * n * room, MOST)
+    found = largest_that_holds(lambda k: gaussian_multiplier(share, k) * math.sqrt(k) <= 2 * n * room, MOST)
     while found:
         sigma = math.sqrt(found) / (2 * n * mu0)
         if joint_width(n, found, share, sigma).tolerance <= within:
@@ -93,7 +93,7 @@ def joint_rows(questions: int, tolerance: Number, failure: Number) -> tuple[int 
     within = positive(tolerance, "the tolerance")
     mu0, room = _roomiest(within, share)
     need = gaussian_multiplier(share, k) * math.sqrt(k)
-    found = smallest(lambda n: need <= 2 * n * room, MOST)
+    found = least_that_holds(lambda n: need <= 2 * n * room, MOST)
     while found is not None and found <= MOST:
         sigma = math.sqrt(k) / (2 * found * mu0)
         if joint_width(found, k, share, sigma).tolerance <= within:
@@ -111,5 +111,5 @@ def _roomiest(tolerance: Fraction, failure: Fraction) -> tuple[float, float]:
         return mu * (within - stability_width(mu, failure))
 
     highest = min(within, LARGEST_MU)  # t2 is above mu0 already for a failure of 1/10
-    mu0 = least(lambda mu: -room(mu), highest / 1000, highest, _STEPS + 6)
+    mu0 = minimise(lambda mu: -room(mu), highest / 1000, highest, _STEPS + 6)
     return mu0, max(0.0, room(mu0))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
-from adyton.special import special
-from adyton.validity.outward import digits, probability, up, whole
-from adyton.validity.search import least
+from adyton.exact import Number, probability, whole
+from adyton.exact.outward import digits, up
+from adyton.exact.search import minimise
+from adyton.exact.special import special
 
 _FAR_TAIL = 46.5  # beyond sqrt(46.5 k) from its mean a binomial has a mass of at most 2 exp(-93) < 1e-40
 _STEPS = 34
@@ -122,8 +122,8 @@ def _open_at(pair: RandomizedResponses, failure: float) -> tuple[float, float]:
         return s + float(weight @ np.maximum(c / 4 + gap * gap / (4 * c) - s * (1 + gap), 0)) / failure
 
     def best_c(s: float) -> float:
-        return least(lambda c: value(c, s), s / 2, 8 * s, _STEPS)
+        return minimise(lambda c: value(c, s), s / 2, 8 * s, _STEPS)
 
     size = math.sqrt(k) * epsilon
-    s = least(lambda s: value(best_c(s), s), size / 20, size * (2 - math.log(failure)), _STEPS)
+    s = minimise(lambda s: value(best_c(s), s), size / 20, size * (2 - math.log(failure)), _STEPS)
     return best_c(s), s

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
+from adyton.exact import Number, positive, probability, rational, whole
+from adyton.exact.outward import square_root_up
 from adyton.validity.hinge.stability import stability_width
-from adyton.validity.outward import probability, square_root_up, whole
 
 _MOST_LEVELS = 60
 NOISE_SHARE = Fraction(3, 10)

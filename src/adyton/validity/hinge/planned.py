@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.exact import Number, float_up, probability, rational, whole
+from adyton.exact.outward import square_root_up
+from adyton.exact.search import minimise
 from adyton.privacy import PureCost
 from adyton.validity.hinge.noise_part import laplace_multiplier, laplace_threshold
 from adyton.validity.hinge.peeling import Level
 from adyton.validity.hinge.stability import LARGEST_MU, stability_width
-from adyton.validity.outward import float_up, probability, square_root_up, whole
-from adyton.validity.search import least
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _best_noise(rows: int, questions: int, failure: Fraction) -> tuple[Fraction,
     """
     factor = laplace_multiplier(failure, questions) * math.sqrt(math.pi * questions / 2) / (2 * rows)
     middle = min(math.sqrt(factor), LARGEST_MU / 2)
-    mu0 = least(
+    mu0 = minimise(
         lambda mu: factor / mu + stability_width(mu, failure), middle / 30, min(4 * middle, LARGEST_MU), 26
     )
     scale = Fraction(math.sqrt(math.pi * questions / 2) / (2 * rows * mu0))

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, rational
+from adyton.exact import Number, float_down, float_up, probability, rational
+from adyton.exact.outward import digits, up
 from adyton.validity.hinge.opening import open_at
-from adyton.validity.outward import digits, float_down, probability, up
 
 LARGEST_MU = 2.0
 """Beyond it the width is far above 1, which holds without any theorem."""

@@ -11,11 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.validity.outward import SAFE, float_down
+from adyton.exact import float_down
+from adyton.exact.outward import SAFE
+from adyton.exact.search import minimise, reaching
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import costs_of, track
 from adyton.validity.plans.noise_plan import NoisePlan
-from adyton.validity.search import least, reaching
 from adyton.validity.subset.tails import MARGIN, Floats
 
 MOST = 10**15
@@ -41,7 +42,7 @@ def constant_questions(
         return -_Blocks(rows, within, scale, allowed, expected, _COARSE).room()
 
     largest = summed(within, expected) / expected.noise
-    scale = least(lost, largest / 60, largest, _STEPS)
+    scale = minimise(lost, largest / 60, largest, _STEPS)
     return NoisePlan.constant(within, _certified(rows, within, scale, allowed, expected), scale)
 
 
@@ -88,7 +89,7 @@ def _solved(
     for around, fineness, exact in ((1.0, _COARSE, 0.02), (8.0, _COARSE, 1e-3), (1.5, _FINE, 1e-6)):
         here = x
         if around > 1:
-            ratio = least(
+            ratio = minimise(
                 lambda ratio: blocks(here, ratio, _COARSE).missed(questions),  # noqa: B023 (called at once)
                 ratio / around,
                 min(ratio * around, 1.0),

@@ -8,8 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.special import special
-from adyton.validity.outward import SAFE, float_down
+from adyton.exact import float_down
+from adyton.exact.outward import SAFE
+from adyton.exact.search import reaching
+from adyton.exact.special import special
 from adyton.validity.plans.constant import (
     MOST,
     constant_questions,
@@ -22,7 +24,6 @@ from adyton.validity.plans.constant import (
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import Costs, best_choice, costs_of, divergence, log_misses, tilts_between
 from adyton.validity.plans.noise_plan import NoisePlan
-from adyton.validity.search import reaching
 from adyton.validity.subset.tails import Floats, hazard
 
 _BLOCKS = 1500

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up, rational
-from adyton.validity.outward import probability
+from adyton.exact import Number, float_up, probability, rational
 from adyton.validity.subset.tails import Floats
 
 _SMALL = 1e-3  # tilts below: the share with the largest moments is taken from its series

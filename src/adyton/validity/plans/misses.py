@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.special import special
+from adyton.exact.search import Truths, edges, geometric
+from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected, Moments
 from adyton.validity.subset.tails import MARGIN, Floats, hazard
 
@@ -94,12 +95,12 @@ def best_choice(
 ) -> tuple[Choice, Floats]:
     """About the best choice for each answer, and its tilt: by halving, as what was spent grows with it."""
     low, high = np.full_like(spent, _LEAST_TILT), np.full_like(spent, LARGEST_TILT)
-    for _ in range(_HALVINGS):
-        tilt = np.sqrt(low * high)
-        more = _spent_at(rows, tolerance, noise, tilt, expected)[0] > spent
-        low, high = np.where(more, low, tilt), np.where(more, tilt, high)
-    _, choice = _spent_at(rows, tolerance, noise, high, expected)
-    return choice, high
+
+    def more(tilt: Floats) -> Truths:
+        return _spent_at(rows, tolerance, noise, tilt, expected)[0] > spent
+
+    tilt = edges(more, high, low, _HALVINGS, geometric)
+    return _spent_at(rows, tolerance, noise, tilt, expected)[1], tilt
 
 
 def _spent_at(

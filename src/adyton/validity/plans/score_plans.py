@@ -17,10 +17,11 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.validity.outward import SAFE, float_down
+from adyton.exact import float_down
+from adyton.exact.outward import SAFE
+from adyton.exact.search import Truths, edge, edges, geometric, minimise
 from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, Side, Table, Wish
 from adyton.validity.plans.tilts import at_level, at_room
-from adyton.validity.search import least
 from adyton.validity.subset.levels import OpenLevels
 from adyton.validity.subset.tails import Floats
 
@@ -31,7 +32,7 @@ _SKEW, _NEAR = 4.0, 0.02  # of the parts of an interval: no more than this, and 
 _ROUNDS = 3
 _HALVINGS = 20
 _MOST = 10**12
-_CLOSE, _WIDEST = 1.0005, 0.9
+_CLOSE, _WIDEST = 0.0005, 0.9
 _SMALLEST, _LARGEST = 1 / 25, 1.0  # noise that is searched, as a part of the room
 
 
@@ -75,7 +76,7 @@ def wishes(
             parts = 2 * tolerance * ratio / (1 + ratio), 2 * tolerance / (1 + ratio)
             return wish_for(units, failure, parts, expected, anytime, squares)
 
-        found.append(split(least(lambda x: -_roughly(split(x)), lowest, highest, _FEW_STEPS)))
+        found.append(split(minimise(lambda x: -_roughly(split(x)), lowest, highest, _FEW_STEPS)))
     return found
 
 
@@ -85,7 +86,7 @@ def _roughly(wish: Wish) -> float:
 
 
 def _rough_scale(wish: Wish) -> float:
-    return least(lambda x: -_counted(wish, x, _FEW), *_around(wish), _FEW_STEPS)
+    return minimise(lambda x: -_counted(wish, x, _FEW), *_around(wish), _FEW_STEPS)
 
 
 def wish_for(
@@ -143,7 +144,7 @@ def _kept(wish: Wish, reach: Reach, scales: Floats, spent: Floats, log_level: Fl
 @lru_cache(maxsize=256)
 def constant_scores(wish: Wish) -> Blocks | None:
     """About the most scores with noise of one scale whose intervals reach no farther; None: not one."""
-    scale = least(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
+    scale = minimise(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
     found = int(_counted(wish, scale))
     while found < _MOST and fits(wish, Blocks((found + 1,), (scale,))):
         found += 1 + found // 1000
@@ -166,12 +167,14 @@ def constant_wish(
         power = _power(_roughly(wish) / before, scores / before, power)
     parts = wish.parts(expected)
     low, high = 0.5, 1.0
-    while (made := _with_noise(wish, parts, high, expected, scores)) is None:
+
+    def enough(factor: float) -> bool:
+        return _with_noise(wish, parts, factor, expected, scores) is not None
+
+    while not enough(high):
         low, high = high, 2 * high
-    while high / low > _CLOSE:
-        middle = math.sqrt(low * high)
-        found_one = _with_noise(wish, parts, middle, expected, scores)
-        low, high, made = (middle, high, made) if found_one is None else (low, middle, found_one)
+    made = _with_noise(wish, parts, edge(enough, high, low, close=_CLOSE, middle=geometric), expected, scores)
+    assert made is not None
     return made
 
 
@@ -229,13 +232,13 @@ def _amounts(wish: Wish, scores: float) -> tuple[Floats, Floats]:
     spent = np.square(2 * moved[1:])
     level = math.log(float_down(wish.failure) * (1 - EVEN) / scores)
     least_scale, most = _around(wish)
+
+    def within(log_scales: Floats) -> Truths:
+        return _log_missed(wish, np.exp(log_scales), spent) <= level
+
     low, high = np.full(_COARSE, math.log(least_scale / 100)), np.full(_COARSE, math.log(most))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        over = _log_missed(wish, np.exp(middle), spent) > level
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
-    scales = np.exp(low)
-    reached = _log_missed(wish, scales, spent) <= level
+    quiet = edges(within, low, high, _HALVINGS)
+    scales, reached = np.exp(quiet), within(quiet)
     return np.where(reached, np.diff(np.square(2 * moved)) * np.square(2 * scales), 0.0), scales
 
 

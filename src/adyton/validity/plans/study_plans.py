@@ -8,7 +8,6 @@ noise, and if the truth is otherwise the interval is wider, never wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from adyton.validity.outward import float_down
+from adyton.exact import float_down
+from adyton.exact.search import edge, minimise
 from adyton.validity.plans.expected import Expected
-from adyton.validity.search import least
 from adyton.validity.subset.answers import hoeffding_width
 from adyton.validity.subset.levels import KnownLevels
 from adyton.validity.subset.variances import variance_width
@@ -164,18 +163,10 @@ def _constant(
     def plan(scale: float) -> StudyPlan:
         return StudyPlan(units, questions, failure, expected, (scale,), (questions,), rising=rising)
 
-    best = least(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
+    best = minimise(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
     if plan(best).tolerance > within:
         return plan(best)
-    return plan(_largest(lambda x: plan(x).tolerance <= within, best, within))
-
-
-def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """A scale that holds, near the largest one, if ``low`` holds."""
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return plan(edge(lambda x: plan(x).tolerance <= within, best, within, halvings=_HALVINGS))
 
 
 def _decreasing(
@@ -193,6 +184,7 @@ def _decreasing(
             )
             return plan.width(end)
 
-        best = least(width, within / 1000, within, _STEPS // 2)
-        scales = (*scales, _largest(lambda x, w=width: w(x) <= within, best, within))  # type: ignore[misc]
+        best = minimise(width, within / 1000, within, _STEPS // 2)
+        most = edge(lambda x, w=width: w(x) <= within, best, within, halvings=_HALVINGS)  # type: ignore[misc]
+        scales = (*scales, most)
     return StudyPlan(units, questions, failure, expected, scales, ends, rising=False)

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adyton.special import special
+from adyton.exact.search import Truths, edges
+from adyton.exact.special import special
 from adyton.validity.subset.tails import Floats, hazard
 
 _STEPS = 32
@@ -80,11 +81,11 @@ def _searched(
     too_low: Callable[[Tilted], npt.NDArray[np.bool_]],
 ) -> Tilted:
     low, high = np.full_like(spent, -18.0), np.full_like(spent, _LARGEST + _LONGEST)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        below = too_low(_tilted(rows, scale, share, spent, middle))
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return _tilted(rows, scale, share, spent, high)
+
+    def enough(place: Floats) -> Truths:
+        return ~too_low(_tilted(rows, scale, share, spent, place))
+
+    return _tilted(rows, scale, share, spent, edges(enough, high, low, _STEPS))
 
 
 def _tilted(rows: _Rows, scale: Floats | float, share: float | None, spent: Floats, place: Floats) -> Tilted:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-from adyton.exact import Number
-from adyton.validity.outward import float_down, probability, whole
+from adyton.exact import Number, float_down, probability, whole
+from adyton.exact.search import minimise
 from adyton.validity.published.jung import closed_form_epsilon
-from adyton.validity.search import least
 
 
 def published_width_at(rows: int, questions: int, failure: Number, rho: float, delta: float) -> float:
@@ -31,7 +30,7 @@ def published_width(rows: int, questions: int, failure: Number) -> float:
     middle = 0.5 / (n * math.sqrt(k))
 
     def over_delta(rho: float) -> float:
-        delta = least(lambda d: published_width_at(n, k, failure, rho, d), 1e-9, 1e-2, 30)
+        delta = minimise(lambda d: published_width_at(n, k, failure, rho, d), 1e-9, 1e-2, 30)
         return published_width_at(n, k, failure, rho, delta)
 
-    return over_delta(least(over_delta, middle / k**0.5 / 1e3, middle * 1e3, 40))
+    return over_delta(minimise(over_delta, middle / k**0.5 / 1e3, middle * 1e3, 40))

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.exact import Number
-from adyton.validity.outward import SAFE, not_negative, probability, whole
-from adyton.validity.search import least
+from adyton.exact import Number, not_negative, probability, whole
+from adyton.exact.outward import SAFE
+from adyton.exact.search import minimise
 from adyton.validity.textbook.concentration import log_up
 
 _FINEST = 10**9  # levels of a grid
@@ -91,7 +91,7 @@ def counted_rounding_width(rows: int, questions: int, failure: Number) -> Rounde
 
 def _best_grid(width: Callable[[int], float]) -> Rounded:
     """A fine grid costs bits, a coarse one accuracy: the width falls and then rises with the levels."""
-    near = round(least(lambda levels: width(max(2, round(levels))), 2, _FINEST))
+    near = round(minimise(lambda levels: width(max(2, round(levels))), 2, _FINEST))
     tried = {
         *range(2, 20),
         *range(max(2, near - 3), near + 4),

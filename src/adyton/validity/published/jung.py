@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
-from adyton.special import special
-from adyton.validity.outward import SAFE, float_down, probability, whole
-from adyton.validity.search import least
+from adyton.exact import Number, float_down, probability, whole
+from adyton.exact.outward import SAFE
+from adyton.exact.search import minimise
+from adyton.exact.special import special
 
 _STEPS = 22
 
@@ -74,9 +74,11 @@ def jlnrss_width(rows: int, questions: int, failure: Number) -> GaussianWidth:
     middle = 0.5 / (n * math.sqrt(k))  # there the two parts are about as large
 
     def best_delta(rho: float) -> float:
-        return least(lambda delta: _at(n, k, share, rho, delta), share * 1e-6, share / 5, _STEPS)
+        return minimise(lambda delta: _at(n, k, share, rho, delta), share * 1e-6, share / 5, _STEPS)
 
-    rho = least(lambda rho: _at(n, k, share, rho, best_delta(rho)), middle / k**0.5 / 1e3, middle * 1e3, 30)
+    rho = minimise(
+        lambda rho: _at(n, k, share, rho, best_delta(rho)), middle / k**0.5 / 1e3, middle * 1e3, 30
+    )
     return GaussianWidth(_at(n, k, share, rho, best_delta(rho)), scale_of(n, rho))
 
 

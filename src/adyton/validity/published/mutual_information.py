@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
-from adyton.validity.outward import SAFE, digits, down, float_up, probability, up, whole
-from adyton.validity.search import least
+from adyton.exact import Number, float_up, positive, probability, whole
+from adyton.exact.outward import SAFE, digits, down, up
+from adyton.exact.search import edge, minimise
 
 _STEPS = 30
 
@@ -48,7 +48,7 @@ def best_exponent(information: float) -> float:
     def value(m: float) -> float:
         return (2 * information - math.log(m)) / (1 - m)
 
-    return value(least(value, 1e-18, 1 - 1e-9, _STEPS)) * SAFE
+    return value(minimise(value, 1e-18, 1 - 1e-9, _STEPS)) * SAFE
 
 
 def event_probability(fixed: Number, information: float) -> float:
@@ -63,12 +63,10 @@ def event_probability(fixed: Number, information: float) -> float:
     q = probability(fixed, "the probability of the fixed event")
     mp = digits(50)
     rate, room = mp.mpf(q.numerator) / q.denominator, mp.mpf(_nats(information))
-    low, high = rate, mp.mpf(1)
     if mp.log(1 / rate) <= room:
         return 1.0
-    for _ in range(120):  # kl grows with p above ``rate``, so ``high`` is never below the solution
-        middle = (low + high) / 2
-        low, high = (low, middle) if _kl(mp, middle, rate) > room else (middle, high)
+    # kl grows with p above ``rate``, so ``high`` is never below the solution
+    high = edge(lambda p: bool(_kl(mp, p, rate) > room), mp.mpf(1), rate, halvings=120)
     return min(1.0, up(high * (1 + mp.mpf(10) ** -20)))
 
 
@@ -89,12 +87,11 @@ def threshold_after(alpha: Number, information: float) -> float:
     level = probability(alpha, "alpha")
     mp = digits(50)
     p, room = mp.mpf(level.numerator) / level.denominator, mp.mpf(_nats(information))
-    low, high = mp.mpf(10) ** -300, p
-    if _kl(mp, p, low) < room:
+    least = mp.mpf(10) ** -300
+    if _kl(mp, p, least) < room:
         return 0.0
-    for _ in range(200):  # kl grows as q falls, so ``low`` is never above the solution
-        middle = mp.sqrt(low * high)
-        low, high = (middle, high) if _kl(mp, p, middle) >= room else (low, middle)
+    # kl grows as q falls, so ``low`` is never above the solution
+    low = edge(lambda q: bool(_kl(mp, p, q) >= room), least, p, middle=lambda a, b: mp.sqrt(a * b))
     return down(low * (1 - mp.mpf(10) ** -20))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number
-from adyton.validity.outward import SAFE, float_down, probability, whole
+from adyton.exact import Number, float_down, probability, whole
+from adyton.exact.outward import SAFE
+from adyton.exact.search import minimise
 from adyton.validity.published.jung import GaussianWidth
 from adyton.validity.published.mutual_information import best_exponent
-from adyton.validity.search import least
 from adyton.validity.textbook.concentration import log_up
 
 _STEPS = 40
@@ -46,7 +46,7 @@ def rrsstw_width(rows: int, questions: int, failure: Number, *, centred: bool = 
     def width(scale: float) -> float:
         return _sum(n, k, rate, log, scale * factor, scale)
 
-    scale = least(width, 0.1 / n, 1e3, _STEPS)
+    scale = minimise(width, 0.1 / n, 1e3, _STEPS)
     return GaussianWidth(width(scale), scale)
 
 
@@ -60,5 +60,5 @@ def first_release_width(rows: int, questions: int, failure: Number) -> float:
         information = k / (2 * n * scale * scale)
         return 2 * math.sqrt(best_exponent(information) / (2 * n * rate)), 2 * scale * math.sqrt(2 * log)
 
-    scale = least(lambda s: max(terms(s)), 0.1 / n, 1e3, 80)
+    scale = minimise(lambda s: max(terms(s)), 0.1 / n, 1e3, 80)
     return max(terms(scale)) * SAFE

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
-from adyton.validity.outward import SAFE, float_down, float_up, probability, whole
-from adyton.validity.search import least
+from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
+from adyton.exact.outward import SAFE
+from adyton.exact.search import minimise
 from adyton.validity.textbook.concentration import exp_up, log_up
 
 LARGEST_EPSILON = Fraction(1, 5)
@@ -61,7 +61,7 @@ def laplace_width(rows: int, questions: int, failure: Number) -> LaplaceWidth | 
         width = best(noise)
         return width.tolerance if width else math.inf
 
-    return best(least(value, total / 100, total * 0.99, _STEPS))
+    return best(minimise(value, total / 100, total * 0.99, _STEPS))
 
 
 def _for_shares(n: int, k: int, noise: float, transfer: float) -> LaplaceWidth | None:
@@ -74,7 +74,7 @@ def _for_shares(n: int, k: int, noise: float, transfer: float) -> LaplaceWidth |
     def width(epsilon: float) -> float:
         return 6 * epsilon * SAFE + log / (n * _each(epsilon, k, transfer))
 
-    epsilon = least(width, start, float(LARGEST_EPSILON), _STEPS)
+    epsilon = minimise(width, start, float(LARGEST_EPSILON), _STEPS)
     return LaplaceWidth(width(epsilon) * SAFE, SAFE / (n * _each(epsilon, k, transfer)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from adyton.validity.outward import float_down, float_up, probability
+from adyton.exact import float_down, float_up, probability
 
 
 def information_bound(units: int, spent: Fraction, failure: Fraction) -> float:

@@ -12,7 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from adyton.validity.outward import SAFE, float_down, whole
+from adyton.exact import float_down, whole
+from adyton.exact.outward import SAFE
 
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
 _SQUARES = Fraction(6079271018540266, 10**16)  # just below 6 / pi**2

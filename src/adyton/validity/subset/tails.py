@@ -19,8 +19,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from adyton.special import special
-from adyton.validity.outward import float_down
+from adyton.exact import float_down
+from adyton.exact.special import special
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

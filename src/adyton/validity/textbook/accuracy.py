@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
-from adyton.validity.outward import SAFE, digits, probability, whole
+from adyton.exact import Number, positive, probability, whole
+from adyton.exact.outward import SAFE, digits
 from adyton.validity.textbook.concentration import log_up
 
 

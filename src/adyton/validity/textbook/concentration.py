@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
-from adyton.validity.outward import SAFE, digits, float_down, float_up, probability, whole
+from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
+from adyton.exact.outward import SAFE, digits
 
 _FARTHEST = Fraction(700)
 """exp(-700) is still a float with all its digits: no tail is called smaller than that."""

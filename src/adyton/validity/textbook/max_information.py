@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive, rational
-from adyton.validity.outward import SAFE, float_up, probability, whole
+from adyton.exact import Number, float_up, positive, probability, rational, whole
+from adyton.exact.outward import SAFE
 from adyton.validity.textbook.concentration import log_up
 
 Joint = Sequence[Sequence[float]]

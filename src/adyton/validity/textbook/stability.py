@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
-from adyton.validity.outward import SAFE, whole
+from adyton.exact import whole
+from adyton.exact.outward import SAFE
 
 Law = Sequence[float]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.columns import Array, largest
-from adyton.exact import ratio_down, ratio_up
+from adyton.exact.outward import ratio_down, ratio_up
 
 Floats = npt.NDArray[np.float64]
 Rounding = Callable[[int, int], float]

@@ -1,4 +1,4 @@
-"""Integers and rationals, rounded away from danger.
+"""Integers and rationals, rounded away from danger; numbers that a person wrote, as exactly that.
 
 What is charged is rounded up, what is allowed is rounded down, and the function's name says which.
 Amounts of privacy are integers counted in units of 10**-18, so a ledger is an exact sum of integers.
@@ -80,30 +80,26 @@ def decimal_text(units: int) -> str:
     return sign + f"{whole}.{part:018d}".rstrip("0").rstrip(".")
 
 
-def float_up(value: Fraction) -> float:
-    """The least float that is not below ``value``."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+def probability(value: object, what: str) -> Fraction:
+    """A number strictly between 0 and 1, exactly as written."""
+    number = rational(value, what)
+    if not 0 < number < 1:
+        raise InvalidRequest(f"{what} must be above 0 and below 1, not {value}")
+    return number
 
 
-def printed_up(value: Fraction) -> float:
-    """The float that prints as ``value``, or else the next whose printed decimal is not below it."""
-    near = float(value)
-    return near if Fraction(repr(near)) >= value else math.nextafter(near, math.inf)
+def failure_of(confidence: object) -> Fraction:
+    """1 - confidence, without rounding: 0.95 leaves exactly 1/20."""
+    return 1 - probability(confidence, "confidence")
 
 
-def float_down(value: Fraction) -> float:
-    """The greatest float that is not above ``value``."""
-    return 0.0 - float_up(-value)  # not minus zero
+def whole(value: object, what: str, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidRequest(f"{what} must be a whole number of at least {least}, not {value!r}")
+    return value
 
 
-def ratio_up(numerator: int, denominator: int) -> float:
-    """``float_up`` of a quotient of whole numbers, fast enough for every cell of a long table."""
-    near = numerator / denominator  # of two integers Python rounds correctly
-    n, d = near.as_integer_ratio()
-    return near if n * denominator >= numerator * d else math.nextafter(near, math.inf)
-
-
-def ratio_down(numerator: int, denominator: int) -> float:
-    """``float_down`` of a quotient of whole numbers."""
-    return 0.0 - ratio_up(-numerator, denominator)  # not minus zero
+def not_negative(value: float, what: str) -> float:
+    if not value >= 0:  # NaN fails this test too
+        raise InvalidRequest(f"{what} must be at least 0, not {value}")
+    return value

@@ -1,7 +1,7 @@
-"""Numbers that carry a promise: computed with many digits, then rounded to the safe side.
+"""Floats rounded to the safe side, and what roundings may cost: the one set of margins.
 
 A width may be too large, never too small.  Floats choose the parameters of a bound, because every choice is
-valid; the bound itself is evaluated here, with at least thirty digits more than cancellation can take away.
+valid; the bound itself is evaluated with fractions, with mpmath (``digits``), or with floats and a margin.
 """
 
 from __future__ import annotations
@@ -11,14 +11,40 @@ import threading
 from fractions import Fraction
 from typing import Any
 
-from adyton.errors import InvalidRequest
-from adyton.exact import float_down, float_up, rational
-
 SAFE = 1 + 1e-12
 """Pays for the roundings of a formula of a few floats without cancellation: some hundred of 1e-16 each."""
 
 _MOST_DIGITS = 400
 _threads = threading.local()
+
+
+def float_up(value: Fraction) -> float:
+    """The least float that is not below ``value``."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def printed_up(value: Fraction) -> float:
+    """The float that prints as ``value``, or else the next whose printed decimal is not below it."""
+    near = float(value)
+    return near if Fraction(repr(near)) >= value else math.nextafter(near, math.inf)
+
+
+def float_down(value: Fraction) -> float:
+    """The greatest float that is not above ``value``."""
+    return 0.0 - float_up(-value)  # not minus zero
+
+
+def ratio_up(numerator: int, denominator: int) -> float:
+    """``float_up`` of a quotient of whole numbers, fast enough for every cell of a long table."""
+    near = numerator / denominator  # of two integers Python rounds correctly
+    n, d = near.as_integer_ratio()
+    return near if n * denominator >= numerator * d else math.nextafter(near, math.inf)
+
+
+def ratio_down(numerator: int, denominator: int) -> float:
+    """``float_down`` of a quotient of whole numbers."""
+    return 0.0 - ratio_up(-numerator, denominator)  # not minus zero
 
 
 def digits(count: int) -> Any:
@@ -47,47 +73,7 @@ def down(value: Any) -> float:
     return near if near <= value else math.nextafter(near, -math.inf)
 
 
-def probability(value: object, what: str) -> Fraction:
-    """A number strictly between 0 and 1, exactly as written."""
-    number = rational(value, what)
-    if not 0 < number < 1:
-        raise InvalidRequest(f"{what} must be above 0 and below 1, not {value}")
-    return number
-
-
-def failure_of(confidence: object) -> Fraction:
-    """1 - confidence, without rounding: 0.95 leaves exactly 1/20."""
-    return 1 - probability(confidence, "confidence")
-
-
-def whole(value: object, what: str, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidRequest(f"{what} must be a whole number of at least {least}, not {value!r}")
-    return value
-
-
-def not_negative(value: float, what: str) -> float:
-    if not value >= 0:  # NaN fails this test too
-        raise InvalidRequest(f"{what} must be at least 0, not {value}")
-    return value
-
-
 def square_root_up(value: Fraction) -> float:
     """The least float, or the one after it, whose square is not below ``value``."""
     near = math.sqrt(float_up(value))
     return near if Fraction(near) ** 2 >= value else math.nextafter(near, math.inf)
-
-
-__all__ = [
-    "SAFE",
-    "digits",
-    "down",
-    "failure_of",
-    "float_down",
-    "float_up",
-    "not_negative",
-    "probability",
-    "square_root_up",
-    "up",
-    "whole",
-]
