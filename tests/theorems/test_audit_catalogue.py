@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from adyton.audit import audit
-from adyton.audit.__main__ import main
+from adyton.audit.cases import catalogue
 from adyton.audit.cases.catalogue import CATALOGUE, entry_named, wish_of
 from adyton.audit.outputs import read
 from adyton.audit.page import page
@@ -152,6 +152,7 @@ def test_the_command_lists_and_refuses() -> None:
         ["laplace", "--epsilon", "-1"],
         ["laplace", "--samples", "x"],
         ["laplace", "--confidence", "1"],
+        ["laplace", "--write", "audit.md"],
         ["gaussian", "--delta", "0"],
     ):
         code, text = run(*words, "--json")
@@ -173,9 +174,12 @@ def test_a_refuted_claim_has_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> Non
     assert json.loads(text)["verdict"] == "refuted"
 
 
-def test_the_page_is_written(tmp_path: Path) -> None:
+def test_the_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "audit.md"
-    assert main(["randomized-response", "--samples", "2000", "--write", str(target)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(catalogue, "CATALOGUE", [entry_named("randomized-response")])
+        code, _ = run("--all", "--samples", "2000", "--write", str(target))
+    assert code == 0
     text = target.read_text(encoding="utf-8")
     assert "| randomized-response, 2 categories | replace | 1 |" in text
     assert "none of them refuted" in text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from adyton.errors import InvalidRequest, PrivacyRefused
+from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.ledger.cap import Cap
 from adyton.ledger.links import Order, Receipt
 from adyton.ledger.replaying import replay_open
@@ -69,7 +69,7 @@ class LedgerMachine(RuleBasedStateMachine):
             with pytest.raises(InvalidRequest):
                 self.ledger.charge(wanted)
         elif self.spent() + amount > self.limit or self.beyond(wanted):
-            with pytest.raises(PrivacyRefused):
+            with pytest.raises(BudgetRefused):
                 self.ledger.charge(wanted)
         else:
             self.append(wanted)

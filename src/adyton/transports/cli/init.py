@@ -122,8 +122,5 @@ def _say(done: dict[str, Any]) -> None:
     typer.echo(f"Wrote {done['study']}.")
     typer.echo(f"Filter {done['filter']}: {done['why']}.")
     entries = "1 entry still says" if left == 1 else f"{left} entries still say"
-    typer.echo(
-        f"{entries} {FILL_IN!r}. Set from public knowledge, never from the data."
-        if left
-        else "It is complete."
-    )
+    to_do = f"{entries} {FILL_IN!r}. Set from public knowledge, never from the data."
+    typer.echo(to_do if left else "It is complete.")
