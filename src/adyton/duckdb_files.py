@@ -8,7 +8,7 @@ from typing import Any
 
 
 def connect() -> Any:
-    import duckdb  # 0.1 s: only who reads or writes data pays for it
+    import duckdb  # imported late: 0.1 s, needed only to read or write data
 
     connection = duckdb.connect(":memory:")
     connection.execute("SET enable_progress_bar = false")  # standard output is not ours
