@@ -34,10 +34,10 @@ def row(name: str, ours: float, reference: float) -> dict[str, object]:
 
 def run() -> list[dict[str, object]]:
     ours = next(entry_named("geometric").trials(wish_of(Fraction(1))))
-    dice = np.random.default_rng()
+    rng = np.random.default_rng()
 
     def floats(value: float, n: int) -> object:
-        return value + dice.laplace(0, 1, n)
+        return value + rng.laplace(0, 1, n)
 
     rows = []
     for name, release, pair in (

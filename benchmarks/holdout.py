@@ -23,12 +23,12 @@ TURNS = 100
 
 
 def run() -> list[dict[str, object]]:
-    dice = np.random.default_rng(1)
-    losses = dice.random(ITEMS)
+    rng = np.random.default_rng(1)
+    losses = rng.random(ITEMS)
     return [
         _million("losses", losses),
         _million("losses in single precision", losses.astype(np.float32)),
-        _million("zeros and ones", dice.integers(0, 2, ITEMS)),
+        _million("zeros and ones", rng.integers(0, 2, ITEMS)),
         _million("truth values", losses < 0.5),
         _ten_thousand(),
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 import adyton
 from adyton.curator.curator import Curator
-from adyton.population.base import Position, Standing
+from adyton.population.base import PopulationContext, Position
 from adyton.population.hinge import HingePopulation
 from adyton.population.subset import SubsetPopulation
 from adyton.study import Study
@@ -27,9 +27,9 @@ def standing_of(
     before: Fraction = Fraction(0),
     own: Fraction = Fraction(0),
     values: int = 1,
-) -> Standing:
+) -> PopulationContext:
     """Where an answer with so many values stands, if so much was spent before it."""
-    return Standing(population_of(study), Position(question, before, own, values), units)
+    return PopulationContext(population_of(study), Position(question, before, own, values), units)
 
 
 class Seeded:

@@ -24,7 +24,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
-    Number,
+    NumberExpression,
     Or,
     Plus,
     Square,
@@ -104,12 +104,12 @@ def constants() -> st.SearchStrategy[Constant]:
     return st.one_of(whole, decimal, quotient).map(Constant)
 
 
-def numbers() -> st.SearchStrategy[Number]:
+def numbers() -> st.SearchStrategy[NumberExpression]:
     leaves = st.one_of(st.sampled_from([ValueOf(AGE), ValueOf(INCOME)]), constants())
     return st.recursive(leaves, _larger_numbers, max_leaves=5)
 
 
-def _larger_numbers(inner: st.SearchStrategy[Number]) -> st.SearchStrategy[Number]:
+def _larger_numbers(inner: st.SearchStrategy[NumberExpression]) -> st.SearchStrategy[NumberExpression]:
     return st.one_of(
         _where_possible(Plus, inner, inner),
         _where_possible(Times, inner, inner),

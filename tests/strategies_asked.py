@@ -10,7 +10,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Case, Clip, Floor, Negative, Number, Plus, Square, Times
+from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
 from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, Lookup, Part, ValueOf
 from adyton.query.measures import (
     Cdf,
@@ -56,7 +56,7 @@ LEAVES = [ValueOf(AGE), ValueOf(INCOME), *(DatePart(part, DayOf(BORN)) for part 
 
 
 @st.composite
-def all_numbers(draw: Draw, depth: int = 2) -> Number:
+def all_numbers(draw: Draw, depth: int = 2) -> NumberExpression:
     kind = draw(st.integers(0, 9 if depth else 2))
     inner = all_numbers(depth=depth - 1)
     if kind <= 1:
@@ -80,7 +80,7 @@ def all_numbers(draw: Draw, depth: int = 2) -> Number:
     return _attempt(lambda: Case(tuple(branches), otherwise))
 
 
-def _clipped(draw: Draw, number: Number) -> Number:
+def _clipped(draw: Draw, number: NumberExpression) -> NumberExpression:
     lattice = number.lattice
     low, high = sorted(draw(st.integers(lattice.low - 2, lattice.high + 2)) for _ in range(2))
     return Clip(number, low * lattice.grain, high * lattice.grain)

@@ -27,7 +27,7 @@ from adyton.curator import open_study
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, MemoryLedger, Receipt
-from adyton.mechanisms import NumericSparse, Sparse, Watch
+from adyton.mechanisms import NumericSparse, Sparse, SparseState
 from adyton.mechanisms.sparse import above_threshold, numeric_sparse, sparse
 from adyton.noise import two_sided_geometric
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
@@ -148,8 +148,8 @@ def tells_what_was_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NumericSparse, "cost", lambda self: self.sparse.cost())
 
     def step(
-        self: NumericSparse, watch: Watch, exact: int, threshold: int, bits: Any
-    ) -> tuple[int | None, Watch]:
+        self: NumericSparse, watch: SparseState, exact: int, threshold: int, bits: Any
+    ) -> tuple[int | None, SparseState]:
         noisy = exact + above_threshold.draw_one(self.sparse.question_scale, bits)
         above = noisy >= threshold + watch.offset
         return (noisy if above else None), self.sparse.after(watch, above, bits)

@@ -18,16 +18,16 @@ import pandas as pd
 import pytest
 
 from adyton.accounting import FILTERS, filters
-from adyton.accounting import noisy_reading as noised
+from adyton.accounting import noisy_reading as noisy
 from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import MemoryLedger, Receipt
-from adyton.planning.plan import make_basket
+from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study
 from how_often import often
@@ -40,7 +40,7 @@ QUESTIONS = {
     "SELECT COUNT(*) FROM people WHERE age > 50": 1,
     "SELECT SUM(age) FROM people": 100,
 }
-ASKINGS = {text: asking_of(text, TABLE) for text in QUESTIONS}
+ASKINGS = {text: request_of(text, TABLE) for text in QUESTIONS}
 
 
 def study(filter_name: str, epsilon: Fraction) -> Study:
@@ -59,16 +59,16 @@ def true_cost(filter_name: str, receipt: Receipt, moves: int) -> Fraction:
     return {"pure": ratio, "gdp": ratio**2, "zcdp": ratio**2 / 2}[filter_name]
 
 
-def prices(dice: random.Random) -> Iterator[dict[str, Any]]:
+def prices(rng: random.Random) -> Iterator[dict[str, Any]]:
     """Small ones, large ones, and those that fit to the last unit."""
     while True:
-        kind = dice.choice(("epsilon", "share", "within", "last"))
+        kind = rng.choice(("epsilon", "share", "within", "last"))
         if kind == "epsilon":
-            yield {"epsilon": f"{10 ** dice.uniform(-4, 0.3):.6g}"}
+            yield {"epsilon": f"{10 ** rng.uniform(-4, 0.3):.6g}"}
         elif kind == "share":
-            yield {"share": dice.choice(("1", "0.5", "0.999999999", f"{dice.uniform(0.01, 1):.4f}"))}
+            yield {"share": rng.choice(("1", "0.5", "0.999999999", f"{rng.uniform(0.01, 1):.4f}"))}
         elif kind == "within":
-            yield {"within": f"{10 ** dice.uniform(0.3, 3.5):.4g}"}
+            yield {"within": f"{10 ** rng.uniform(0.3, 3.5):.4g}"}
         else:
             yield {"share": 1}
 
@@ -87,17 +87,17 @@ def check(known: Study, ledger: MemoryLedger, moves: list[int]) -> None:
     assert [receipt.spent for receipt in receipts] == list(running)
 
 
-def one_analyst(known: Study, dice: random.Random) -> int:
+def one_analyst(known: Study, rng: random.Random) -> int:
     """Buys until three refusals in a row; the number of receipts."""
     ledger, moves, refused = ledger_of(known), [], 0
-    wishes = prices(dice)
+    wishes = prices(rng)
     while refused < 3 and len(moves) < 12:
-        text, before = dice.choice(list(QUESTIONS)), ledger.spent()
+        text, before = rng.choice(list(QUESTIONS)), ledger.spent()
         try:
             left = known.allowed - before
-            basket = make_basket(known, [ASKINGS[text]], price_of(**next(wishes)), left)
-            fits = basket.amount <= left
-            ledger.charge(basket.order(None))
+            batch = make_batch(known, [ASKINGS[text]], price_of(**next(wishes)), left)
+            fits = batch.amount <= left
+            ledger.charge(batch.order(None))
         except (BudgetRefused, InvalidRequest):
             refused += 1
             assert ledger.spent() == before
@@ -114,11 +114,11 @@ def test_A17_no_sequence_of_prices_passes_the_limit(filter_name: str) -> None:
     """Mutants: ``units_down`` for ``units_up`` in ``accounting.filters._amount``; a limit that is checked before the
     amount is added (``spent > header.limit`` in ``next_receipt``).
     """
-    dice = random.Random(17)
+    rng = random.Random(17)
     bought = 0
     for _ in range(SEQUENCES // len(FILTERS)):
-        epsilon = Fraction(dice.choice(("0.1", "1", "3", "1/3")))
-        bought += one_analyst(study(filter_name, epsilon), dice)
+        epsilon = Fraction(rng.choice(("0.1", "1", "3", "1/3")))
+        bought += one_analyst(study(filter_name, epsilon), rng)
     assert bought > 2 * SEQUENCES / len(FILTERS)
 
 
@@ -128,14 +128,14 @@ def test_A17_the_same_through_ask(filter_name: str) -> None:
 
     Mutant: ``Basket.order`` for half of the amount.
     """
-    dice = random.Random(18)
+    rng = random.Random(18)
     frame = pd.DataFrame({"age": range(50), "smoker": [True, False] * 25})
     for _ in range(10):
-        known = study(filter_name, Fraction(dice.choice(("0.5", "2"))))
+        known = study(filter_name, Fraction(rng.choice(("0.5", "2"))))
         ledger, moves = ledger_of(known), []
         with Curator(known, DuckDBEngine(TABLE, known.unit, frame), ledger) as curator:
-            for price in itertools.islice(prices(dice), 12):
-                text = dice.choice(list(QUESTIONS))
+            for price in itertools.islice(prices(rng), 12):
+                text = rng.choice(list(QUESTIONS))
                 try:
                     answer = curator.ask(text, **price)
                 except (BudgetRefused, InvalidRequest):
@@ -151,12 +151,12 @@ def test_A17_rounding_down_what_is_charged_would_be_seen(monkeypatch: pytest.Mon
     """The first mutant, planted: one unit too few in each charge."""
     sound = filters._amount
     monkeypatch.setattr(filters, "_amount", lambda view, unpriced: max(1, sound(view, unpriced) - 1))
-    noised._amount.cache_clear()  # amounts of equal noise are worked out once
+    noisy._amount.cache_clear()  # amounts of equal noise are worked out once
     try:
         with pytest.raises(AssertionError):
             fifty_analysts()
     finally:
-        noised._amount.cache_clear()
+        noisy._amount.cache_clear()
 
 
 def fifty_analysts() -> None:

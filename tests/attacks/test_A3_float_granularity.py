@@ -22,7 +22,7 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import MemoryLedger
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study
@@ -123,7 +123,7 @@ def test_A3_a_sum_of_floats_does_not_depend_on_the_order_of_rows() -> None:
     Mutant: ``floor(x / grain)`` for ``floor(x / grain + 1/2)`` in engines/loading/clipped.py: 0.3 is 2 tenths then.
     """
     known = study("pure", "1", "0.1", groups=1)
-    (reading,) = readings_of(asking_of("SELECT SUM(x) FROM people", known.table).alone, known.unit)
+    (reading,) = readings_of(request_of("SELECT SUM(x) FROM people", known.table).alone, known.unit)
     sums = set()
     for rows in itertools.permutations((0.1, 0.2, 0.3)):
         engine = DuckDBEngine(known.table, known.unit, pd.DataFrame({"cell": ["g0"] * 3, "x": rows}))

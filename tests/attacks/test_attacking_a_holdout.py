@@ -33,8 +33,8 @@ def compared(holdout: Holdout, one: Any, other: Any) -> Claim:
     return found.interval, found.value, 0.0
 
 
-def coins(dice: np.random.Generator, share: float = 0.5) -> Any:
-    return dice.random(ITEMS) < share
+def coins(rng: np.random.Generator, share: float = 0.5) -> Any:
+    return rng.random(ITEMS) < share
 
 
 def top(votes: Any, everybody: Any, share: float) -> Any:
@@ -42,36 +42,36 @@ def top(votes: Any, everybody: Any, share: float) -> Any:
     return votes > np.quantile(everybody, 1 - share)
 
 
-def vote(holdout: Holdout, left: int, dice: np.random.Generator, share: float) -> Iterator[Claim]:
+def vote(holdout: Holdout, left: int, rng: np.random.Generator, share: float) -> Iterator[Claim]:
     """Models of this share, weighed by their scores; then the items in the top share."""
     votes, everybody = np.zeros(ITEMS), np.zeros(60_000)
     for _ in range(left - 1):
-        claim = scored(holdout, right := coins(dice, share), share)
+        claim = scored(holdout, right := coins(rng, share), share)
         yield claim
         votes += (claim[1] - share) * right
-        everybody += (claim[1] - share) * (dice.random(60_000) < share)
+        everybody += (claim[1] - share) * (rng.random(60_000) < share)
     yield scored(holdout, last := top(votes, everybody, share), share)
     assert last.mean() > share  # these items lean
 
 
-def comparison(holdout: Holdout, left: int, dice: np.random.Generator, share: float) -> Iterator[Claim]:
+def comparison(holdout: Holdout, left: int, rng: np.random.Generator, share: float) -> Iterator[Claim]:
     """Which of two models is better, again and again; then all that was better against all that was worse."""
     votes = np.zeros(ITEMS)
     for _ in range(left - 1):
-        one, other = coins(dice, share), coins(dice, share)
+        one, other = coins(rng, share), coins(rng, share)
         claim = compared(holdout, one, other)
         yield claim
         votes += claim[1] * (one.astype(int) - other.astype(int))
-    best = votes + dice.normal(0, 1e-9, ITEMS) > 0
+    best = votes + rng.normal(0, 1e-9, ITEMS) > 0
     yield compared(holdout, best, ~best)
     assert best.mean() > 0.5
 
 
-def weights(holdout: Holdout, left: int, dice: np.random.Generator, share: float) -> Iterator[Claim]:
+def weights(holdout: Holdout, left: int, rng: np.random.Generator, share: float) -> Iterator[Claim]:
     """Multiplicative weights on forty random models: submits mixtures, then what did well."""
-    models, heavy = dice.random((40, ITEMS)) < 0.5, np.ones(40)
+    models, heavy = rng.random((40, ITEMS)) < 0.5, np.ones(40)
     for _ in range(left - 1):
-        signs = np.sign(dice.normal(0, 1, 40))
+        signs = np.sign(rng.normal(0, 1, 40))
         chosen = (heavy * signs) @ (2.0 * models - 1) > 0
         claim = scored(holdout, chosen, 0.5)
         yield claim

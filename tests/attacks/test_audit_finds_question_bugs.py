@@ -117,11 +117,11 @@ def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyP
 
     def looks_first(self: Any, *asked: Any, **how: Any) -> Any:
         left.clear()
-        basket, engine = planned(self, *asked, **how), self._engine._engine  # past the one that is watched
-        if basket.readings[0].kept is not None:
-            engine.prepare(basket.readings)
-            ((counts,),) = engine.exact(basket.readings)
-            left.extend(place for place, rows in zip(basket.readings[0].kept, counts, strict=True) if rows)
+        batch, engine = planned(self, *asked, **how), self._engine._engine  # past the one that is watched
+        if batch.readings[0].kept is not None:
+            engine.prepare(batch.readings)
+            ((counts,),) = engine.exact(batch.readings)
+            left.extend(place for place, rows in zip(batch.readings[0].kept, counts, strict=True) if rows)
         return planned(self, *asked, **how)
 
     monkeypatch.setattr(cells, "_kept", lambda *asked: tuple(left) or kept(*asked))
@@ -218,8 +218,8 @@ def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
 ) -> None:
     """Mutant: the curator shows what it drew itself, and not what the ledger kept."""
 
-    def own(self: Any, basket: Any, charged: Any) -> Any:
-        drawn = self._releasing.release(basket.plans, charged.receipt.number)
+    def own(self: Any, batch: Any, charged: Any) -> Any:
+        drawn = self._releasing.release(batch.plans, charged.receipt.number)
         self._ledger.remember(charged.receipt.number, many_to_text(drawn))
         return lambda: drawn
 

@@ -65,8 +65,8 @@ class Plan:
 
     def frame(self, seed: int) -> pd.DataFrame:
         """Of persons, each has one row: a study that allows for two of each pays for them all the same."""
-        dice = np.random.default_rng(seed)
-        frame = pd.DataFrame({"kind": dice.integers(0, KINDS, self.rows), "y": dice.random(self.rows) < 0.5})
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"kind": rng.integers(0, KINDS, self.rows), "y": rng.random(self.rows) < 0.5})
         return frame.assign(pid=np.arange(self.rows)) if self.persons else frame
 
     def opened(self, seed: int) -> Curator:
@@ -97,9 +97,9 @@ def share(kinds: Kinds, also: str = "") -> Ask:
     return Ask(f"SELECT PROPORTION({listed(kinds)}{also}) AS v FROM t", float(kinds.mean()), of_kinds=kinds)
 
 
-def half(dice: np.random.Generator, part: float = 0.5) -> Kinds:
+def half(rng: np.random.Generator, part: float = 0.5) -> Kinds:
     kinds = np.zeros(KINDS, bool)
-    kinds[dice.permutation(KINDS)[: round(part * KINDS)]] = True
+    kinds[rng.permutation(KINDS)[: round(part * KINDS)]] = True
     return kinds
 
 
@@ -110,22 +110,22 @@ def most(votes: Kinds, part: float = 0.5) -> Kinds:
 
 
 def vote(
-    rows: int, questions: int, dice: np.random.Generator, top: float = 0.5, graded: bool = True
+    rows: int, questions: int, rng: np.random.Generator, top: float = 0.5, graded: bool = True
 ) -> Attack:
     """Random halves, and then the top share by their answers: by which side they leaned to, or by how far."""
     votes = np.zeros(KINDS)
     for _ in range(questions - 1):
-        asked = share(kinds := half(dice))
+        asked = share(kinds := half(rng))
         off = (yield asked) - asked.truth
         votes += (off if graded else np.sign(off)) * (2 * kinds - 1)
     yield share(most(votes, top))
 
 
-def compare(rows: int, questions: int, dice: np.random.Generator, together: bool) -> Attack:
+def compare(rows: int, questions: int, rng: np.random.Generator, together: bool) -> Attack:
     """Two groups against each other, as the difference of two filters or as two questions; then winners and losers."""
     votes = np.zeros(KINDS)
     for _ in range((questions - 2) // (1 if together else 2)):
-        one, other = half(dice, 0.25), half(dice, 0.25)
+        one, other = half(rng, 0.25), half(rng, 0.25)
         other &= ~one
         if together:
             gap = (yield difference(one, other, rows)) / rows
@@ -143,29 +143,29 @@ def difference(one: Kinds, other: Kinds, rows: int) -> Ask:
     return Ask(f"SELECT SUM({chosen}) AS v FROM t", rows * float(one.mean() - other.mean()), 2.0 * rows)
 
 
-def repeat(rows: int, questions: int, dice: np.random.Generator) -> Attack:
+def repeat(rows: int, questions: int, rng: np.random.Generator) -> Attack:
     """One half again and again, each time with noise of its own; then the side to which it leans on average."""
-    kinds, total = half(dice), 0.0
+    kinds, total = half(rng), 0.0
     for i in range(questions - 1):
         asked = share(kinds, f" AND kind < {KINDS + i}")
         total += (yield asked) - asked.truth
     yield share(kinds if total > 0 else ~kinds)
 
 
-def weigh(rows: int, questions: int, dice: np.random.Generator) -> Attack:
+def weigh(rows: int, questions: int, rng: np.random.Generator) -> Attack:
     """Multiplicative weights: asks for the kinds that it thinks too heavy here, and learns from the answer."""
     weights = np.ones(KINDS)
     for _ in range(questions - 1):
-        asked = share(heavy := most(weights * np.exp(dice.normal(0, 1, KINDS))))  # and tries others
+        asked = share(heavy := most(weights * np.exp(rng.normal(0, 1, KINDS))))  # and tries others
         weights *= np.exp(2 * ((yield asked) - asked.truth) * (2 * heavy - 1))
     yield share(most(weights))
 
 
-def subgroups(rows: int, questions: int, dice: np.random.Generator) -> Attack:
+def subgroups(rows: int, questions: int, rng: np.random.Generator) -> Attack:
     """The share of y in random groups, and then in the kinds whose groups had much of it: wider than shares of all."""
     votes = np.zeros(KINDS)
     for _ in range(questions - 1):
-        kinds = half(dice)
+        kinds = half(rng)
         value = yield Ask(f"SELECT PROPORTION(y) AS v FROM t WHERE {listed(kinds)}", 0.5, np.inf)
         votes += (value - 0.5) * kinds
     yield Ask(f"SELECT PROPORTION(y) AS v FROM t WHERE {listed(most(votes))}", 0.5, np.inf)
@@ -286,17 +286,17 @@ def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_toler
     plan, scale = CONSTANT, 0.0175
     study = plan.study(plan.questions)
     free = Study(study.table, study.unit, study.limit, study.filter_name, validity=Validity(1 - FAILURE))
-    dice = np.random.default_rng(9)
+    rng = np.random.default_rng(9)
     with seeded(free, plan.frame(9), 9) as asker:
 
         def wider() -> bool:
-            (bound,) = asker.preview(share(half(dice)).sql, scale=scale).population.values()
+            (bound,) = asker.preview(share(half(rng)).sql, scale=scale).population.values()
             return bool(bound.half_width > plan.tolerance)
 
         questions = 0
         votes, said = np.zeros(KINDS), list[Said]()
         while not wider():
-            kinds, questions = half(dice), questions + 1
+            kinds, questions = half(rng), questions + 1
             said += attacked(asker, iter_of(share(kinds)), {"scale": scale})
             votes += (said[-1].value - said[-1].ask.truth) * (2 * kinds - 1)
         said += attacked(asker, iter_of(share(most(votes))), {"scale": scale})

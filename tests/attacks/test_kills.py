@@ -58,7 +58,7 @@ def ask_from(study: Path, first: int, file: int) -> None:
 
 
 def kill_again_and_again(study: Path, report: Path) -> None:
-    dice = random.Random(22)
+    rng = random.Random(22)
     with adyton.open(study) as curator:
         curator.preview(question(0), scale=1000)  # loads what each child would have to load again
     with report.open("ab") as open_report:
@@ -71,10 +71,10 @@ def kill_again_and_again(study: Path, report: Path) -> None:
                 finally:
                     os._exit(1)
             end = time.monotonic() + 60
-            wanted = lines + dice.randrange(3)
+            wanted = lines + rng.randrange(3)
             while len(told_so_far(report)) <= wanted and time.monotonic() < end:
                 time.sleep(0.0005)
-            time.sleep(dice.uniform(0, 0.02))
+            time.sleep(rng.uniform(0, 0.02))
             os.kill(child, signal.SIGKILL)
             assert os.waitpid(child, 0)[1] == signal.SIGKILL
 

@@ -207,7 +207,7 @@ def wait_for_growth(file: int, size: int) -> None:
 
 def kill_again_and_again(path: Path, told: Path) -> None:
     """Half of the kills come at any moment of a life, the others soon after the first receipt."""
-    dice = random.Random(22)
+    rng = random.Random(22)
     with told.open("ab") as report:
         for kill in range(KILLS):
             size = os.fstat(report.fileno()).st_size
@@ -219,7 +219,7 @@ def kill_again_and_again(path: Path, told: Path) -> None:
                     os._exit(1)
             if kill % 2:
                 wait_for_growth(report.fileno(), size)
-            time.sleep(dice.uniform(0, 0.01))
+            time.sleep(rng.uniform(0, 0.01))
             os.kill(child, signal.SIGKILL)
             assert os.waitpid(child, 0)[1] == signal.SIGKILL  # it did not stop by itself
 

@@ -21,7 +21,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
-    Number,
+    NumberExpression,
     Or,
     Plus,
     Square,
@@ -70,7 +70,7 @@ def test_a_question_that_grows_is_refused_free_of_charge(sql: str) -> None:
         curator.ask(f"SELECT SUM({_squares(5)}) FROM t WHERE bit IN (0, 1)", epsilon=1)
 
 
-TOWERS: dict[str, Callable[[Number], Number]] = {
+TOWERS: dict[str, Callable[[NumberExpression], NumberExpression]] = {
     "square": Square,
     "negative": lambda x: Negative(Negative(x)),
     "plus": lambda x: Clip(Plus(x, ValueOf(BIT)), Fraction(0), Fraction(1)),
@@ -92,7 +92,7 @@ TOWERS: dict[str, Callable[[Number], Number]] = {
 
 @pytest.mark.parametrize("tower", TOWERS)
 def test_law_no_statement_is_much_longer_than_the_weight_of_its_question(tower: str) -> None:
-    number: Number = ValueOf(BIT)
+    number: NumberExpression = ValueOf(BIT)
     for _ in range(9):
         number = TOWERS[tower](number)
         assert len(ROW.number(number)) <= 150 * weight(number)

@@ -74,13 +74,13 @@ def asked() -> Asked:
 @pytest.fixture(scope="module")
 def errors() -> tuple[Shares, Shares]:
     """The same attack, simulated with the same noise: the largest kind, and the error of the last answer."""
-    dice = np.random.default_rng(9)
+    rng = np.random.default_rng(9)
     kinds, last = np.empty(RUNS), np.empty(RUNS)
     for run in range(RUNS):
-        counts = np.bincount(dice.integers(0, KINDS, ROWS), minlength=KINDS)
-        noisy = counts + np.rint(KIND_SCALE * dice.standard_normal(KINDS))
+        counts = np.bincount(rng.integers(0, KINDS, ROWS), minlength=KINDS)
+        noisy = counts + np.rint(KIND_SCALE * rng.standard_normal(KINDS))
         often = noisy > ROWS / KINDS
-        answer = counts[often].sum() + np.rint(LAST_SCALE * dice.standard_normal())
+        answer = counts[often].sum() + np.rint(LAST_SCALE * rng.standard_normal())
         kinds[run] = noisy.max() / ROWS
         last[run] = answer / ROWS - often.mean()
     return kinds, last

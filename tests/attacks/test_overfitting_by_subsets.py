@@ -47,11 +47,11 @@ COLUMNS = (
 
 def sample(seed: int, rows: int) -> pd.DataFrame:
     """All columns independent: fair coins, coins that are heads 1 in 20 times, and uniform kinds and ages."""
-    dice = np.random.default_rng(seed)
-    coins = {f"f{i}": dice.random(rows) < 0.5 for i in range(COINS)}
-    rare = {f"r{i}": dice.random(rows) < RARE for i in range(COINS)}
+    rng = np.random.default_rng(seed)
+    coins = {f"f{i}": rng.random(rows) < 0.5 for i in range(COINS)}
+    rare = {f"r{i}": rng.random(rows) < RARE for i in range(COINS)}
     return pd.DataFrame(coins | rare).assign(
-        kind=dice.integers(0, KINDS, rows), age=dice.integers(0, 64, rows), y=dice.random(rows) < 0.5
+        kind=rng.integers(0, KINDS, rows), age=rng.integers(0, 64, rows), y=rng.random(rows) < 0.5
     )
 
 

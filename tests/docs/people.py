@@ -11,14 +11,14 @@ PEOPLE = 5000
 
 
 def make_people(folder: Path) -> None:
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     frame = pd.DataFrame(
         {
             "person_id": np.arange(PEOPLE),
-            "age": dice.integers(18, 95, PEOPLE),
-            "income": dice.gamma(4.0, 9000.0, PEOPLE).round(2),
-            "region": dice.choice(["north", "south", "east", "west"], PEOPLE),
-            "smoker": dice.random(PEOPLE) < 0.2,
+            "age": rng.integers(18, 95, PEOPLE),
+            "income": rng.gamma(4.0, 9000.0, PEOPLE).round(2),
+            "region": rng.choice(["north", "south", "east", "west"], PEOPLE),
+            "smoker": rng.random(PEOPLE) < 0.2,
         }
     )
     frame.to_parquet(folder / "people.parquet")

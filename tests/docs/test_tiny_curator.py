@@ -87,9 +87,9 @@ def test_law_the_sampler_follows_its_density() -> None:
 
 @pytest.mark.parametrize("query", [tc.Count(), tc.Sum("age")], ids=repr)
 def test_law_removing_a_person_obeys_the_sensitivity(query: object) -> None:
-    dice = random.Random(3)
+    rng = random.Random(3)
     for _ in range(100):
-        rows = tuple(dice.randrange(-500, 500) for _ in range(6))
+        rows = tuple(rng.randrange(-500, 500) for _ in range(6))
         assert abs(exact(query, rows) - exact(query, rows[2:])) <= tc.sensitivity(query, PEOPLE)
 
 

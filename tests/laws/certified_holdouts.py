@@ -13,16 +13,16 @@ import numpy as np
 from certified import Certified, never_larger, never_smaller
 
 from adyton.holdout.methods import ladder, thresholdout
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check import question_failure
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.methods.options import Aim, method_named
 from adyton.holdout.methods.sparse_validate import validate_width
 
 
-def _frame(items: int, steps: int = 2) -> Frame:
+def _frame(items: int, steps: int = 2) -> HoldoutSize:
     rounding = Fraction(0) if steps <= 2 else Fraction(1, 2 * steps)
-    return Frame(items, steps, rounding, Fraction(1, 20))
+    return HoldoutSize(items, steps, rounding, Fraction(1, 20))
 
 
 @cache
@@ -60,7 +60,7 @@ STAGED = (
     dict(method="thresholdout", items=20_000, scores=1000, overfits=3, threshold="1/50", scale="1/500"),
     dict(method="ladder", items=4000, scores=1000),
     dict(method="ladder", items=4000, scores=1000, rung="1/100"),
-    dict(method="sparse_validate", items=4000, tolerance="1/10", scores=1000, noes=5),
+    dict(method="sparse_validate", items=4000, tolerance="1/10", scores=1000, rejections=5),
 )
 
 
@@ -93,8 +93,8 @@ HOLDOUT = (
     ),
     never_smaller(
         "sparse validate: width",
-        lambda items, questions, noes: validate_width(_frame(items), questions, noes),
-        dict(items=4000, questions=100, noes=5),
+        lambda items, questions, rejections: validate_width(_frame(items), questions, rejections),
+        dict(items=4000, questions=100, rejections=5),
     ),
     never_larger(
         "guess and check: failure of a question",

@@ -11,7 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Case, Clip, Compare, Floor, Indicator, Negative, Number, Square, Times
+from adyton.query.expressions import (
+    Case,
+    Clip,
+    Compare,
+    Floor,
+    Indicator,
+    Negative,
+    NumberExpression,
+    Square,
+    Times,
+)
 from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Lookup, ValueOf
 from adyton.query.measures import (
     Cdf,
@@ -53,7 +63,7 @@ def test_law_the_canonical_text_of_every_question_asks_it_again(question: Questi
 
 @law
 @given(all_numbers(), rows())
-def test_law_the_canonical_text_of_every_number_keeps_its_value(number: Number, row: Row) -> None:
+def test_law_the_canonical_text_of_every_number_keeps_its_value(number: NumberExpression, row: Row) -> None:
     again = parse_number(number_text(number), PERSONS)
     assert again.lattice == number.lattice  # what is stored of an answer is counted in its grains
     assert _value(again, row) == _value(number, row)
@@ -72,7 +82,7 @@ def test_law_the_canonical_text_of_every_group_keeps_its_key(group: Any, row: Ro
         assert again == group
 
 
-def _value(node: Number, row: Row) -> Fraction | None:
+def _value(node: NumberExpression, row: Row) -> Fraction | None:
     """What a number is on a row; categories are places in their list there."""
     placed = {column.name: _placed(column, row.get(column.name)) for column in PERSONS.columns}
     found = engine_meaning.number(node, placed)
@@ -100,7 +110,7 @@ A, EARNED, SMOKES = ValueOf(AGE), ValueOf(INCOME), IsTrue(SMOKER)
 ONE, TWO = Constant(Fraction(1)), Constant(Fraction(2))
 OLD = Compare(A, ">", Constant(Fraction(64)))
 
-NUMBERS: list[Number] = [
+NUMBERS: list[NumberExpression] = [
     A,
     EARNED,
     Negative(A),

@@ -172,23 +172,23 @@ def test_a_batch_counts_all_its_values_for_the_population() -> None:
 def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     """Found together, they are what they are alone: the same integers give the same rows."""
     from adyton.curator.certifying import rows_of, rows_of_many
-    from adyton.planning.plan import make_basket
+    from adyton.planning.plan import make_batch
     from adyton.planning.price import price_of
-    from adyton.query.request import asking_of
+    from adyton.query.request import request_of
     from adyton.wire import Stored
 
     study = curator(validity=Validity(Fraction(95, 100))).study
-    asked = [asking_of(q, study.table) for q in [*FILTERED, "SELECT VARIANCE(age), COUNT(*) FROM people"]]
-    basket = make_basket(study, asked, price_of(epsilon=1), study.allowed)
-    standing = standing_of(study, ROWS, question=2, before=Fraction(1, 1000), values=21)
+    asked = [request_of(q, study.table) for q in [*FILTERED, "SELECT VARIANCE(age), COUNT(*) FROM people"]]
+    batch = make_batch(study, asked, price_of(epsilon=1), study.allowed)
+    context = standing_of(study, ROWS, question=2, before=Fraction(1, 1000), values=21)
     rng = np.random.default_rng(1)
     stored = [
-        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2 * len(part.noised))] for part in plan.parts])
-        for plan in basket.plans[:-1]
+        Stored([[[int(z)] for z in rng.integers(1, 10**8, 2 * len(part.noisy))] for part in plan.parts])
+        for plan in batch.plans[:-1]
     ]
     stored.append(Stored([[[5], [10**9], [10**6]], [[300]]]))
-    together = rows_of_many(basket.plans, stored, standing)
-    assert together == [rows_of(plan, own, standing) for plan, own in zip(basket.plans, stored, strict=True)]
+    together = rows_of_many(batch.plans, stored, context)
+    assert together == [rows_of(plan, own, context) for plan, own in zip(batch.plans, stored, strict=True)]
 
 
 # The integers ---------------------------------------------------------------------------------------------------
@@ -215,9 +215,9 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
 
 def test_filters_on_few_values_make_a_cube_and_others_do_not() -> None:
     def readings(texts: list[str]) -> Any:
-        from adyton.query.request import asking_of
+        from adyton.query.request import request_of
 
-        asked = [asking_of(text, PEOPLE).alone for text in texts]
+        asked = [request_of(text, PEOPLE).alone for text in texts]
         return [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
 
     ((places, columns),) = cubes_of(readings(FILTERED))

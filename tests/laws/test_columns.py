@@ -32,8 +32,8 @@ RATIONALS = st.one_of(
 
 
 def integers(seed: int, reach: int, size: int = 64) -> list[int]:
-    dice = np.random.default_rng(seed)
-    found = [int(dice.integers(-(2**63), 2**63)) * reach // 2**63 for _ in range(size - 3)]
+    rng = np.random.default_rng(seed)
+    found = [int(rng.integers(-(2**63), 2**63)) * reach // 2**63 for _ in range(size - 3)]
     return [*found, 0, reach - 1, -reach + 1]
 
 
@@ -154,11 +154,11 @@ def test_theorem_RATIO_INTERVAL_of_many_cells_is_that_of_one(
 
     Mutants: the first guess taken as it is; too few cells called informative.
     """
-    dice, reach = np.random.default_rng(seed), 10.0**reach_exponent
-    a, b = 10.0**noise * dice.uniform(0.3, 3), 10.0**noise * dice.uniform(0.3, 3) / reach
+    rng, reach = np.random.default_rng(seed), 10.0**reach_exponent
+    a, b = 10.0**noise * rng.uniform(0.3, 3), 10.0**noise * rng.uniform(0.3, 3) / reach
     error = (Band(a, b, 0.5, 0.5), Band(0.0, 0.0, a, b), Band(a, b, a / 1000, b / 7))[kind]
-    bottom = np.rint(dice.normal(size=300) * b * 10.0**counted)
-    top = np.rint(bottom * dice.uniform(-1.1, 1.1, 300) * reach + dice.normal(size=300) * a)
+    bottom = np.rint(rng.normal(size=300) * b * 10.0**counted)
+    top = np.rint(bottom * rng.uniform(-1.1, 1.1, 300) * reach + rng.normal(size=300) * a)
     low, high = ratio_interval(top, bottom, reach, error)
     least, most = halved(top, bottom, reach, error)
     told = (least != -reach) | (most != reach)

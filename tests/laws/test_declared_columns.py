@@ -21,7 +21,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse
 from adyton.schema import ClockPart, DateColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
-from adyton.setup.drafting import Wishes, draft_study
+from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import Study, read_study
 
 FILE = """
@@ -116,7 +116,7 @@ def test_a_wrong_key_is_named_with_its_fix(given: dict[str, str], says: str, tmp
 def test_init_shows_zones_and_hours_for_timestamps(tmp_path: Path) -> None:
     """And what it shows is right once the signs are removed."""
     flights(tmp_path)
-    draft = draft_study(tmp_path / "flights.parquet", Wishes("1", "1e-9"), tmp_path / "flights.toml")
+    draft = draft_study(tmp_path / "flights.parquet", DraftOptions("1", "1e-9"), tmp_path / "flights.toml")
     shown = draft[draft.index("[columns.at]") : draft.index("[columns.note]")]
     lines = [line.removeprefix("# ") for line in shown.splitlines()]
     filled = (

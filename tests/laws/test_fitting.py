@@ -17,7 +17,7 @@ from adyton.planning import plan
 from adyton.planning.parallel import families_of
 from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
 
@@ -33,13 +33,13 @@ BOTH = "SELECT region, COUNT(*) AS n, AVG(income) FROM people GROUP BY region"
 
 
 def people() -> pd.DataFrame:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     return pd.DataFrame(
         {
-            "income": dice.gamma(2, 20_000, ROWS),
-            "region": dice.choice(["north", "south"], ROWS),
-            "smoker": dice.random(ROWS) < 0.3,
-            "town": dice.choice(["Ur", "Uruk"], ROWS),
+            "income": rng.gamma(2, 20_000, ROWS),
+            "region": rng.choice(["north", "south"], ROWS),
+            "smoker": rng.random(ROWS) < 0.3,
+            "town": rng.choice(["Ur", "Uruk"], ROWS),
         }
     )
 
@@ -162,7 +162,7 @@ def test_the_search_for_a_price_plans_thousands_of_questions_once_more_and_not_a
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
 def test_an_outline_costs_at_a_price_what_its_plans_cost(filter_name: str) -> None:
     known = curator(filter_name).study
-    askings = [asking_of(sql, *known.tables) for sql in (COUNT, BOTH)]
+    askings = [request_of(sql, *known.tables) for sql in (COUNT, BOTH)]
     outline = plan.Outline.of(known, askings)
     for price in (price_of(epsilon="0.3"), price_of(share="0.01"), price_of(scale=50)):
         basket, priced = (
@@ -170,7 +170,7 @@ def test_an_outline_costs_at_a_price_what_its_plans_cost(filter_name: str) -> No
             outline.priced(price, known.allowed),
         )
         assert (basket.amount, basket.radius) == (priced.amount, priced.radius)
-        assert outline.basket(price, known.allowed) == basket
+        assert outline.batch(price, known.allowed) == basket
 
 
 def test_a_plan_that_the_limit_cannot_pay_for_names_a_share() -> None:

@@ -31,14 +31,14 @@ LIMIT = Guarantee(Fraction(40), Fraction(1, 10**6))
 
 
 def flights() -> pd.DataFrame:
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     return pd.DataFrame(
         {
-            "region": dice.choice(list("abcd"), NUMBER),
-            "hour": dice.integers(5, 23, NUMBER),
-            "delay": dice.integers(-20, 60, NUMBER),
-            "late": dice.random(NUMBER) < 0.3,
-            "city": dice.choice(["rome", "oslo"], NUMBER),
+            "region": rng.choice(list("abcd"), NUMBER),
+            "hour": rng.integers(5, 23, NUMBER),
+            "delay": rng.integers(-20, 60, NUMBER),
+            "late": rng.random(NUMBER) < 0.3,
+            "city": rng.choice(["rome", "oslo"], NUMBER),
         }
     )
 

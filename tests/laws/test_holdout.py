@@ -48,13 +48,13 @@ class Seeded:
 
 
 @pytest.fixture
-def dice() -> np.random.Generator:
+def rng() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
 @pytest.fixture
-def labels(dice: np.random.Generator) -> np.ndarray:
-    made = dice.integers(0, 3, N)
+def labels(rng: np.random.Generator) -> np.ndarray:
+    made = rng.integers(0, 3, N)
     made[7] = CANARY
     return made
 
@@ -64,20 +64,20 @@ def holdout(tmp_path: Path, labels: np.ndarray) -> Holdout:
     return Holdout.create(tmp_path / "h.toml", labels=labels, tolerance="0.05", bits=Seeded(1))
 
 
-def some(labels: np.ndarray, dice: np.random.Generator, share: float = 0.7) -> np.ndarray:
-    return np.where(dice.random(N) < share, labels, 5)
+def some(labels: np.ndarray, rng: np.random.Generator, share: float = 0.7) -> np.ndarray:
+    return np.where(rng.random(N) < share, labels, 5)
 
 
 # Scores ----------------------------------------------------------------------------------------------------
 
 
 def test_a_score_is_near_and_says_how_near(
-    holdout: Holdout, labels: np.ndarray, dice: np.random.Generator
+    holdout: Holdout, labels: np.ndarray, rng: np.random.Generator
 ) -> None:
     planned = holdout.statement().scores_left
     assert planned is not None
     assert planned > 30
-    guess = some(labels, dice)
+    guess = some(labels, rng)
     score = holdout.score(guess)
     exact = float((guess == labels).mean())
     assert score.value != exact
@@ -92,9 +92,9 @@ def test_a_score_is_near_and_says_how_near(
 
 
 def test_the_same_predictions_again_are_free_and_get_the_same_answer(
-    holdout: Holdout, labels: np.ndarray, dice: np.random.Generator, tmp_path: Path
+    holdout: Holdout, labels: np.ndarray, rng: np.random.Generator, tmp_path: Path
 ) -> None:
-    guess = some(labels, dice)
+    guess = some(labels, rng)
     first = holdout.score(guess)
     again = [holdout.score(guess), holdout.score(guess.tolist()), holdout.score(guess.astype(float))]
     with Holdout.open(tmp_path / "h.toml") as other:
@@ -138,11 +138,11 @@ def test_a_crash_after_the_charge_loses_nothing_that_was_paid_for(
 
 
 def _score_many(path: str, seed: int, times: int) -> list[int]:
-    dice, found = np.random.default_rng(seed), []
+    rng, found = np.random.default_rng(seed), []
     with Holdout.open(path) as holdout:
         for _ in range(times):
             try:
-                found.append(holdout.score(dice.random(1000)).number)
+                found.append(holdout.score(rng.random(1000)).number)
             except ScoresRefused:
                 found.append(0)
     return found
@@ -307,11 +307,11 @@ def test_bounds_that_floats_cannot_tell_apart_are_refused(low: Any, high: str, t
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_metric_is_the_mean_of_its_items(name: str, tmp_path: Path, dice: np.random.Generator) -> None:
+def test_every_metric_is_the_mean_of_its_items(name: str, tmp_path: Path, rng: np.random.Generator) -> None:
     """Seeded noise; an error of more than the half-width would be a 1 in 10,000 event and is not there."""
     n = 50_000
     kinds: dict[str, tuple[dict[str, Any], np.ndarray, np.ndarray]] = {}
-    classes, shares, reals = dice.integers(0, 2, n), dice.random(n), dice.normal(0, 3, n)
+    classes, shares, reals = rng.integers(0, 2, n), rng.random(n), rng.normal(0, 3, n)
     kinds["accuracy"] = ({"labels": classes}, shares > 0.4, (shares > 0.4) == classes)
     kinds["scores"] = ({"items": n}, shares, shares)
     kinds["brier"] = ({"labels": classes}, shares, (shares - classes) ** 2)
@@ -419,9 +419,9 @@ def test_wishes_that_cannot_be_met_leave_nothing_behind(
 
 
 def test_theorem_PAIRED_COMPARISON_says_better_worse_or_cannot_tell(
-    holdout: Holdout, labels: np.ndarray, dice: np.random.Generator
+    holdout: Holdout, labels: np.ndarray, rng: np.random.Generator
 ) -> None:
-    good, bad, other = some(labels, dice, 0.9), some(labels, dice, 0.6), some(labels, dice, 0.9)
+    good, bad, other = some(labels, rng, 0.9), some(labels, rng, 0.6), some(labels, rng, 0.9)
     won = holdout.compare(good, bad)
     assert won.verdict == "better"
     assert won.interval.low < 0.3 < won.interval.high
@@ -467,7 +467,7 @@ def test_a_loss_is_better_when_it_is_less(tmp_path: Path) -> None:
     [
         (Thresholdout(overfits=2, threshold="0.1", scale="0.0001"), {"scores": 50}, "0.1"),
         (GuessAndCheck(), {"tolerance": "0.05"}, "0.1"),
-        (SparseValidate(noes=2), {"tolerance": "0.05", "scores": 50}, "0.1"),
+        (SparseValidate(rejections=2), {"tolerance": "0.05", "scores": 50}, "0.1"),
         (Ladder(), {"scores": 3}, None),
         (FreeLadder(), {"scores": 3}, None),
     ],
@@ -475,14 +475,14 @@ def test_a_loss_is_better_when_it_is_less(tmp_path: Path) -> None:
 def test_staged_methods_keep_their_state_across_a_restart(
     tmp_path: Path,
     labels: np.ndarray,
-    dice: np.random.Generator,
+    rng: np.random.Generator,
     method: Method,
     wish: dict[str, Any],
     guess: str | None,
 ) -> None:
     path = tmp_path / "s.toml"
     Holdout.create(path, labels=labels, method=method, **wish).close()
-    first = some(labels, dice)
+    first = some(labels, rng)
     with Holdout.open(path) as holdout:
         said = holdout.score(first, guess=guess)
         left = holdout.statement().scores_left
@@ -496,7 +496,7 @@ def test_staged_methods_keep_their_state_across_a_restart(
         assert again.verify().receipts == 1
         for _ in range(200):
             try:
-                again.score(some(labels, dice, 0.8), guess=guess)
+                again.score(some(labels, rng, 0.8), guess=guess)
             except ScoresRefused:
                 break
         else:
@@ -575,7 +575,7 @@ def test_a_staged_method_needs_its_guess_and_others_take_none(tmp_path: Path, la
 
 def test_two_objects_of_one_staged_holdout_share_its_state(tmp_path: Path, labels: np.ndarray) -> None:
     path = tmp_path / "s.toml"
-    wish = {"method": SparseValidate(noes=3), "tolerance": "0.05", "scores": 50}
+    wish = {"method": SparseValidate(rejections=3), "tolerance": "0.05", "scores": 50}
     with Holdout.create(path, labels=labels, **wish) as one, Holdout.open(path) as two:
         assert one.score(labels, guess=0).said == "no"
         assert two.score(labels, guess="0.5").said == "no"
@@ -597,11 +597,11 @@ def test_thresholdout_without_a_certificate_says_so(tmp_path: Path, labels: np.n
 
 @pytest.mark.parametrize("method", [Split(), Rounding(), Auto()])
 def test_baselines_answer_within_their_widths(
-    tmp_path: Path, labels: np.ndarray, dice: np.random.Generator, method: Method
+    tmp_path: Path, labels: np.ndarray, rng: np.random.Generator, method: Method
 ) -> None:
     with Holdout.create(tmp_path / "b.toml", labels=labels, method=method, tolerance="0.05") as holdout:
         for _ in range(3):
-            score = holdout.score(some(labels, dice))
+            score = holdout.score(some(labels, rng))
             assert score.interval.low <= 0.7 <= score.interval.high
         assert holdout.facts.method == ("gaussian" if method == Auto() else method.name)
         assumed = " ".join(score.certificate.assumptions)
@@ -645,13 +645,13 @@ def test_early_scores_are_sharper_when_widths_are_anytime(tmp_path: Path, labels
 
 
 def test_a_leaderboard_ranks_whom_the_intervals_separate(
-    tmp_path: Path, labels: np.ndarray, dice: np.random.Generator
+    tmp_path: Path, labels: np.ndarray, rng: np.random.Generator
 ) -> None:
     path = tmp_path / "b.toml"
     Holdout.create(path, labels=labels, tolerance="0.05", bits=Seeded(9)).close()
     with Leaderboard(path) as board:
         for name, share in (("ann", 0.9), ("bob", 0.9), ("cid", 0.5), ("ann", 0.2)):
-            board.submit(name, some(labels, dice, share))
+            board.submit(name, some(labels, rng, share))
         for name in ("", "a\nb", "x" * 81, None):
             with pytest.raises(InvalidRequest, match="name"):
                 board.submit(name, labels)
@@ -688,14 +688,14 @@ def test_a_method_without_a_list_has_no_leaderboard(tmp_path: Path, labels: np.n
 
 
 def test_theorem_LADDER_a_leaderboard_lists_those_who_led(
-    tmp_path: Path, labels: np.ndarray, dice: np.random.Generator
+    tmp_path: Path, labels: np.ndarray, rng: np.random.Generator
 ) -> None:
     path = tmp_path / "l.toml"
     Holdout.create(path, labels=labels, method=Ladder(), scores=50).close()
     shares = {"ann": 0.3, "bob": 0.9, "cid": 0.5, "dan": 0.9001}
     with Leaderboard(path) as board:
-        said = {name: board.submit(name, some(labels, dice, share)).said for name, share in shares.items()}
-        board.submit("ann", some(labels, dice, 0.1))
+        said = {name: board.submit(name, some(labels, rng, share)).said for name, share in shares.items()}
+        board.submit("ann", some(labels, rng, 0.1))
     assert said == {"ann": "improved", "bob": "improved", "cid": "no improvement", "dan": "no improvement"}
     with Leaderboard(path) as board:
         first, second = board.standings()  # who never led is not listed: nothing was said about them

@@ -26,7 +26,7 @@ from adyton.holdout.methods.options import method_named
         (lambda: Thresholdout(threshold="-1"), "the threshold"),
         (lambda: Thresholdout(overfits=1, threshold="0.1", scale=0), "the scale"),
         (lambda: Thresholdout(scale="0.1"), "give the threshold and the number of overfits"),
-        (lambda: SparseValidate(noes=0), "how often it may say no"),
+        (lambda: SparseValidate(rejections=0), "how often it may say no"),
         (lambda: Ladder(rung=0), "the rung"),
     ],
 )
@@ -47,7 +47,7 @@ def test_methods_are_frozen(kind: Any) -> None:
     [
         ("magic", {}, None, "no method 'magic'; known: auto, gaussian, thresholdout"),
         ("slices", {}, None, "no method 'slices'"),
-        ("gaussian", {"noes": 3}, None, "noes means nothing to the method 'gaussian'"),
+        ("gaussian", {"rejections": 3}, None, "rejections means nothing to the method 'gaussian'"),
         ("ladder", {"overfits": 1}, None, "overfits means nothing"),
         ("auto", {"anytime": True}, None, "anytime means nothing"),
         ("rounding", {}, [0, 1], "groups go with the method 'gaussian' alone"),

@@ -53,7 +53,7 @@ def test_a_statement_counts_what_is_left() -> None:
 
 
 def test_a_score_counts_what_is_left(tmp_path: Path) -> None:
-    wish: dict[str, Any] = {"labels": LABELS, "method": SparseValidate(noes=2), "scores": 50}
+    wish: dict[str, Any] = {"labels": LABELS, "method": SparseValidate(rejections=2), "scores": 50}
     with Holdout.create(tmp_path / "s.toml", tolerance="0.1", **wish) as holdout:
         assert "at least 2" in str(holdout.score(LABELS, guess=1))
         assert "at least 1" in str(holdout.score(LABELS, guess=0))

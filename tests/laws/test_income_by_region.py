@@ -47,14 +47,14 @@ def study() -> Study:
 
 
 def people() -> pd.DataFrame:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     return pd.DataFrame(
         {
             "person_id": range(PEOPLE),
-            "age": dice.integers(18, 90, PEOPLE),
-            "income": dice.gamma(4, 9000, PEOPLE).round(2),
-            "region": dice.choice(list(REGIONS), PEOPLE),
-            "smoker": dice.random(PEOPLE) < 0.2,
+            "age": rng.integers(18, 90, PEOPLE),
+            "income": rng.gamma(4, 9000, PEOPLE).round(2),
+            "region": rng.choice(list(REGIONS), PEOPLE),
+            "smoker": rng.random(PEOPLE) < 0.2,
         }
     )
 

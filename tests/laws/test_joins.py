@@ -398,24 +398,24 @@ def test_sources_by_name(study: Study) -> None:
 
 
 def test_a_question_of_another_study_is_refused(study: Study) -> None:
-    from adyton.query.request import asking_of
+    from adyton.query.request import request_of
 
     mine = Question(joined(study.tables), (("n", Count()),))
-    assert asking_of(mine, *study.tables).alone is mine
+    assert request_of(mine, *study.tables).alone is mine
     wider = replace(study.tables[0], columns=(IntegerColumn("age", 0, 10**6),), dimensions=())
     for table in (wider, joined((wider, study.tables[1])), joined(study.tables[::-1])):
         with pytest.raises(InvalidRequest, match="about another table"):
-            asking_of(Question(table, (("n", Count()),)), *study.tables)
+            request_of(Question(table, (("n", Count()),)), *study.tables)
 
 
 def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
     """Bounds, or a public table, that somebody changed on the way."""
-    from adyton.query.request import asking_of
+    from adyton.query.request import request_of
 
     people = study.tables[0]
     (regions,) = people.dimensions
     good = joined(study.tables, (Link("people", regions, left=False),))
-    assert asking_of(Question(good, (("n", Count()),)), *study.tables).alone.table == good
+    assert request_of(Question(good, (("n", Count()),)), *study.tables).alone.table == good
     tampered = replace(regions, attributes=regions.attributes[1:])
     wider = tuple(replace(c, high=10**6) if isinstance(c, IntegerColumn) else c for c in good.columns)
     for table in (
@@ -425,7 +425,7 @@ def test_a_joined_table_is_only_what_its_parts_say(study: Study) -> None:
         replace(good, rows=5),
     ):
         with pytest.raises(InvalidRequest, match="about another table"):
-            asking_of(Question(table, (("n", Count()),)), *study.tables)
+            request_of(Question(table, (("n", Count()),)), *study.tables)
 
 
 def test_how_many_rows_a_join_has_is_not_known() -> None:
@@ -443,16 +443,16 @@ def test_a_public_table_can_be_joined_and_asked(folder: Path) -> None:
 
 def test_ready_questions_may_be_about_every_table_of_the_study(study: Study) -> None:
     """And about no other: bounds of one's own would not fit the noise."""
-    from adyton.query.request import asking_of
+    from adyton.query.request import request_of
 
     people, visits = study.tables
     for table in (people, visits, joined((people, visits))):
         question = Question(table, (("n", Count()),))
-        assert asking_of(question, *study.tables).question == question
+        assert request_of(question, *study.tables).question == question
     narrower = replace(visits, columns=(IntegerColumn("cost", 0, 1),), dimensions=())
     for table in (narrower, joined((people, narrower))):
         with pytest.raises(InvalidRequest, match="another table"):
-            asking_of(Question(table, (("n", Count()),)), *study.tables)
+            request_of(Question(table, (("n", Count()),)), *study.tables)
     forged = replace(joined((people, visits)), columns=(IntegerColumn("cost", 0, 1),))
     with pytest.raises(InvalidRequest, match="another table"):
-        asking_of(Question(forged, (("n", Count()),)), *study.tables)
+        request_of(Question(forged, (("n", Count()),)), *study.tables)

@@ -46,13 +46,13 @@ def curator() -> Curator:
 
 
 def opened(rows: int, epsilon: int) -> Curator:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     people = pd.DataFrame(
         {
-            "income": dice.gamma(2, 20_000, rows),
-            "place": dice.integers(0, 50, rows),
-            "region": dice.choice(["north", "south"], rows),
-            "town": dice.choice(["Ur", "Uruk"], rows),
+            "income": rng.gamma(2, 20_000, rows),
+            "place": rng.integers(0, 50, rows),
+            "region": rng.choice(["north", "south"], rows),
+            "town": rng.choice(["Ur", "Uruk"], rows),
         }
     )
     limit, sample = Guarantee(Fraction(epsilon), Fraction(1, 10**6)), Validity(Fraction(95, 100))
@@ -67,9 +67,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     make = estimate._values_of_many
 
-    def counted(plans: Any, stored: Any, standing: Any) -> Any:
+    def counted(plans: Any, stored: Any, context: Any) -> Any:
         sizes.append(len(plans))
-        return make(plans, stored, standing)
+        return make(plans, stored, context)
 
     monkeypatch.setattr(estimate, "_values_of_many", counted)
     return sizes
@@ -137,8 +137,8 @@ def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) ->
     answer = curator.ask(sql, epsilon=1)
     basket = curator._basket([sql], {"epsilon": 1})
     receipt, text = curator._asked_before(basket.order(None)) or pytest.fail("it is stored")
-    standing = curator._claims.standing(basket, Position.of(receipt), many_from_text(text))
-    (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), standing)
+    context = curator._claims.context(basket, Position.of(receipt), many_from_text(text))
+    (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), context)
     curator.ask(QUESTIONS[0], epsilon=2)
     assert bits(answer.rows) == bits(rows)
     assert not any(isinstance(values.population, Absent) for values in rows.values.values())
@@ -182,11 +182,11 @@ def test_theorem_RATIO_INTERVAL_no_bit_depends_on_the_other_cells(
     Mutants: a cell too few called telling (1 + 2**-3 for 1 - 2**-20 in ``_telling``); no search where the far
     end does not hold.
     """
-    dice, reach = np.random.default_rng(seed), 10.0**reach_exponent
-    a, b = 10.0**noise * dice.uniform(0.3, 3), 10.0**noise * dice.uniform(0.3, 3) / reach
+    rng, reach = np.random.default_rng(seed), 10.0**reach_exponent
+    a, b = 10.0**noise * rng.uniform(0.3, 3), 10.0**noise * rng.uniform(0.3, 3) / reach
     band = (Band(a, b, 0.5, 0.5), Band(0.0, 0.0, a, b), Band(a, b, a / 1000, b / 7))[kind]
-    bottom = np.rint(dice.normal(size=9_000) * b * 10.0**counted)
-    top = np.rint(bottom * dice.uniform(-1.1, 1.1, 9_000) * reach + dice.normal(size=9_000) * a)
+    bottom = np.rint(rng.normal(size=9_000) * b * 10.0**counted)
+    top = np.rint(bottom * rng.uniform(-1.1, 1.1, 9_000) * reach + rng.normal(size=9_000) * a)
     many, few = intervals_of([Ratio(top, bottom, reach, band), Ratio(top[:99], bottom[:99], reach, band)])
     low, high = many.ends()
     assert (low[:99].tobytes(), high[:99].tobytes()) == tuple(end.tobytes() for end in few.ends())
@@ -224,12 +224,12 @@ def test_what_is_told_together_is_what_is_told_alone() -> None:
     basket = curator._basket(batch, price)
     receipt = curator.ask_many(batch, **price)[0].receipt
     stored = many_from_text(curator._ledger.recall(receipt.number) or "")
-    standing = curator._claims.standing(basket, Position.of(curator._ledger.receipt(receipt.number)))
-    assert len(standing.learned) == 1
-    together = estimate._values_of_many(basket.plans, stored, standing)
+    context = curator._claims.context(basket, Position.of(curator._ledger.receipt(receipt.number)))
+    assert len(context.learned) == 1
+    together = estimate._values_of_many(basket.plans, stored, context)
     for plan, own, told in [*zip(basket.plans, stored, together, strict=True)][::-7]:  # the last one first
         for part, columns in zip(plan.parts, own.released, strict=True):
-            values, (alone,) = told[part.name], estimate._told_together([(part, columns)], standing)
+            values, (alone,) = told[part.name], estimate._told_together([(part, columns)], context)
             assert values.value.tobytes() == alone.value.tobytes()
             assert values.noise.low.tobytes() == alone.noise.low.tobytes()
             assert values.noise.high.tobytes() == alone.noise.high.tobytes()

@@ -18,7 +18,7 @@ from adyton.curator.dummy_rows import dummy_tables
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
-from adyton.setup.drafting import Wishes, draft_study
+from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import PrivateTable, Study, read_study
 from adyton.transports.cli.app import app
 
@@ -32,10 +32,10 @@ MEAN = "SELECT AVG(delay) FROM flights"
 
 
 def flights() -> pd.DataFrame:
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     number = PERSONS * EACH
     return pd.DataFrame(
-        {"plane": np.repeat(np.arange(PERSONS), EACH), "delay": dice.integers(-20, 80, number)}
+        {"plane": np.repeat(np.arange(PERSONS), EACH), "delay": rng.integers(-20, 80, number)}
     )
 
 
@@ -200,7 +200,9 @@ def test_a_draft_asks_for_it_where_a_person_may_have_several_rows(tmp_path: Path
     flights().to_parquet(data)
 
     def drafted(**wishes: Any) -> str:
-        return draft_study(data, Wishes("1", "1e-6", person="plane", **wishes), tmp_path / "flights.toml")
+        return draft_study(
+            data, DraftOptions("1", "1e-6", person="plane", **wishes), tmp_path / "flights.toml"
+        )
 
     assert 'lines = "FILL IN"  # a public guess of how many rows count, at most 100 of a person' in drafted(
         rows_per_person=100

@@ -45,15 +45,15 @@ class Seeded:
 
 def frame() -> pd.DataFrame:
     """300 persons of one to six rows; cities from frequent to unique."""
-    dice = np.random.default_rng(11)
-    person = np.repeat(np.arange(300), dice.integers(1, 7, 300))
+    rng = np.random.default_rng(11)
+    person = np.repeat(np.arange(300), rng.integers(1, 7, 300))
     rows = len(person)
     return pd.DataFrame(
         {
             "pid": person,
-            "age": dice.integers(0, 90, rows),
-            "income": np.round(dice.normal(20, 15, rows).clip(-50, 100) * 2) / 2,
-            "region": dice.choice(["north", "south"], rows),  # nobody in the east
+            "age": rng.integers(0, 90, rows),
+            "income": np.round(rng.normal(20, 15, rows).clip(-50, 100) * 2) / 2,
+            "region": rng.choice(["north", "south"], rows),  # nobody in the east
             "city": [f"c{int(math.log2(1 + i))}" for i in person],
         }
     )

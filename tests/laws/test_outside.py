@@ -22,7 +22,7 @@ from adyton.query.expressions import Case, Not
 from adyton.query.leaves import IsOutside
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.query.scope import joined
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
@@ -106,8 +106,8 @@ def test_values_and_groups_are_called_after_it() -> None:
     assert parse(question_text(question), PEOPLE) == question
     draft = questions.proportion("CLIPPED(income)", where="NOT UNDECLARED(region)", by="smoker")
     assert (
-        asking_of(draft, PEOPLE).alone
-        == asking_of(
+        request_of(draft, PEOPLE).alone
+        == request_of(
             "SELECT PROPORTION(CLIPPED(income)) FROM people WHERE NOT UNDECLARED(region) GROUP BY smoker",
             PEOPLE,
         ).alone

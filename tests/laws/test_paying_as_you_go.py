@@ -23,7 +23,7 @@ from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity.readings import readings_of
 from adyton.study import PrivateTable, Study, Validity
@@ -48,14 +48,14 @@ COUNT, OTHER = "SELECT COUNT(*) AS n FROM t WHERE f0", "SELECT COUNT(*) AS n FRO
 
 def sample(seed: int, rows: int = ROWS) -> pd.DataFrame:
     """Fair coins, one property of 1 in 100, uniform ages, and values that are nearly all the same."""
-    dice = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"f{i}": dice.random(rows) < 0.5 for i in range(COINS)})
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"f{i}": rng.random(rows) < 0.5 for i in range(COINS)})
     return frame.assign(
-        rare=dice.random(rows) < 0.01,
-        age=dice.integers(0, 101, rows),
-        steady=dice.integers(48, 53, rows),
-        region=dice.choice(list(REGIONS), rows),
-        town=dice.choice(["Ur", "Uruk"], rows),
+        rare=rng.random(rows) < 0.01,
+        age=rng.integers(0, 101, rows),
+        steady=rng.integers(48, 53, rows),
+        region=rng.choice(list(REGIONS), rows),
+        town=rng.choice(["Ur", "Uruk"], rows),
     )
 
 
@@ -219,7 +219,7 @@ def test_theorem_SUBSET_VARIANCE_no_answer_settles_for_more_than_it_was_charged(
 def spread_of(asker: Curator, sql: str, frame: pd.DataFrame) -> float:
     """The mean squared distance of these rows from their mean, in units of the noise, over all that was read."""
     receipt = next(r for r in asker.receipts() if r.order.question == asker.preview(sql, epsilon=1).question)
-    question = asking_of(sql, asker.study.table).question
+    question = request_of(sql, asker.study.table).question
     (reading,) = readings_of(question, asker.study.unit)
     (detail,) = json.loads(receipt.order.detail)
     scales = [float(scale) for scale in detail[2 : 2 + len(reading.coordinates)]]
@@ -465,10 +465,10 @@ def test_the_questions_of_a_batch_pay_for_what_was_before_it_and_share_one_level
 def test_persons_are_the_units(neighbours: str) -> None:
     """300 persons with up to three rows each: one person can move a count by three, and is one draw."""
     persons, most = 1000, 3
-    dice = np.random.default_rng(5)
-    number = dice.integers(1, most + 1, persons)
+    rng = np.random.default_rng(5)
+    number = rng.integers(1, most + 1, persons)
     frame = pd.DataFrame({"pid": np.repeat(np.arange(persons), number)})
-    frame = frame.assign(f0=dice.random(len(frame)) < 0.5, age=dice.integers(0, 101, len(frame)))
+    frame = frame.assign(f0=rng.random(len(frame)) < 0.5, age=rng.integers(0, 101, len(frame)))
     unit = PrivacyUnit(neighbours, "pid", most)  # type: ignore[arg-type]
     study = Study(
         Table("t", (BooleanColumn("f0"), IntegerColumn("age", 0, 100)), persons, "pid"),

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from adyton.planning.planned_price import planned_basket
+from adyton.planning.planned_price import planned_batch
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import PrivateTable, Study, Validity
 from populations import population_of
@@ -73,8 +73,8 @@ def test_every_question_of_a_plan_gets_its_part_up_to_a_millionth(
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + (OF_PERSONS if persons else ()):
-        basket = planned_basket(made, [asking_of(text, *made.tables) for text in texts], each, None)
-        assert (1 - Fraction(1, 10**6)) * each <= basket.radius <= each, texts
+        batch = planned_batch(made, [request_of(text, *made.tables) for text in texts], each, None)
+        assert (1 - Fraction(1, 10**6)) * each <= batch.radius <= each, texts
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
@@ -94,5 +94,5 @@ def test_where_a_part_is_few_units_it_is_still_never_passed(
     each = population_of(made).each(1)
     assert each is not None
     for texts in ASKED + OF_PERSONS:
-        basket = planned_basket(made, [asking_of(text, *made.tables) for text in texts], each, None)
-        assert each - 300 <= basket.radius <= each, texts
+        batch = planned_batch(made, [request_of(text, *made.tables) for text in texts], each, None)
+        assert each - 300 <= batch.radius <= each, texts

@@ -31,12 +31,12 @@ COLUMNS = (IntegerColumn("age", 0, 63), CategoryColumn("region", REGIONS), Integ
 
 
 def sample(seed: int) -> pd.DataFrame:
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
-            "age": dice.integers(0, 64, ROWS),
-            "region": dice.choice(list(REGIONS), ROWS),
-            "kind": dice.integers(0, 4, ROWS),
+            "age": rng.integers(0, 64, ROWS),
+            "region": rng.choice(list(REGIONS), ROWS),
+            "kind": rng.integers(0, 4, ROWS),
         }
     )
 

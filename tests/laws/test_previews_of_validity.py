@@ -39,14 +39,14 @@ LUCK = Fraction(101, 2)  # the noise of the count that later widths speak of
 
 
 def opened(filter_name: str = "gdp", neighbours: str = "replace", validity: bool = True) -> Curator:
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {
-            "rare": dice.random(ROWS) < 0.01,
-            "coin": dice.random(ROWS) < 0.5,
-            "steady": dice.integers(48, 53, ROWS),
-            "region": dice.choice(["north", "south"], ROWS),
-            "town": dice.choice(["Ur", "Uruk"], ROWS),
+            "rare": rng.random(ROWS) < 0.01,
+            "coin": rng.random(ROWS) < 0.5,
+            "steady": rng.integers(48, 53, ROWS),
+            "region": rng.choice(["north", "south"], ROWS),
+            "town": rng.choice(["Ur", "Uruk"], ROWS),
         }
     )
     stability = Fraction(1, 10) if filter_name == "pure" else None

@@ -10,8 +10,8 @@ import pytest
 
 from adyton import read_study
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
-from adyton.setup.drafting import Wishes, draft_study
-from adyton.setup.public_profile import MOST_VALUES, Profile, public_profiles
+from adyton.setup.drafting import DraftOptions, draft_study
+from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
 
 DAY = datetime.date
 
@@ -19,24 +19,24 @@ DAY = datetime.date
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["3", "-4", "+15", ""], Profile("integer", -4, 15)),
-        (["3", "4.5", "1e2"], Profile("real", 3.0, 100.0)),
-        (["1.0", "2."], Profile("integer", 1, 2)),
-        (["3", "inf", "-7.5"], Profile("real", -7.5, 3.0)),
-        (["007", "123"], Profile("category", values=("007", "123"))),  # a code: as a number it would lose zeros
-        (["2020-01-31", "1999-12-01 10:00"], Profile("date", DAY(1999, 12, 1), DAY(2020, 1, 31))),
-        (["2020-01-31", "2020-02-31"], Profile("category", values=("2020-01-31", "2020-02-31"))),
-        (["yes", "No"], Profile("boolean")),
-        (["0", "1"], Profile("integer", 0, 1)),
-        (["a", "b", "a", ""], Profile("category", values=("a", "b"))),
-        (["1,5", "2"], Profile("category", values=("1,5", "2"))),
-        (["", ""], Profile("category", values=())),
-        ([f"v{i:03}" for i in range(MOST_VALUES)], Profile("category", values=tuple(f"v{i:03}" for i in range(MOST_VALUES)))),
-        ([f"v{i:03}" for i in range(MOST_VALUES + 1)], Profile("category")),
+        (["3", "-4", "+15", ""], ColumnProfile("integer", -4, 15)),
+        (["3", "4.5", "1e2"], ColumnProfile("real", 3.0, 100.0)),
+        (["1.0", "2."], ColumnProfile("integer", 1, 2)),
+        (["3", "inf", "-7.5"], ColumnProfile("real", -7.5, 3.0)),
+        (["007", "123"], ColumnProfile("category", values=("007", "123"))),  # a code: as a number it would lose zeros
+        (["2020-01-31", "1999-12-01 10:00"], ColumnProfile("date", DAY(1999, 12, 1), DAY(2020, 1, 31))),
+        (["2020-01-31", "2020-02-31"], ColumnProfile("category", values=("2020-01-31", "2020-02-31"))),
+        (["yes", "No"], ColumnProfile("boolean")),
+        (["0", "1"], ColumnProfile("integer", 0, 1)),
+        (["a", "b", "a", ""], ColumnProfile("category", values=("a", "b"))),
+        (["1,5", "2"], ColumnProfile("category", values=("1,5", "2"))),
+        (["", ""], ColumnProfile("category", values=())),
+        ([f"v{i:03}" for i in range(MOST_VALUES)], ColumnProfile("category", values=tuple(f"v{i:03}" for i in range(MOST_VALUES)))),
+        ([f"v{i:03}" for i in range(MOST_VALUES + 1)], ColumnProfile("category")),
     ],
 )  # fmt: skip
 def test_texts_have_the_kind_that_all_of_them_can_be_read_as(
-    texts: list[str], expected: Profile, tmp_path: Path
+    texts: list[str], expected: ColumnProfile, tmp_path: Path
 ) -> None:
     lines = ['"' + text + '"' if "," in text else text for text in texts]
     (tmp_path / "p.csv").write_text("\n".join(["x,k", *(f"{line},." for line in lines)]) + "\n")
@@ -57,12 +57,12 @@ def test_types_of_parquet(tmp_path: Path) -> None:
     )
     frame.to_parquet(tmp_path / "p.parquet")
     assert public_profiles(tmp_path / "p.parquet") == {
-        "whole": Profile("integer", 3, 9),
-        "real": Profile("real", 2.5, 2.5),
-        "infinite": Profile("real", 2.5, 2.5),
-        "truth": Profile("boolean"),
-        "when": Profile("date", DAY(1999, 12, 1), DAY(2020, 1, 31)),
-        "text": Profile("category", values=("a",)),
+        "whole": ColumnProfile("integer", 3, 9),
+        "real": ColumnProfile("real", 2.5, 2.5),
+        "infinite": ColumnProfile("real", 2.5, 2.5),
+        "truth": ColumnProfile("boolean"),
+        "when": ColumnProfile("date", DAY(1999, 12, 1), DAY(2020, 1, 31)),
+        "text": ColumnProfile("category", values=("a",)),
     }
 
 
@@ -73,7 +73,7 @@ def test_a_draft_of_texts_takes_kinds_from_a_public_file(tmp_path: Path) -> None
     (tmp_path / "old.csv").write_text(
         "age,income,region,smoker,born\n20,1.5,north,yes,1980-05-01\n70,99.2,so\"uth,no,2000-01-31\n"
     )  # fmt: skip
-    wishes = Wishes("1", "1e-9", person="id", metadata=tmp_path / "old.csv")
+    wishes = DraftOptions("1", "1e-9", person="id", metadata=tmp_path / "old.csv")
     text = draft_study(tmp_path / "data.csv", wishes, tmp_path / "study.toml")
     assert "canary" not in text
     (tmp_path / "study.toml").write_text(text)
@@ -92,7 +92,7 @@ def test_a_typed_column_keeps_its_kind_and_takes_only_what_fits(tmp_path: Path) 
     frame.to_parquet(tmp_path / "data.parquet")
     many = "\n".join(f"{i}.5,w{i},{i},{i},{i},k{i}" for i in range(MOST_VALUES + 1))
     (tmp_path / "old.csv").write_text(f"a,b,c,d,e,f\n{many}\n")
-    wishes = Wishes("1", "1e-9", metadata=tmp_path / "old.csv")
+    wishes = DraftOptions("1", "1e-9", metadata=tmp_path / "old.csv")
     text = draft_study(tmp_path / "data.parquet", wishes, tmp_path / "study.toml")
     parts = {part[0]: part for part in text.split("[columns.")[1:]}
     assert 'kind = "integer"\nlow = 0  #' in parts["a"]
@@ -106,7 +106,9 @@ def test_a_typed_column_keeps_its_kind_and_takes_only_what_fits(tmp_path: Path) 
 
 def test_a_public_csv_is_drafted_completely_also_with_infinities(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,share\n20,0.5\n70,inf\n30,-2\n")
-    text = draft_study(tmp_path / "people.csv", Wishes("1", "1e-9", public=True), tmp_path / "people.toml")
+    text = draft_study(
+        tmp_path / "people.csv", DraftOptions("1", "1e-9", public=True), tmp_path / "people.toml"
+    )
     (tmp_path / "people.toml").write_text(text)
     share = read_study(tmp_path / "people.toml").table.column("share")
     assert isinstance(share, RealColumn)
@@ -117,5 +119,7 @@ def test_the_name_of_the_file_cannot_write_into_the_study(tmp_path: Path) -> Non
     odd = tmp_path / "a\n[privacy]\nb.csv"
     odd.write_text("age\n1\n2\n")
     (tmp_path / "people.csv").write_text("age\n5\n")
-    text = draft_study(tmp_path / "people.csv", Wishes("1", "1e-9", metadata=odd), tmp_path / "people.toml")
+    text = draft_study(
+        tmp_path / "people.csv", DraftOptions("1", "1e-9", metadata=odd), tmp_path / "people.toml"
+    )
     assert text.count("\n[privacy]\n") == 1

@@ -15,8 +15,8 @@ from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.questions import count
-from adyton.query.request import Asking, asking_of
-from adyton.query.shape import AS_ASKED, Every, Opposite, Relation, Released, Shape, Some, Term
+from adyton.query.request import Request, request_of
+from adyton.query.shape import AS_ASKED, Every, Opposite, Relation, ReleasedName, Shape, Some, Term
 from adyton.query.sql.read import parse
 from adyton.study import Study
 from strategies import PEOPLE, PERSONS
@@ -95,7 +95,7 @@ def test_law_rows_are_shown_as_an_engine_would(
     tail = f" LIMIT {limit}" if limit is not None else ""
     tail += f" OFFSET {offset}" if offset is not None else ""
     ordered = f" ORDER BY {', '.join(terms)}" if terms else ""
-    shape = asking_of(GROUPED + (f" HAVING {having}" if having else "") + ordered + tail, PEOPLE).shape
+    shape = request_of(GROUPED + (f" HAVING {having}" if having else "") + ordered + tail, PEOPLE).shape
     engine.execute("DELETE FROM answer")
     for i, (keys, values) in enumerate(rows):
         row = {**keys, **values}
@@ -125,17 +125,17 @@ def test_missing_values_have_the_logic_of_sql(
     for i, (_, values) in enumerate(rows):
         told = [None if isnan(cell) else cell for cell in values.values()]
         engine.execute("INSERT INTO answer VALUES (?, 'east', TRUE, 1, ?, ?)", [i, *told])
-    shape = asking_of(f"{GROUPED} HAVING {having} ORDER BY n DESC, pay", PEOPLE).shape
+    shape = request_of(f"{GROUPED} HAVING {having} ORDER BY n DESC, pay", PEOPLE).shape
     found = engine.execute(f"SELECT place FROM answer WHERE {having} ORDER BY n DESC, pay, place").fetchall()
     assert list(shape.applied(rows)) == [place for (place,) in found]
 
 
 def test_a_question_without_more_is_shown_as_it_is() -> None:
-    asking = asking_of("SELECT COUNT(*) FROM people", PEOPLE)
-    assert asking == Asking(parse("SELECT COUNT(*) FROM people", PEOPLE))
+    asking = request_of("SELECT COUNT(*) FROM people", PEOPLE)
+    assert asking == Request(parse("SELECT COUNT(*) FROM people", PEOPLE))
     assert asking.shape == AS_ASKED
     assert AS_ASKED.applied([({}, {"n": 1.0})] * 3) == (0, 1, 2)
-    assert asking_of(count(), PEOPLE) == asking == asking_of(asking.question, PEOPLE)
+    assert request_of(count(), PEOPLE) == asking == request_of(asking.question, PEOPLE)
 
 
 SHAPES = {
@@ -144,18 +144,18 @@ SHAPES = {
     "ORDER BY FLOOR(age / 10), REGION": Shape((Term("decade"), Term("region"))),
     "LIMIT 3": Shape(limit=3),
     "LIMIT 0 OFFSET 2": Shape(limit=0, offset=2),
-    "HAVING AVG(income) > 2": Shape(having=Relation(Released("pay"), ">", Fraction(2))),
-    "HAVING 2 < PAY": Shape(having=Relation(Fraction(2), "<", Released("pay"))),
-    "HAVING n > pay": Shape(having=Relation(Released("n"), ">", Released("pay"))),
-    "HAVING n > 1 / 3": Shape(having=Relation(Released("n"), ">", Fraction(1, 3))),
-    "HAVING NOT smoker": Shape(having=Opposite(Relation(Released("smoker"), "=", True))),
-    "HAVING region IN ('north')": Shape(having=Some((Relation(Released("region"), "=", "north"),))),
+    "HAVING AVG(income) > 2": Shape(having=Relation(ReleasedName("pay"), ">", Fraction(2))),
+    "HAVING 2 < PAY": Shape(having=Relation(Fraction(2), "<", ReleasedName("pay"))),
+    "HAVING n > pay": Shape(having=Relation(ReleasedName("n"), ">", ReleasedName("pay"))),
+    "HAVING n > 1 / 3": Shape(having=Relation(ReleasedName("n"), ">", Fraction(1, 3))),
+    "HAVING NOT smoker": Shape(having=Opposite(Relation(ReleasedName("smoker"), "=", True))),
+    "HAVING region IN ('north')": Shape(having=Some((Relation(ReleasedName("region"), "=", "north"),))),
     "HAVING FLOOR(age / 10) BETWEEN 1 AND 2 LIMIT 1": Shape(
         limit=1,
         having=Every(
             (
-                Relation(Released("decade"), ">=", Fraction(1)),
-                Relation(Released("decade"), "<=", Fraction(2)),
+                Relation(ReleasedName("decade"), ">=", Fraction(1)),
+                Relation(ReleasedName("decade"), "<=", Fraction(2)),
             )
         ),
     ),
@@ -164,20 +164,20 @@ SHAPES = {
 
 @pytest.mark.parametrize("said", SHAPES)
 def test_what_is_said_about_an_answer_is_its_shape(said: str) -> None:
-    assert asking_of(f"{GROUPED} {said}", PEOPLE) == Asking(parse(GROUPED, PEOPLE), SHAPES[said])
+    assert request_of(f"{GROUPED} {said}", PEOPLE) == Request(parse(GROUPED, PEOPLE), SHAPES[said])
 
 
 def test_distributions_histograms_and_days_have_keys_of_their_own() -> None:
-    cdf = asking_of("SELECT CDF(age, 1, 2) FROM people HAVING upto > 1 ORDER BY cdf_age DESC", PEOPLE)
+    cdf = request_of("SELECT CDF(age, 1, 2) FROM people HAVING upto > 1 ORDER BY cdf_age DESC", PEOPLE)
     assert cdf.shape == Shape(
-        (Term("cdf_age", descending=True),), having=Relation(Released("upto"), ">", Fraction(1))
+        (Term("cdf_age", descending=True),), having=Relation(ReleasedName("upto"), ">", Fraction(1))
     )
-    bins = asking_of("SELECT HISTOGRAM(age, 10) FROM people ORDER BY 1 DESC, age, COUNT(*)", PEOPLE)
+    bins = request_of("SELECT HISTOGRAM(age, 10) FROM people ORDER BY 1 DESC, age, COUNT(*)", PEOPLE)
     assert bins.shape.order == (Term("count", descending=True), Term("age"), Term("count"))
-    days = asking_of(
+    days = request_of(
         "SELECT born, COUNT(*) FROM people GROUP BY born HAVING born >= DATE '2020-01-31'", PEOPLE
     )
-    assert days.shape.having == Relation(Released("born"), ">=", "2020-01-31")
+    assert days.shape.having == Relation(ReleasedName("born"), ">=", "2020-01-31")
     rows = [({"born": day}, {"count": 1.0}) for day in ("2020-01-30", "2020-01-31", "2020-11-01")]
     assert days.shape.applied(rows) == (1, 2)
 
@@ -185,23 +185,23 @@ def test_distributions_histograms_and_days_have_keys_of_their_own() -> None:
 def test_two_values_of_one_meaning_are_told_apart_by_place_and_name() -> None:
     twice = "SELECT region, COUNT(*) AS a, COUNT(*) AS b FROM people GROUP BY region ORDER BY"
     ordered = [
-        asking_of(f"{twice} {term}", PEOPLE).shape.order[0].name for term in ("2", "3", "b", "COUNT(*)")
+        request_of(f"{twice} {term}", PEOPLE).shape.order[0].name for term in ("2", "3", "b", "COUNT(*)")
     ]
     assert ordered == ["a", "b", "b", "a"]
 
 
 def test_the_head_of_a_question_names_a_price() -> None:
     head = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-7, privacy_unit_column = pid)"
-    asking = asking_of(f"{head} COUNT(*) FROM people", PERSONS)
-    assert asking == Asking(
+    asking = request_of(f"{head} COUNT(*) FROM people", PERSONS)
+    assert asking == Request(
         parse("SELECT COUNT(*) FROM people", PERSONS), epsilon=Fraction(1, 2), delta=Fraction("1e-7")
     )
-    short = asking_of("SELECT WITH OPTIONS(epsilon = .5, delta = .01) COUNT(*) FROM people", PERSONS)
+    short = request_of("SELECT WITH OPTIONS(epsilon = .5, delta = .01) COUNT(*) FROM people", PERSONS)
     assert (short.epsilon, short.delta) == (Fraction(1, 2), Fraction(1, 100))
     with pytest.raises(InvalidRequest, match="a question alone"):
         parse(f"{head} COUNT(*) FROM people", PERSONS)
     with pytest.raises(InvalidRequest, match="the unit"):
-        asking_of("SELECT WITH OPTIONS(max_groups_contributed = 2) COUNT(*) FROM people", PEOPLE)
+        request_of("SELECT WITH OPTIONS(max_groups_contributed = 2) COUNT(*) FROM people", PEOPLE)
 
 
 def test_orders_are_total_and_bad_shapes_cannot_be_built() -> None:
@@ -213,17 +213,17 @@ def test_orders_are_total_and_bad_shapes_cannot_be_built() -> None:
         with pytest.raises(InvalidRequest):
             Shape(**bad)
     with pytest.raises(InvalidRequest):
-        Relation(Released("n"), "~", 1)  # type: ignore[arg-type]
+        Relation(ReleasedName("n"), "~", 1)  # type: ignore[arg-type]
 
 
 def test_a_column_is_shown_under_the_name_that_it_is_given() -> None:
     """The question is the same: the answer was paid for once, whatever its keys are called."""
-    renamed = asking_of(
+    renamed = request_of(
         'SELECT region AS r, smoker AS "Smokes?", COUNT(*) AS n FROM people GROUP BY r, smoker '
         "HAVING r <> 'north' ORDER BY \"Smokes?\" DESC, region",
         PEOPLE,
     )
-    plain = asking_of(
+    plain = request_of(
         "SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY region, smoker "
         "HAVING region <> 'north' ORDER BY smoker DESC, region",
         PEOPLE,
@@ -236,7 +236,7 @@ def test_a_column_is_shown_under_the_name_that_it_is_given() -> None:
 
 
 def test_names_may_change_places_and_then_mean_what_is_shown() -> None:
-    swapped = asking_of(
+    swapped = request_of(
         "SELECT region AS smoker, smoker AS region, COUNT(*) FROM people "
         "GROUP BY people.region, people.smoker ORDER BY region",
         PEOPLE,
@@ -257,7 +257,7 @@ def test_names_may_change_places_and_then_mean_what_is_shown() -> None:
 )
 def test_no_two_things_are_shown_under_one_name(sql: str) -> None:
     with pytest.raises(InvalidRequest):
-        asking_of(sql, PEOPLE)
+        request_of(sql, PEOPLE)
 
 
 def test_the_answer_under_other_names_is_the_same_answer() -> None:

@@ -30,7 +30,7 @@ from adyton.query.questions import (
     sum_of,
     variance,
 )
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.order import NAMED_ARGUMENTS
@@ -342,7 +342,7 @@ DRAFTS = {
 
 @pytest.mark.parametrize("sql", DRAFTS)
 def test_a_draft_and_its_SQL_are_one_question(sql: str) -> None:
-    drafted, asked = asking_of(DRAFTS[sql], PERSONS).alone, asking_of(sql, PERSONS).alone
+    drafted, asked = request_of(DRAFTS[sql], PERSONS).alone, request_of(sql, PERSONS).alone
     assert question_text(drafted) == question_text(asked)
     assert drafted.measures == asked.measures
 
@@ -416,10 +416,10 @@ def test_what_no_table_could_mean_is_refused_at_once(case: str) -> None:
 def test_a_question_about_another_table_is_refused() -> None:
     other = Table("people", (IntegerColumn("age", 0, 1),))
     question = Question(other, (("n", Count()),))
-    assert asking_of(question, other).alone is question
+    assert request_of(question, other).alone is question
     for asked in (question, 3, None, b"SELECT COUNT(*) FROM people"):
         with pytest.raises(InvalidRequest):
-            asking_of(asked, PEOPLE)  # type: ignore[arg-type]
+            request_of(asked, PEOPLE)  # type: ignore[arg-type]
 
 
 OTHER_AGE = IntegerColumn("age", 0, 1)

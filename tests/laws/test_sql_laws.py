@@ -18,7 +18,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.expressions import Compare, Condition
 from adyton.query.nodes import Question
 from adyton.query.shape import Shape
-from adyton.query.sql.read import parse, parse_asking, parse_condition, parse_number
+from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of
 from adyton.testing.engines import meaning as engine_meaning
@@ -39,7 +39,7 @@ law = settings(deadline=None, max_examples=150)
 def asked(sql: str) -> tuple[str, Shape, Fraction | None, Fraction | None] | None:
     """All that the text says, or None if it is refused; any other error escapes."""
     try:
-        asking = parse_asking(sql, PERSONS)
+        asking = parse_request(sql, PERSONS)
     except InvalidRequest:
         return None
     return question_text(asking.question), asking.shape, asking.epsilon, asking.delta

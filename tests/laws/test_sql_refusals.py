@@ -9,7 +9,7 @@ import time
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.read import parse, parse_asking, parse_condition, parse_number
+from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
 from hostile_sql import CLAUSES, HEADS, SELECTS, SHAPES, STATEMENTS
 from strategies import PEOPLE, PERSONS
 
@@ -332,7 +332,7 @@ def test_a_statement_outside_the_language_is_refused(
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         for table in (PEOPLE, PERSONS):
-            _refused(parse_asking, sql, table)
+            _refused(parse_request, sql, table)
     assert not caplog.records
     assert capfd.readouterr() == ("", "")
 
@@ -361,7 +361,7 @@ def test_only_text_is_read(text: str) -> None:
 )
 def test_where_a_question_alone_is_needed_nothing_is_said_about_its_answer(said: str) -> None:
     asked = f"SELECT region, COUNT(*) AS n FROM people GROUP BY region {said}"
-    assert parse_asking(asked, PEOPLE).question == parse(asked.removesuffix(said), PEOPLE)
+    assert parse_request(asked, PEOPLE).question == parse(asked.removesuffix(said), PEOPLE)
     assert "a question alone is needed" in _refused(parse, asked)
 
 
@@ -481,4 +481,4 @@ def test_a_refusal_names_construct_place_and_fix(sql: str) -> None:
     ],
 )
 def test_also_what_only_the_study_makes_wrong_is_refused_with_its_place(sql: str, place: str) -> None:
-    assert place in _refused(parse_asking, sql)
+    assert place in _refused(parse_request, sql)

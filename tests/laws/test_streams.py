@@ -23,12 +23,12 @@ from adyton.curator.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.ledger import Header, Ledger, MemoryLedger, SqliteLedger
-from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, Watch
+from adyton.mechanisms import AboveThreshold, NumericSparse, Sparse, SparseState
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
-from adyton.streams.notes import Fed, chained, fed_from
+from adyton.streams.notes import StreamEntry, chained, fed_from
 from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
 
@@ -636,7 +636,7 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
     known = study("pure", "add-or-remove", "400")
     curator, _, ledger = asker(known)
     monkeypatch.setattr(
-        "adyton.mechanisms.sparse.sparse.Sparse.start", lambda self, bits: Watch(self.positives, secret)
+        "adyton.mechanisms.sparse.sparse.Sparse.start", lambda self, bits: SparseState(self.positives, secret)
     )
     stream = curator.open_stream(positives=1, epsilon=300)
     assert secrets_of(ledger) == [secret]
@@ -725,7 +725,7 @@ def test_law_a_kept_head_notices_a_stream_that_was_rolled_back(tmp_path: Path) -
 
 def test_law_a_head_says_nothing_about_the_secret() -> None:
     """Two streams with the same answers, and other noise, differ by their receipts alone."""
-    fed = Fed("q", Fraction(3), True, None, 1, offset=5)
+    fed = StreamEntry("q", Fraction(3), True, None, 1, offset=5)
     assert chained("head", fed) == chained("head", replace(fed, offset=6))
     others = (replace(fed, question="p"), replace(fed, threshold=Fraction(4)), replace(fed, above=False))
     assert (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn
-from adyton.setup.drafting import Wishes, draft_study
+from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import read_study
 
 GOOD = """
@@ -255,7 +255,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_draft_reads_names_and_types_and_no_value(data: Path, tmp_path: Path) -> None:
-    text = draft_study(data, Wishes("1", "1e-9", person="id"), tmp_path / "people.toml")
+    text = draft_study(data, DraftOptions("1", "1e-9", person="id"), tmp_path / "people.toml")
     for value in ("17", "65", "77777", "12.5", "canary", "1950", "1999"):
         assert value not in text
     assert text.count('"FILL IN"') == 9
@@ -267,7 +267,7 @@ def test_a_draft_reads_names_and_types_and_no_value(data: Path, tmp_path: Path) 
 
 
 def test_a_draft_of_a_public_file_is_complete(data: Path, tmp_path: Path) -> None:
-    text = draft_study(data, Wishes("1", "1e-9", person="id", public=True), tmp_path / "people.toml")
+    text = draft_study(data, DraftOptions("1", "1e-9", person="id", public=True), tmp_path / "people.toml")
     study = read_study(written(tmp_path, text))
     assert study.table.column("age") == IntegerColumn("age", 17, 65)
     assert study.table.column("region") == CategoryColumn("region", ("canary-north", "canary-south"))
@@ -278,26 +278,28 @@ def test_a_draft_of_a_public_file_is_complete(data: Path, tmp_path: Path) -> Non
 
 
 def test_a_draft_counts_rows_only_where_they_are_public(data: Path, tmp_path: Path) -> None:
-    private = draft_study(data, Wishes("1", "1e-9", neighbours="add-or-remove"), tmp_path / "people.toml")
+    private = draft_study(
+        data, DraftOptions("1", "1e-9", neighbours="add-or-remove"), tmp_path / "people.toml"
+    )
     assert "rows = 3" not in private
-    assert "rows = 3  #" in draft_study(data, Wishes("1", "1e-9"), tmp_path / "people.toml")
+    assert "rows = 3  #" in draft_study(data, DraftOptions("1", "1e-9"), tmp_path / "people.toml")
 
 
 @pytest.mark.parametrize(
     ("wishes", "says"),
     [
-        (Wishes("0", "1e-9"), "epsilon must be above 0"),
-        (Wishes("nan", "1e-9"), "epsilon must be a finite number"),
-        (Wishes("1", "0.5"), r"must be below 1/rows = 1/3"),
-        (Wishes("1", "1e-3", neighbours="add-or-remove"), "must be below 1e-8"),
-        (Wishes("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
-        (Wishes("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
-        (Wishes("1", "1e-9", filter="rdp"), "unknown filter"),
-        (Wishes("1", "1e-9", filter="pure"), "delta = 0"),
+        (DraftOptions("0", "1e-9"), "epsilon must be above 0"),
+        (DraftOptions("nan", "1e-9"), "epsilon must be a finite number"),
+        (DraftOptions("1", "0.5"), r"must be below 1/rows = 1/3"),
+        (DraftOptions("1", "1e-3", neighbours="add-or-remove"), "must be below 1e-8"),
+        (DraftOptions("1", "1e-9", person="nobody"), "the data has no column 'nobody'"),
+        (DraftOptions("1", "1e-9", rows_per_person=3), "a unit of several rows is a person"),
+        (DraftOptions("1", "1e-9", filter="rdp"), "unknown filter"),
+        (DraftOptions("1", "1e-9", filter="pure"), "delta = 0"),
     ],
 )
 def test_what_the_study_would_refuse_the_draft_refuses(
-    wishes: Wishes, says: str, data: Path, tmp_path: Path
+    wishes: DraftOptions, says: str, data: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidRequest, match=says):
         draft_study(data, wishes, tmp_path / "people.toml")

@@ -196,9 +196,9 @@ def test_two_who_ask_the_same_at_once_see_one_answer(study: Path, monkeypatch: A
 def test_a_score_that_was_paid_for_is_scored_again(
     tmp_path: Path, monkeypatch: Any, method: Method, tolerance: float
 ) -> None:
-    dice = np.random.default_rng(5)
-    labels = dice.integers(0, 2, 3000)
-    guesses, others = dice.integers(0, 2, (2, 3000))
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 3000)
+    guesses, others = rng.integers(0, 2, (2, 3000))
     with adyton.Holdout.create(
         tmp_path / "h.toml", labels=labels, metric="accuracy", method=method, tolerance=tolerance
     ) as holdout:

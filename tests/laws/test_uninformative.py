@@ -20,7 +20,7 @@ from adyton.noise.bits import Words
 from adyton.planning.known import known_of, left_out_rows
 from adyton.population.base import NOT_DECLARED
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study
 
@@ -57,11 +57,11 @@ class SeededBits:
 
 
 def curator(seed: int = 1, filter_name: str = "gdp") -> Curator:
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     frame = pd.DataFrame(
         {
-            "income": dice.gamma(4, 9000, ROWS).round(2),
-            "age": dice.integers(20, 90, ROWS),
+            "income": rng.gamma(4, 9000, ROWS).round(2),
+            "age": rng.integers(20, 90, ROWS),
             "region": np.where(np.arange(ROWS) < 2, "void", "full"),
         }
     )
@@ -143,7 +143,7 @@ def test_a_single_value_that_says_nothing_is_no_number() -> None:
     ],
 )
 def test_what_is_known_of_a_value_before_it_is_asked(measure: str, known: Known) -> None:
-    question = asking_of(f"SELECT {measure} FROM people", Table("people", COLUMNS, ROWS)).question
+    question = request_of(f"SELECT {measure} FROM people", Table("people", COLUMNS, ROWS)).question
     assert known_of(question.measures[0][1]) == known
 
 
@@ -177,14 +177,14 @@ TABLE = Table("visits", COLUMNS, ROWS, person="pid")
 )
 def test_a_study_of_persons_says_which_rows_never_count(rows: int, sql: str, said: str) -> None:
     study = Study(TABLE, PrivacyUnit("replace", "pid", rows), Guarantee(Fraction(1), Fraction(1, 10**9)))
-    assert left_out_rows(study, asking_of(f"SELECT {sql} FROM visits", TABLE).question) == said
+    assert left_out_rows(study, request_of(f"SELECT {sql} FROM visits", TABLE).question) == said
     assert "rows without a person do not" in str(study)
 
 
 def test_a_count_of_persons_who_match_depends_on_which_rows_are_used() -> None:
     study = Study(TABLE, PrivacyUnit("replace", "pid", 3), Guarantee(Fraction(1), Fraction(1, 10**9)))
     for tail in ("WHERE age > 3", "GROUP BY region"):
-        question = asking_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).question
+        question = request_of(f"SELECT COUNT(DISTINCT pid) FROM visits {tail}", TABLE).question
         assert (
             left_out_rows(study, question)
             == "At most 3 rows of each person count; rows without a person do not."
@@ -195,5 +195,5 @@ def test_a_study_of_rows_leaves_none_out() -> None:
     study = Study(
         Table("people", COLUMNS, ROWS), PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**9))
     )
-    assert left_out_rows(study, asking_of("SELECT COUNT(*) FROM people", study.table).question) is None
+    assert left_out_rows(study, request_of("SELECT COUNT(*) FROM people", study.table).question) is None
     assert "person" not in str(study)

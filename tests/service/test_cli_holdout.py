@@ -136,10 +136,10 @@ def test_what_cannot_be_done_is_said(folder: Path, words: list[str]) -> None:
 
 
 def test_weights_and_groups_come_from_files(tmp_path: Path) -> None:
-    dice = np.random.default_rng(3)
-    labels = dice.integers(0, 2, 4000)
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 2, 4000)
     np.save(tmp_path / "labels.npy", labels)
-    np.save(tmp_path / "weights.npy", dice.integers(1, 4, 4000).astype(float))
+    np.save(tmp_path / "weights.npy", rng.integers(1, 4, 4000).astype(float))
     (tmp_path / "groups.csv").write_text("group\n" + "".join(f"{'ab'[i % 2]}\n" for i in range(4000)))
     np.save(tmp_path / "predictions.npy", labels)
     for option, file in (("--weights", "weights.npy"), ("--groups", "groups.csv")):

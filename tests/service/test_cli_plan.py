@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from adyton.figures.plan import rows_around
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check_plan import most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import plan_thresholdout
@@ -57,7 +57,7 @@ def test_the_two_inverse_questions() -> None:
 )
 def test_the_rung_of_a_ladder_is_one_that_certifies_its_scores(rows: int, tolerance: str, least: int) -> None:
     found = methods(run("--rows", str(rows), "--tolerance", tolerance, "--json"))["ladder"]
-    frame = Frame(rows, 2, Fraction(0), Fraction(1, 20))
+    frame = HoldoutSize(rows, 2, Fraction(0), Fraction(1, 20))
     assert found["questions"] >= least
     assert ladder_width(frame, found["questions"], round(found["scale"] * frame.whole)) <= Fraction(tolerance)
 
@@ -110,7 +110,8 @@ def test_thresholdout_has_both_inverses_and_they_agree() -> None:
 
     def fits(rows: int, tolerance: Fraction) -> bool:
         return (
-            plan_thresholdout(Frame(rows, 2, Fraction(0), failure), tolerance, 1000, overfits=10) is not None
+            plan_thresholdout(HoldoutSize(rows, 2, Fraction(0), failure), tolerance, 1000, overfits=10)
+            is not None
         )
 
     exact = methods(run("--rows", "1000000", "--questions", "1000", "--json"))["thresholdout"]
@@ -128,7 +129,7 @@ def test_thresholdout_has_both_inverses_and_they_agree() -> None:
 def test_a_ladder_has_both_inverses_and_they_agree() -> None:
     failure = Fraction(1, 20)
     exact = methods(run("--rows", "100000", "--questions", "1000", "--json"))["ladder"]
-    frame = Frame(100_000, 2, Fraction(0), failure)
+    frame = HoldoutSize(100_000, 2, Fraction(0), failure)
     assert ladder_width(frame, 1000, round(exact["scale"] * frame.whole)) == exact["tolerance"]
     tolerance = str(exact["tolerance"] * 1.0001)
     scores = methods(run("--rows", "100000", "--tolerance", tolerance, "--json"))["ladder"]["questions"]
@@ -141,7 +142,7 @@ def test_a_ladder_has_both_inverses_and_they_agree() -> None:
 
 
 def allowed(rows: int, tolerance: Fraction, questions: int) -> int:
-    frame = Frame(rows, 2, Fraction(0), Fraction(1, 20))
+    frame = HoldoutSize(rows, 2, Fraction(0), Fraction(1, 20))
     return most_wrong_guesses(frame, tolerance, questions, tolerance / 2, enough=10) or 0
 
 

@@ -86,12 +86,12 @@ Views = dict[tuple[tuple[str, ...], str], Seen]
 
 def ask(folder: Path, unit: str, valid: bool, asked: str) -> Answer:
     """Asked with seeded noise; the ledger beside the study file keeps it."""
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     frame = {
         "who": np.arange(ROWS) // 2,
-        "income": dice.gamma(4, 9000, ROWS).round(2),
-        "age": dice.integers(18, 90, ROWS),
-        "region": dice.choice(REGIONS[:3], ROWS, p=[0.6, 0.39, 0.01]),
+        "income": rng.gamma(4, 9000, ROWS).round(2),
+        "age": rng.integers(18, 90, ROWS),
+        "region": rng.choice(REGIONS[:3], ROWS, p=[0.6, 0.39, 0.01]),
     }
     pd.DataFrame(frame).to_parquet(folder / "people.parquet")
     study = folder / "people.toml"

@@ -12,11 +12,11 @@ Law = dict[tuple[int, ...], Fraction]
 Kernel = tuple[list[Fraction], list[Fraction]]  # the output's law on each of two neighbouring tables
 
 
-def random_kernel(dice: Random, outputs: int, most: int) -> Kernel:
+def random_kernel(rng: Random, outputs: int, most: int) -> Kernel:
     """Both laws have denominators below ``outputs * most``; the ratios are at most ``most``."""
     laws = []
     for _ in range(2):
-        weights = [dice.randint(1, most) for _ in range(outputs)]
+        weights = [rng.randint(1, most) for _ in range(outputs)]
         laws.append([Fraction(w, sum(weights)) for w in weights])
     return laws[0], laws[1]
 

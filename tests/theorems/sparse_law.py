@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.mechanisms.sparse.above_threshold import Watch
+from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.noise import two_sided_geometric
 
 Floats = npt.NDArray[np.float64]
@@ -85,7 +85,7 @@ def _chances(machine: Any, gap: int, grid: npt.NDArray[np.int64]) -> tuple[Float
 
         def says(offset: int, noise: int) -> bool:
             waiting[:] = [noise, 0]
-            return bool(machine.step(Watch(1, offset), gap, 0, None)[0])
+            return bool(machine.step(SparseState(1, offset), gap, 0, None)[0])
 
         sure = np.array([float(says(int(r), 0)) for r in grid])
         if not scales:  # a mutant without question noise
@@ -109,7 +109,7 @@ def _least_noise(says: Callable[[int, int], bool], offset: int, guess: int) -> i
 def _refreshes(machine: Any) -> bool:
     """A positive of a machine that has one more left: does the offset change to the next noise?"""
     with scripted([4000, 77]):
-        _, after = machine.step(Watch(2, 0), 0, 0, None)
+        _, after = machine.step(SparseState(2, 0), 0, 0, None)
     return bool(after.offset == 77)
 
 

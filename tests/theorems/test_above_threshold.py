@@ -12,7 +12,7 @@ from sparse_law import FLOAT, hardest, scripted, worst_loss
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import AboveThreshold
-from adyton.mechanisms.sparse.above_threshold import Watch, draw_one, is_above
+from adyton.mechanisms.sparse.above_threshold import SparseState, draw_one, is_above
 
 
 class Stepwise:
@@ -21,12 +21,12 @@ class Stepwise:
     def __init__(self, whole: AboveThreshold) -> None:
         self.whole, self.monotone = whole, whole.monotone
 
-    def start(self, bits: Any) -> Watch:
-        return Watch(1, draw_one(self.whole.threshold_scale, bits))
+    def start(self, bits: Any) -> SparseState:
+        return SparseState(1, draw_one(self.whole.threshold_scale, bits))
 
-    def step(self, watch: Watch, exact: int, threshold: int, bits: Any) -> tuple[bool, Watch]:
+    def step(self, watch: SparseState, exact: int, threshold: int, bits: Any) -> tuple[bool, SparseState]:
         above = is_above(exact, threshold, watch.offset, self.whole.question_scale, bits)
-        return above, Watch(watch.left - above, watch.offset)
+        return above, SparseState(watch.left - above, watch.offset)
 
 
 def machine(epsilon: str = "1", *, monotone: bool = False, sensitivity: int = 1) -> AboveThreshold:

@@ -58,8 +58,8 @@ def test_A1_so_it_does_for_questions() -> None:
 
 
 def test_a_verdict_as_json_has_the_stated_keys() -> None:
-    dice = np.random.Generator(np.random.Philox(3))
-    found = audit(lambda x, n: x + dice.integers(0, 9, n), (0, 1), (0.5, 0.2), samples=2000, name="mine")
+    rng = np.random.Generator(np.random.Philox(3))
+    found = audit(lambda x, n: x + rng.integers(0, 9, n), (0, 1), (0.5, 0.2), samples=2000, name="mine")
     assert list(found.to_json()) == KEYS
     assert found.to_json()["claim"] == {"epsilon": 0.5, "delta": 0.2}
     assert json.loads(json.dumps(found.to_json()))["verdict"] in ("consistent", "refuted")
@@ -99,9 +99,9 @@ def test_outputs_of_different_types_are_told_apart() -> None:
 
 
 def test_one_output_at_a_time_or_many() -> None:
-    dice = np.random.Generator(np.random.Philox(4))
+    rng = np.random.Generator(np.random.Philox(4))
     seen: list[float] = []
-    one = audit(lambda x: x + int(dice.integers(0, 9)), (0, 1), 1.0, samples=400, on_progress=seen.append)
+    one = audit(lambda x: x + int(rng.integers(0, 9)), (0, 1), 1.0, samples=400, on_progress=seen.append)
     assert one.samples == 400
     assert seen == sorted(seen)
     assert len(seen) > 100

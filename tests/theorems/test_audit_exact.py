@@ -99,6 +99,6 @@ def test_the_auditor_agrees_with_the_exact_law() -> None:
     from adyton.audit import audit
 
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
-    dice = np.random.Generator(np.random.Philox(3))
-    found = audit(lambda law, n: dice.choice(3, n, p=law), (p, q), 1.0, samples=200_000)
+    rng = np.random.Generator(np.random.Philox(3))
+    found = audit(lambda law, n: rng.choice(3, n, p=law), (p, q), 1.0, samples=200_000)
     assert 0.87 < found.lower_bound < math.log(2.5)

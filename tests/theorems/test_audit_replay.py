@@ -19,7 +19,7 @@ from adyton.audit.watching import RecordingBits, ReplayedBits
 from adyton.curator import Curator, open_study
 from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest
-from adyton.planning.plan import Basket, Plan
+from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 from adyton.study import Study
@@ -111,7 +111,7 @@ def test_an_engine_that_clips_wrongly_is_found() -> None:
 class Touching(Releasing):
     """Looks at the exact integers before they get their noise."""
 
-    def _with_noise(self, plan: Plan, exact: Iterator[Any], part: int | None) -> Any:
+    def _with_noise(self, plan: QuestionPlan, exact: Iterator[Any], part: int | None) -> Any:
         return super()._with_noise(plan, iter(self.touched(list(exact))), part)
 
     def touched(self, exact: Any) -> Any:
@@ -156,11 +156,11 @@ class Impatient(Planted):
 class Dear(Curator):
     """Charges more where the data are large."""
 
-    def _basket(self, questions: Any, price: Any) -> Basket:
-        basket = super()._basket(questions, price)
+    def _basket(self, questions: Any, price: Any) -> PricedBatch:
+        batch = super()._basket(questions, price)
         self._engine.prepare()
-        large = self._engine.exact(basket.readings[:1])[0][0][1] > 100
-        return replace(basket, amount=basket.amount + large)
+        large = self._engine.exact(batch.readings[:1])[0][0][1] > 100
+        return replace(batch, amount=batch.amount + large)
 
 
 class Loud(Planted):

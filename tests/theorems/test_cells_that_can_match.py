@@ -33,7 +33,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
-    Number,
+    NumberExpression,
     Or,
     Plus,
     Square,
@@ -108,15 +108,15 @@ def kept_set(question: Question) -> set[int]:
 # Random questions ------------------------------------------------------------------------------------------
 
 
-def a_number(rng: random.Random, depth: int) -> Number:
-    leaves: list[Callable[[], Number]] = [
+def a_number(rng: random.Random, depth: int) -> NumberExpression:
+    leaves: list[Callable[[], NumberExpression]] = [
         lambda: ValueOf(AGE),
         lambda: ValueOf(PART),
         lambda: Constant(Fraction(rng.randint(-3, 3), rng.choice([1, 2]))),
         lambda: Lookup(REGION, (rng.choice([None, 0, 2]), rng.choice([None, 0, 5]), 7)),
         lambda: DatePart(rng.choice(["year", "quarter", "month", "day", "weekday"]), DayOf(BORN)),
     ]
-    larger: list[Callable[[], Number]] = [
+    larger: list[Callable[[], NumberExpression]] = [
         lambda: Plus(a_number(rng, depth - 1), a_number(rng, depth - 1)),
         lambda: Times(a_number(rng, depth - 1), a_number(rng, depth - 1)),
         lambda: Negative(a_number(rng, depth - 1)),

@@ -42,14 +42,14 @@ slots = st.lists(
 
 def transcript(seed: int) -> tuple[list[Fraction], tuple[Law, Law]]:
     """Three adaptive steps: which kernel comes second and third depends on every output before it."""
-    dice = Random(seed)
-    most = [dice.choice([2, 3, 5]) for _ in range(3)]
+    rng = Random(seed)
+    most = [rng.choice([2, 3, 5]) for _ in range(3)]
     prices = [Fraction(0)] * 3
     kernels: dict[tuple[int, ...], Kernel] = {}
 
     def choose(past: tuple[int, ...]) -> Kernel:
         if past not in kernels:
-            kernels[past] = random_kernel(dice, 3, most[len(past)])
+            kernels[past] = random_kernel(rng, 3, most[len(past)])
             prices[len(past)] = max(prices[len(past)], epsilon_of(kernels[past]))
         return kernels[past]
 
@@ -87,9 +87,9 @@ def test_theorem_STRONG_COMPOSITION_covers_adaptive_transcripts(delta: Fraction)
 def test_theorem_BASIC_COMPOSITION_covers_deltas_chosen_adaptively(factor: Fraction) -> None:
     """Each kernel is read at ``factor``, so that its delta is not 0; the second one depends on the first output."""
     for seed in range(40):
-        dice = Random(seed)
-        first = random_kernel(dice, 3, 6)
-        second = [random_kernel(dice, 3, 6) for _ in range(3)]
+        rng = Random(seed)
+        first = random_kernel(rng, 3, 6)
+        second = [random_kernel(rng, 3, 6) for _ in range(3)]
         p, q = adaptively(2, lambda past, f=first, s=second: s[past[0]] if past else f)
         own = [hockey_stick(dict(enumerate(k[0])), dict(enumerate(k[1])), factor) for k in (first, *second)]
         allowed = own[0] + max(own[1:])

@@ -148,8 +148,8 @@ def test_theorem_TV_IS_DELTA_far_tables() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_theorem_TV_COMPOSITION_covers_adaptive_transcripts(seed: int) -> None:
-    dice = Random(seed)
-    kernels = {past: random_kernel(dice, 3, 4) for past in [(), *((i,) for i in range(3))]}
+    rng = Random(seed)
+    kernels = {past: random_kernel(rng, 3, 4) for past in [(), *((i,) for i in range(3))]}
     p, q = adaptively(2, lambda past: kernels[past])
     first, second = distance(kernels[()]), max(distance(kernels[(i,)]) for i in range(3))
     assert (

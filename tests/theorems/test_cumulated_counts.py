@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from noise_oracle import Seeded
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import LEVEL, Noised
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.distribution import Distribution, Error, _added, _ends, _weighted
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Cdf
@@ -107,10 +107,10 @@ def test_theorem_CUMULATED_COUNTS_errors_are_convex(
 def distribution(noise: Mechanism) -> Distribution:
     question = Question(TABLE, (("f", Cdf(ValueOf(AGE), POINTS)),), by=(REGION,))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
-    return Distribution(Noised(reading, noise))
+    return Distribution(NoisyReading(reading, noise))
 
 
-def standing(validity: Validity | None = None) -> Standing:
+def context(validity: Validity | None = None) -> PopulationContext:
     pure = validity is not None and validity.stability is not None
     limit = Guarantee(Fraction(5), Fraction(0) if pure else Fraction(1, 10**6))
     study = Study(TABLE, PrivacyUnit("replace"), limit, "pure" if pure else "gdp", validity=validity)
@@ -137,7 +137,7 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     narrow: Error = lambda f, a, b: error(f, a, b) / divisor  # noqa: E731
     for seed in range(runs):
         released = part.release([EXACT], lambda reading: [], Seeded(seed))
-        found = part.values(released, standing(), [])
+        found = part.values(released, context(), [])
         cells = np.array(released[0], dtype=float).reshape(2, BINS)
         for i, (value, truth) in enumerate(zip(found, truths(), strict=True)):
             interval = value.noise_interval
@@ -168,7 +168,7 @@ def test_theorem_CUMULATED_COUNTS_rises_with_the_points_where_counts_do() -> Non
     """With next to no noise every interval is a point, the fraction itself."""
     part = distribution(GaussianNoise((Fraction(1, 1000),)))
     released = part.release([EXACT], lambda reading: [], Seeded(1))
-    for value, truth in zip(part.values(released, standing(), [])[:4], truths(), strict=False):
+    for value, truth in zip(part.values(released, context(), [])[:4], truths(), strict=False):
         assert value.value == pytest.approx(truth)
         assert value.noise_interval.high - value.noise_interval.low < 0.02
 
@@ -181,7 +181,7 @@ def test_population_intervals_are_wider_and_hold_the_noise_of_all_bins() -> None
     ):
         part = distribution(noise)
         released = part.release([EXACT], lambda reading: [], Seeded(2))
-        for value in part.values(released, standing(validity), []):
+        for value in part.values(released, context(validity), []):
             wide, narrow = value.population_interval, value.noise_interval
             assert wide.low <= narrow.low  # type: ignore[union-attr]
             assert wide.high >= narrow.high  # type: ignore[union-attr]

@@ -11,13 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adyton.accounting import filter_named
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.planning.measures.additive import Additive
 from adyton.planning.parallel import due, families_of, shares_of
 from adyton.privacy import Neighbours, PrivacyUnit
-from adyton.query.conditions.disjoint import Facts, Taken, facts_of
+from adyton.query.conditions.disjoint import Exclusions, Facts, facts_of
 from adyton.query.expressions import And, Compare, Condition, Not, Or
 from adyton.query.leaves import Constant, Day, DayOf, IsMissing, IsOutside, IsTrue, OneOf, ValueOf
 from adyton.query.measures import Count, Measure, Sum
@@ -37,7 +37,7 @@ TABLE = Table("people", (AGE, REGION, SMOKER, BORN), rows=9)
 
 
 def exclude_each_other(first: Facts, second: Facts) -> bool:
-    taken = Taken()
+    taken = Exclusions()
     return taken.takes(first) and taken.takes(second)
 
 
@@ -150,7 +150,7 @@ def test_neighbouring_ranges_are_one_family_in_any_order(cuts: list[int], shuffl
         for a, b in itertools.pairwise(cuts)
     ]
     shuffled.shuffle(ranges)
-    taken = Taken()
+    taken = Exclusions()
     assert all(taken.takes(facts_of(one)) for one in ranges)
     assert not taken.takes(facts_of(shuffled.choice(ranges)))
 
@@ -199,7 +199,7 @@ def test_theorem_DISJOINT_FILTERS_covers_every_unit(
     assert len(families) < len(measures)
     scales = [Fraction(3, 2), Fraction(2), Fraction(5, 4)]
     parts = [
-        Additive(Noised(own[0], NOISE[filter_name]((scale,))))
+        Additive(NoisyReading(own[0], NOISE[filter_name]((scale,))))
         for own, scale in zip(readings, scales, strict=False)
     ]
     rule = filter_named(filter_name)
@@ -265,7 +265,7 @@ def test_shares_never_cost_more_than_the_price() -> None:
         noise: list[Mechanism] = [
             GaussianNoise.for_cost(own[0].sensitivity, shares[i]) for i, own in enumerate(readings)
         ]
-        parts = [Additive(Noised(own[0], one)) for own, one in zip(readings, noise, strict=True)]
+        parts = [Additive(NoisyReading(own[0], one)) for own, one in zip(readings, noise, strict=True)]
         assert due(parts, families, unit, rule).amount <= UNITS_PER_ONE + len(parts)
 
 

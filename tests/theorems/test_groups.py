@@ -22,10 +22,10 @@ ZERO = Fraction(0)
 
 def chain(seed: int, steps: int, outputs: int = 3) -> list[Law]:
     """The laws of a mechanism on a chain of tables, each a neighbour of the next."""
-    dice = Random(seed)
+    rng = Random(seed)
     laws = []
     for _ in range(steps + 1):
-        weights = [dice.randint(1, 6) for _ in range(outputs)]
+        weights = [rng.randint(1, 6) for _ in range(outputs)]
         laws.append({(i,): Fraction(w, sum(weights)) for i, w in enumerate(weights)})
     return laws
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.holdout.methods.base import Frame, State
+from adyton.holdout.methods.base import HoldoutSize, State
 from adyton.holdout.methods.guess_and_check import GuessAndCheckPlan, question_failure
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.noise import SystemBits
@@ -23,7 +23,7 @@ BITS = SystemBits()
 
 
 def machine(items: int, tolerance: str = "0.1") -> GuessAndCheckPlan:
-    return GuessAndCheckPlan(Frame(items, 2, Fraction(0), Fraction(1, 20)), Fraction(tolerance))
+    return GuessAndCheckPlan(HoldoutSize(items, 2, Fraction(0), Fraction(1, 20)), Fraction(tolerance))
 
 
 @pytest.mark.parametrize("depth", [1, 4, 7])
@@ -96,11 +96,11 @@ def test_theorem_GUESS_AND_CHECK_goes_on_after_thousands_of_wrong_guesses() -> N
 def test_theorem_GUESS_AND_CHECK_under_attack() -> None:
     """30 runs: guesses that are always wrong, so that answers are learned, then the vote.  The truth is 1/2."""
     made = machine(2000)
-    dice = np.random.default_rng(6)
+    rng = np.random.default_rng(6)
     for _ in range(30):
         state, votes = made.start(BITS), np.zeros(2000)
         while made.refusal(state) is None:
-            right = dice.integers(0, 2, 2000, dtype=np.uint16)
+            right = rng.integers(0, 2, 2000, dtype=np.uint16)
             reply, state = made.step(state, 2 * right, Fraction(0), BITS)
             assert abs(float(reply.value) - 0.5) <= 0.1
             votes += (float(reply.value) - 0.5) * (2.0 * right - 1)
@@ -173,7 +173,7 @@ def test_theorem_GUESS_AND_CHECK_goes_on_as_long_as_planned(
 def test_theorem_GUESS_AND_CHECK_goes_on_in_every_order(
     items: int, tolerance: Fraction, share: Fraction, questions: int, failure: Fraction
 ) -> None:
-    made = GuessAndCheckPlan(Frame(items, 2, Fraction(0), failure), tolerance)
+    made = GuessAndCheckPlan(HoldoutSize(items, 2, Fraction(0), failure), tolerance)
     near = share * tolerance
     wrong = most_wrong_guesses(made.frame, tolerance, questions, near)
     for order in itertools.product([False, True], repeat=questions):

@@ -15,7 +15,7 @@ from scipy import stats
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.holdout import Gaussian, Holdout
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, margin, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
@@ -32,8 +32,8 @@ class Seeded:
         return self._generator.random_raw(count)
 
 
-def frame(items: int, steps: int = 2, rounding: Fraction = Fraction(0)) -> Frame:
-    return Frame(items, steps, rounding, Fraction(1, 20))
+def frame(items: int, steps: int = 2, rounding: Fraction = Fraction(0)) -> HoldoutSize:
+    return HoldoutSize(items, steps, rounding, Fraction(1, 20))
 
 
 def planned(items: int, tolerance: str, expected: Fraction | None = None, **wish: object) -> GaussianPlan:
@@ -227,7 +227,7 @@ def test_theorem_HOLDOUT_SCORES_noise_has_the_stated_law() -> None:
 @pytest.mark.parametrize("steps", [2, 2**15])
 def test_theorem_HOLDOUT_SCORES_price_is_the_privacy_of_one_item(steps: int) -> None:
     """The exact distance between two neighbours is that of N(mu, 1) and N(0, 1), and no less by a hundredth."""
-    plan = plan_gaussian(Frame(1000, steps, Fraction(0), Fraction(1, 20)), GaussianWish(scores=10))
+    plan = plan_gaussian(HoldoutSize(1000, steps, Fraction(0), Fraction(1, 20)), GaussianWish(scores=10))
     (scale,) = plan.blocks.scales
     mu = math.sqrt(plan.price / UNITS_PER_ONE)
     half = steps // 2  # below it the one law is larger, above it the other
@@ -247,10 +247,10 @@ def most_misses(runs: int, failure: float) -> int:
     return int(stats.binom.isf(1e-6, runs, failure))
 
 
-def boosted(plan: GaussianPlan, noisy: bool, dice: np.random.Generator, bits: Seeded) -> np.ndarray:
+def boosted(plan: GaussianPlan, noisy: bool, rng: np.random.Generator, bits: Seeded) -> np.ndarray:
     """Random classifiers, then the majority of those that scored well: what is released, in steps."""
     n, k = plan.frame.items, plan.scores
-    coins = np.frombuffer(dice.bytes((k - 1) * n // 8), dtype=np.uint8)  # labels are fair coins
+    coins = np.frombuffer(rng.bytes((k - 1) * n // 8), dtype=np.uint8)  # labels are fair coins
     right = np.unpackbits(coins).reshape(k - 1, n)
     noise = rounded_gaussian.draw(plan.blocks.scales[0], k, bits) if noisy else np.zeros(k, dtype=int)
     answers = 2 * right.sum(axis=1, dtype=np.int64) + noise[:-1]
@@ -266,8 +266,8 @@ def test_theorem_HOLDOUT_SCORES_boosting_never_leaves_an_interval() -> None:
     5 % were so.  Mutant: intervals as of questions that were fixed in advance: 36 of 200 runs miss.
     """
     plan = planned(10**4, "0.1")
-    dice, bits, numbers = np.random.default_rng(3), Seeded(4), list(range(1, plan.scores + 1))
-    runs = np.array([boosted(plan, True, dice, bits) for _ in range(200)])
+    rng, bits, numbers = np.random.default_rng(3), Seeded(4), list(range(1, plan.scores + 1))
+    runs = np.array([boosted(plan, True, rng, bits) for _ in range(200)])
     early = plan.ends(runs[0].tolist(), numbers)
     assert all(low <= 0.5 <= high for low, high in early)
     last = plan.ends(runs[:, -1].tolist(), [plan.scores] * 200)
@@ -275,7 +275,7 @@ def test_theorem_HOLDOUT_SCORES_boosting_never_leaves_an_interval() -> None:
     assert misses == 0 <= most_misses(200, 0.05)
     worst = np.abs(runs / plan.frame.whole - 0.5).max(axis=1)
     assert 0.05 < worst.max() <= plan.half_width()  # the attack is not idle
-    plain = [boosted(plan, False, dice, bits)[-1] / plan.frame.whole - 0.5 for _ in range(20)]
+    plain = [boosted(plan, False, rng, bits)[-1] / plan.frame.whole - 0.5 for _ in range(20)]
     assert min(plain) > 0.03  # six standard errors of an honest score
 
 
@@ -297,7 +297,7 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
     """
     n, misses, moved = 899, 0, []
     for run in range(8):
-        dice = np.random.default_rng(run)
+        rng = np.random.default_rng(run)
         with Holdout.create(
             tmp_path / f"{run}.toml",
             labels=np.ones(n, dtype=int),
@@ -306,10 +306,10 @@ def test_theorem_HOLDOUT_SCORES_top_share_attack_through_the_real_holdout(
             bits=Seeded(run),
         ) as holdout:
             k = holdout.statement().scores_left
-            right = dice.random((k - 1, n)) < share
+            right = rng.random((k - 1, n)) < share
             scores = [holdout.score(one.astype(int)) for one in right]
             weights = np.array([score.value for score in scores]) - share
-            everybody = dice.random((k - 1, 40_000)) < share  # the population of the vote
+            everybody = rng.random((k - 1, 40_000)) < share  # the population of the vote
             cut = np.quantile(weights @ everybody, 1 - share)
             vote = weights @ right > cut
             scores.append(holdout.score(vote.astype(int)))
@@ -324,8 +324,8 @@ def test_theorem_HOLDOUT_SCORES_one_direction_again_and_again(tmp_path: Path) ->
     """The same question, one item apart each time; then the question or its complement, by the mean of the answers."""
     n, misses, runs = 400, 0, 15
     for run in range(runs):
-        dice = np.random.default_rng(100 + run)
-        right = dice.random(n) < 0.5
+        rng = np.random.default_rng(100 + run)
+        right = rng.random(n) < 0.5
         with Holdout.create(
             tmp_path / f"{run}.toml", labels=np.ones(n, dtype=int), scores=12, bits=Seeded(run)
         ) as holdout:
@@ -364,14 +364,14 @@ def test_theorem_HOLDOUT_SCORES_who_has_seen_the_features_is_outside_of_it(tmp_p
 
     It scores 1 and is right about half of the population: no interval can hold for it, and the certificate says so.
     """
-    dice = np.random.default_rng(7)
-    features = dice.integers(0, 10**12, 10**5)
+    rng = np.random.default_rng(7)
+    features = rng.integers(0, 10**12, 10**5)
     seen = set(features.tolist())
 
     def rule(items: np.ndarray) -> np.ndarray:
         return np.array([x % 2 if x in seen else 0 for x in items.tolist()])
 
-    fresh = dice.integers(0, 10**12, 10**5)
+    fresh = rng.integers(0, 10**12, 10**5)
     assert abs(np.mean(rule(fresh) == fresh % 2) - 0.5) < 0.01  # six standard errors
     with Holdout.create(tmp_path / "h.toml", labels=features % 2, tolerance="0.1", bits=Seeded(9)) as holdout:
         score = holdout.score(rule(features))

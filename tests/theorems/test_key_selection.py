@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.accounting import filter_named
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise, GeometricNoise
@@ -108,7 +108,7 @@ def finding(touched: int, failure: Fraction, planted: Any, silent: Any) -> KeyFi
     number = Sensitivity(((0, touched),), 1, "replace")
     by_city = Reading("units of a key", Count(), EVERY_ROW, (Coordinate(),), (CITY,), counted)
     alone = Reading("number of keys", Count(), EVERY_ROW, (Coordinate(),), (), number)
-    return KeyFinding(Noised(by_city, planted), Noised(alone, silent), failure)
+    return KeyFinding(NoisyReading(by_city, planted), NoisyReading(alone, silent), failure)
 
 
 @cache
@@ -288,7 +288,7 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     pricing = Pricing(study, price_of(epsilon=1), study.allowed, None)
     made = plan_keys(question, study.unit, pricing, 10)
     assert made is not None
-    counted, number = (one.reading.sensitivity for one in made.noised)
+    counted, number = (one.reading.sensitivity for one in made.noisy)
     one = (Fraction(1),)
     both = 2 if neighbours == "replace" else 1
     assert counted.l1_diameter(one) == both * touched
@@ -302,10 +302,10 @@ def test_what_validity_pays_for_keys_does_not_rest_on_how_many_there_are() -> No
     for measure in (Count(), CountPersons()):
         unit = persons("add-or-remove", 3)
         (reading,) = readings_of(Question(TABLE, (("n", measure),), by=(CITY,)), unit)
-        noised = Noised(reading, GaussianNoise((Fraction(2),)))
+        noisy = NoisyReading(reading, GaussianNoise((Fraction(2),)))
         reach = 9 if isinstance(measure, Count) else 3  # squared: three rows of one key, or three keys
-        assert noised.radius() == UNITS_PER_ONE * reach // 4
-        assert noised.radius() == noised.amount(filter_named("gdp"))
+        assert noisy.radius() == UNITS_PER_ONE * reach // 4
+        assert noisy.radius() == noisy.amount(filter_named("gdp"))
 
 
 def test_a_threshold_that_cannot_be_worked_out_is_refused_free_of_charge() -> None:

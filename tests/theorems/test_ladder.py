@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.ladder import (
     FreeLadderPlan,
     LadderPlan,
@@ -27,8 +27,8 @@ from adyton.noise import SystemBits
 BITS = SystemBits()
 
 
-def frame(items: int, greater: bool = False) -> Frame:
-    return Frame(items, 2, Fraction(0), Fraction(1, 20), greater)
+def frame(items: int, greater: bool = False) -> HoldoutSize:
+    return HoldoutSize(items, 2, Fraction(0), Fraction(1, 20), greater)
 
 
 def spread(total: int, items: int) -> np.ndarray:
@@ -90,15 +90,15 @@ def test_theorem_LADDER_holds_against_boosting() -> None:
     """40 runs, 100 random classifiers each and then the vote of those that improved; the truth is 1/2."""
     n, k = 1000, 100
     made = plan_ladder(frame(n), k)
-    dice = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     for _ in range(40):
         state, kept, last = made.start(BITS), [], None
         for _ in range(k - 1):
-            wrong = dice.integers(0, 2, n, dtype=np.uint16)
+            wrong = rng.integers(0, 2, n, dtype=np.uint16)
             reply, state = made.step(state, 2 * wrong, None, BITS)
             if reply.said == "improved":
                 kept.append(wrong)
-        vote = (np.mean(kept, axis=0) + dice.uniform(-0.01, 0.01, n) > 0.5).astype(np.uint16)  # ties: a coin
+        vote = (np.mean(kept, axis=0) + rng.uniform(-0.01, 0.01, n) > 0.5).astype(np.uint16)  # ties: a coin
         last, state = made.step(state, 2 * vote, None, BITS)
         assert abs(float(last.value) - 0.5) <= made.half_width()
     assert made.refusal(state) is not None

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise
 from adyton.planning import settling
@@ -22,7 +22,7 @@ from adyton.population import subset_ends, variance_ends
 from adyton.population.subset_ends import Certain, cumulated_ends, mean_ends
 from adyton.population.variance_ends import most_variance
 from adyton.privacy import PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.validity.plans.expected import ANYTHING
@@ -55,9 +55,9 @@ def test_theorem_SUBSET_MEANS_the_most_noise_alone_would_not_do():
     assert variance_width(spread, 1.0, 15.0, ONE_WAY) < 0.98 * variance_width(spread, 1.0, 1.0, ONE_WAY)
 
 
-def _noised(sql: str, *scales: int) -> Noised:
-    (reading,) = readings_of(asking_of(sql, TABLE).question, PrivacyUnit("replace"))
-    return Noised(reading, GaussianNoise(tuple(map(Fraction, scales))))
+def _noised(sql: str, *scales: int) -> NoisyReading:
+    (reading,) = readings_of(request_of(sql, TABLE).question, PrivacyUnit("replace"))
+    return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, scales))))
 
 
 def _said(monkeypatch, module) -> list[tuple[float, float]]:
@@ -121,10 +121,10 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
 def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
     monkeypatch.setattr(settling, "_settled", lambda *_: 0)
-    part = SimpleNamespace(noised=[_noised("SELECT COUNT(*) FROM t", 5)])
-    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
+    part = SimpleNamespace(noisy=[_noised("SELECT COUNT(*) FROM t", 5)])
+    batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
-    assert settling.settled_radius(basket, stored, settling.Units(500, 500), Fraction(1, 100)) == 1
+    assert settling.settled_radius(batch, stored, settling.Units(500, 500), Fraction(1, 100)) == 1
 
 
 @pytest.mark.parametrize("cells", [1, 2, 5])
@@ -156,7 +156,7 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
         settled = settling._settled(
-            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z, {}
+            SimpleNamespace(noisy=(part,)), released, settling.Units(units, units), z, {}
         )
         assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
 
@@ -190,7 +190,7 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
         settled = settling._settled(
-            SimpleNamespace(noised=(part,)), released, settling.Units(units, units), z, {}
+            SimpleNamespace(noisy=(part,)), released, settling.Units(units, units), z, {}
         )
         assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
@@ -201,10 +201,10 @@ def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_
     monkeypatch.setattr(settling, "largest_normal", lambda failure: seen.append(failure) or 1.0)
     monkeypatch.setattr(settling, "_settled", lambda *_: 0)
     asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
-    parts = [SimpleNamespace(noised=[_noised(*one)]) for one in asked]
-    basket = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
+    parts = [SimpleNamespace(noisy=[_noised(*one)]) for one in asked]
+    batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
     settling.settled_radius(
-        basket, [SimpleNamespace(released=[None, None])], settling.Units(500, 500), Fraction(1, 100)
+        batch, [SimpleNamespace(released=[None, None])], settling.Units(500, 500), Fraction(1, 100)
     )
     assert seen == [Fraction(1, 500)]
 

@@ -18,14 +18,14 @@ from noise_oracle import Seeded
 
 import adyton
 from adyton.accounting import filter_named
-from adyton.accounting.noisy_reading import LEVEL, Noised
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.planning.measures.search import Search, rounds_of
 from adyton.planning.part import Columns
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Extreme, Quantile
@@ -165,7 +165,7 @@ def test_theorem_NOISY_SEARCH_every_comparison_is_charged() -> None:
     unit, rule = PrivacyUnit("replace"), filter_named("gdp")
     (reading,) = readings_of(Question(TABLE, (("q", MEASURES[0]),)), unit)
     noise = GaussianNoise((Fraction(2),))
-    one, all_rounds = Noised(reading, noise), Noised(reading, noise, rounds_of(reading))
+    one, all_rounds = NoisyReading(reading, noise), NoisyReading(reading, noise, rounds_of(reading))
     assert rounds_of(reading) == 5  # three for six values, and two for the ends of the interval
     assert all_rounds.amount(rule) == 5 * one.amount(rule)
     assert all_rounds.radius() == 5 * one.radius()
@@ -181,7 +181,7 @@ WIDE_TABLE = Table("people", (WIDE,), rows=120)
 
 def _search(measure: Quantile | Extreme, noise: Mechanism) -> Search:
     (reading,) = readings_of(Question(WIDE_TABLE, (("q", measure),)), PrivacyUnit("replace"))
-    return Search(Noised(reading, noise, rounds_of(reading)))
+    return Search(NoisyReading(reading, noise, rounds_of(reading)))
 
 
 @cache
@@ -197,7 +197,7 @@ def _released(search: Search, values: list[int], bits: Bits) -> Columns:
     return search.release([read(search.only.reading)], read, bits)
 
 
-def _standing() -> Standing:
+def _standing() -> PopulationContext:
     study = Study(WIDE_TABLE, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
     return standing_of(study, 120)
 
@@ -224,7 +224,7 @@ def test_theorem_NOISY_SEARCH_counts_what_lies_below_through_three_levels(target
     measure = Quantile(ValueOf(FINE), Fraction(1, 2))
     assert len(levels_of(measure.value, 1)) == 3
     (reading,) = readings_of(Question(table, (("q", measure),)), PrivacyUnit("replace"))
-    search = Search(Noised(reading, GaussianNoise((Fraction(1, 1000),)), rounds_of(reading)))
+    search = Search(NoisyReading(reading, GaussianNoise((Fraction(1, 1000),)), rounds_of(reading)))
     rows = [{"fine": step} for step in [0] * 4 + [target] + [2**40] * 4]
 
     def read(reading: Reading) -> Columns:
@@ -303,10 +303,10 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
     study = Study(table, unit, limit, filter_name, validity=validity)
     noise = GeometricNoise((Fraction(scale),)) if pure else GaussianNoise((Fraction(scale),))
     (reading,) = readings_of(Question(table, (("q", Quantile(ValueOf(column), Fraction(1, 2))),)), unit)
-    search = Search(Noised(reading, noise, rounds_of(reading)))
+    search = Search(NoisyReading(reading, noise, rounds_of(reading)))
     assert search.noises == 11
-    standing = standing_of(study, rows, values=search.noises)
-    below, above = standing.population.turns(search.only, standing)
+    context = standing_of(study, rows, values=search.noises)
+    below, above = context.population.turns(search.only, context)
     assert min(below, above) > 2.9 * scale  # the quantile of one of eleven normals at 5 % is 2.9
     narrowed = 0
     for seed in range(30):
@@ -318,7 +318,7 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
                 possible -= set(range(place + 1))
             if z >= above:
                 possible -= set(range(place + 1, 101))
-        (found,) = search.values(released, standing, [])
+        (found,) = search.values(released, context, [])
         interval = found.population_interval
         assert isinstance(interval, Interval)
         narrowed += len(possible) < 101

@@ -16,7 +16,7 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, wors
 from adyton.accounting.gaussian import delta_up
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import NumericSparse, Sparse
-from adyton.mechanisms.sparse.above_threshold import Watch
+from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.noise import rounded_gaussian, two_sided_geometric
 
 
@@ -39,14 +39,14 @@ def test_theorem_NUMERIC_SPARSE_values_have_noise_of_their_own(refresh: bool) ->
     for offset, compared, *rest in itertools.product(range(-1, 2), repeat=4):
         scales: list[float] = []
         with scripted([compared, *rest], scales):
-            said, after = one.step(Watch(2, offset), exact, 5, Seeded(0))
+            said, after = one.step(SparseState(2, offset), exact, 5, Seeded(0))
         if compared >= offset:
             fresh = rest[1] if refresh else rest[0]
             assert said == exact + fresh
-            assert after == Watch(1, rest[0] if refresh else offset)
+            assert after == SparseState(1, rest[0] if refresh else offset)
             assert scales == ([q, t, v] if refresh else [q, v])
         else:
-            assert (said, after, scales) == (None, Watch(2, offset), [q])
+            assert (said, after, scales) == (None, SparseState(2, offset), [q])
 
 
 @pytest.mark.parametrize("c", [1, 2])
@@ -102,8 +102,8 @@ def test_theorem_NUMERIC_SPARSE_a_gaussian_value_has_noise_of_its_own(
     monkeypatch.setattr(rounded_gaussian, "draw", draw)
     for compared in (-1, 0):
         with scripted([compared, 3]):
-            said, after = one.step(Watch(2, 0), 40, 40, Seeded(0))
-        assert (said, after) == ((35, Watch(1, 3)) if compared >= 0 else (None, Watch(2, 0)))
+            said, after = one.step(SparseState(2, 0), 40, 40, Seeded(0))
+        assert (said, after) == ((35, SparseState(1, 3)) if compared >= 0 else (None, SparseState(2, 0)))
     assert drawn == [(7.0, 1)]
 
 

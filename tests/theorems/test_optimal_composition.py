@@ -146,8 +146,8 @@ def test_theorem_MIXED_COMPOSITION_against_all_outcomes(prices: list[Fraction], 
 @pytest.mark.parametrize("seed", range(8))
 def test_theorem_MIXED_COMPOSITION_on_the_grid_is_above_and_near(seed: int) -> None:
     """The grid is forced, and compared with the list of all 2**9 totals."""
-    dice = Random(seed)
-    prices = [Fraction(round(10 ** dice.uniform(-2, 0), 6)) for _ in range(9)]
+    rng = Random(seed)
+    prices = [Fraction(round(10 ** rng.uniform(-2, 0), 6)) for _ in range(9)]
     parts = [binomial_losses(e, 1) for e in prices]
     exact = mixed._all_totals(parts)
     reach, half = 1.05 * float(sum(prices)), 2000

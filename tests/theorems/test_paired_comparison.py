@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from adyton.holdout import Holdout
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.validity.plans.planned_scores import Blocks
@@ -38,7 +38,9 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
     Summed over how many of 12 items differ, how often the first model is better there, and all released numbers.
     """
     items, differ = 12, 0.4
-    plan = GaussianPlan(Frame(items, 2, Fraction(0), Fraction(1, 4)), Blocks((2,), (scale,)), (2.0, 2.0))
+    plan = GaussianPlan(
+        HoldoutSize(items, 2, Fraction(0), Fraction(1, 4)), Blocks((2,), (scale,)), (2.0, 2.0)
+    )
     noise, law = lattice(2 * scale)
     levels = [math.exp(side.log_level) for side in table(plan).sides(2)]
     missed = [0.0, 0.0]
@@ -61,7 +63,7 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
 
 
 def test_theorem_PAIRED_COMPARISON_is_shorter_where_less_differs() -> None:
-    plan = plan_gaussian(Frame(60_000, 2, Fraction(0), Fraction(1, 20)), GaussianWish(Fraction("0.02")))
+    plan = plan_gaussian(HoldoutSize(60_000, 2, Fraction(0), Fraction(1, 20)), GaussianWish(Fraction("0.02")))
     number, lengths = plan.scores, []
     for differing in (60_000, 12_000, 3_000):
         ((low, high),) = plan.difference_ends([0], [number], differing)

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import float_up
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
@@ -24,7 +24,7 @@ from adyton.validity.subset.ways import Before
 TABLE = Table("t", (IntegerColumn("age", 3, 5), IntegerColumn("debt", -2, 1)), 40)
 
 
-def noised(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, Noised]:
+def noisy(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, NoisyReading]:
     """The study and the first noisy integer of a question, for units of at most so many rows."""
     person = "who" if rows > 1 else None
     table, pure = replace(TABLE, person=person), filter_name == "pure"
@@ -32,12 +32,12 @@ def noised(sql: str, rows: int = 1, filter_name: str = "gdp") -> tuple[Study, No
     validity = Validity(Fraction(9, 10), stability=Fraction(1) if pure else None)
     study = Study(table, PrivacyUnit("replace", person, rows), limit, filter_name, validity=validity)
     plan = make_plan(study, parse(sql, table), price_of(epsilon="0.5"), study.allowed)
-    return study, next(iter(plan.parts[0].noised))
+    return study, next(iter(plan.parts[0].noisy))
 
 
 def test_theorem_ROUNDED_ANSWERS_the_interval_of_an_integer_holds_that_of_all_it_stands_for() -> None:
     """Whatever was rounded to the released integer would have had no end outside."""
-    _, part = noised("SELECT COUNT(*) FROM t WHERE age > 3")
+    _, part = noisy("SELECT COUNT(*) FROM t WHERE age > 3")
     certain = Certain(Before(Fraction(1, 50)), 40, 0.1)
     coin = Coin(40, *span_of(part), float_up(part.mechanism.scales[0]))
     ways = certain.ways(1 / 2)
@@ -59,12 +59,12 @@ def test_theorem_ROUNDED_ANSWERS_rounding_and_noise_commute() -> None:
 )
 def test_theorem_PERSONS_AS_ROWS_a_person_is_one_unit(sql: str) -> None:
     """All that up to three records can add, and nothing else, is the span that the widths use."""
-    _, part = noised(sql, rows=3)
+    _, part = noisy(sql, rows=3)
     low, high = part.reading.sensitivity.boxes[0]
     records = range(low, high + 1)
     possible = {sum(some) for count in range(4) for some in combinations_with_replacement(records, count)}
     assert (min(possible), max(possible)) == span_of(part)
-    study, part = noised(sql, rows=3, filter_name="pure")
+    study, part = noisy(sql, rows=3, filter_name="pure")
     assert HingePopulation(study)._span(part) == max(possible) - min(possible)
 
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.errors import InvalidRequest
 from adyton.planning.measures.spread import Spread
-from adyton.planning.part import Part
-from adyton.planning.plan import Plan, make_plan
+from adyton.planning.part import MeasurePlan
+from adyton.planning.plan import QuestionPlan, make_plan
 from adyton.planning.price import price_of
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.population.hinge import HingePopulation
 from adyton.population.subset import SubsetPopulation
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit, PureCost
@@ -154,7 +154,9 @@ ASKED = [
 ]
 
 
-def asked(sql: str, rows: int, neighbours: Neighbours, filter_name: str) -> tuple[Study, Plan, Standing]:
+def asked(
+    sql: str, rows: int, neighbours: Neighbours, filter_name: str
+) -> tuple[Study, QuestionPlan, PopulationContext]:
     person = "who" if rows > 1 else None
     table = replace(TABLE, person=person)
     study = Study(
@@ -179,8 +181,8 @@ def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
     The steps of a count are fewer than those of an income, so the mean in steps, a weight, may be 16.  The
     count behind a variance has a part in each of its two claims.
     """
-    _, plan, standing = asked(sql, rows, neighbours, "pure")
-    population = standing.population
+    _, plan, context = asked(sql, rows, neighbours, "pure")
+    population = context.population
     assert isinstance(population, HingePopulation)
     schedule = population.schedule
     assert isinstance(schedule, PlannedSchedule)
@@ -192,18 +194,18 @@ def test_theorem_CENTRED_HINGE_PLAN_all_noises_of_an_answer_share_the_excess(
         length = 5000 * rows * (high - low if len(boxes) == 2 else max(high, 0) - min(low, 0))
         weights = [1.0] if len(boxes) == 1 else [1.0, boxes[0][1] / boxes[1][0]]
         for hidden, scale, weight in zip(
-            population._hidden(part, standing), part.mechanism.scales, weights, strict=True
+            population._hidden(part, context), part.mechanism.scales, weights, strict=True
         ):
             u = float((hidden - 1) / scale)
             total += plan.question.cells * part.times * weight * float(scale) * math.exp(-u) / length
-        drifts = [population._drift(part, replace(standing, units=units)) for units in (4000, 5000, 6000)]
+        drifts = [population._drift(part, replace(context, units=units)) for units in (4000, 5000, 6000)]
         width = Fraction(schedule.stability(Fraction(0)))
         assert drifts == [length * width, length * width, length * width * 6 / 5]
     assert 0.99 * float(schedule.excess) < total <= float(schedule.excess) * (1 + 1e-6)
 
 
-def claims_of(part: Part) -> list[Noised]:
-    return [part.mean, part.square] if isinstance(part, Spread) else list(part.noised)
+def claims_of(part: MeasurePlan) -> list[NoisyReading]:
+    return [part.mean, part.square] if isinstance(part, Spread) else list(part.noisy)
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
@@ -212,10 +214,10 @@ def test_theorem_PAY_AS_YOU_GO_all_claims_of_an_answer_share_its_level(
     sql: str, neighbours: Neighbours
 ) -> None:
     """Every claim that an interval rests on, in every cell, and every comparison of a search."""
-    study, plan, standing = asked(sql, 1, neighbours, "gdp")
-    population = standing.population
+    study, plan, context = asked(sql, 1, neighbours, "gdp")
+    population = context.population
     assert isinstance(population, SubsetPopulation)
     claims = plan.question.cells * sum(one.times for part in plan.parts for one in claims_of(part))
-    used = claims * population._certain(standing).level
+    used = claims * population._certain(context).level
     level = float(claims_failure(study)) * gaussian_plan(study).levels.share(1)
     assert 0.999 * level < used <= level * (1 + 1e-12)

@@ -19,7 +19,7 @@ from adyton.mechanisms import GeometricNoise
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.plan import make_plan
 from adyton.planning.price import price_of
-from adyton.population.base import Counted, Standing
+from adyton.population.base import Counted, PopulationContext
 from adyton.population.hinge import HingePopulation
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.sql.read import parse
@@ -63,7 +63,7 @@ def schedule_of(study: Study) -> PlannedSchedule:
 BINS, CELLS = 9, 3
 
 
-def point_of(study: Study) -> tuple[Distribution, Standing]:
+def point_of(study: Study) -> tuple[Distribution, PopulationContext]:
     """A distribution of eight points in each of three regions, and where it stands."""
     sql = "SELECT region, CDF(age, 10, 20, 30, 40, 50, 60, 70, 80) FROM t GROUP BY region"
     plan = make_plan(study, parse(sql, TABLE), price_of(epsilon="0.5"), study.allowed)
@@ -76,10 +76,10 @@ def point_of(study: Study) -> tuple[Distribution, Standing]:
 
 def off_at_the_ends(study: Study, left: int, fraction: float) -> Iterator[tuple[float, float]]:
     """The ends of the interval of a point, and by how much more than its fraction lies to its left, in rows."""
-    part, standing = point_of(study)
+    part, context = point_of(study)
     bins = np.array([float(left)]), np.array([float(BINS - left)])
     sides = np.array([fraction * ROWS / 3]), np.array([(1 - fraction) * ROWS / 3])
-    for end in standing.population.cumulated(part.only, *sides, bins, standing):
+    for end in context.population.cumulated(part.only, *sides, bins, context):
         f = float(end[0])
         yield f, abs(float((1 - f) * sides[0][0] - f * sides[1][0]))
 
@@ -110,13 +110,13 @@ def test_theorem_SUBSET_MEANS_every_point_of_a_distribution_keeps_its_part(fract
 def test_theorem_CENTRED_HINGE_PLAN_every_bin_of_a_distribution_keeps_its_part(fraction: float) -> None:
     """Geometric noise: each of the bins by itself, in its weight, with its part of the excess."""
     study = planned("pure")
-    part, standing = point_of(study)
-    population, scale = standing.population, float(part.mechanism.scales[0])
+    part, context = point_of(study)
+    population, scale = context.population, float(part.mechanism.scales[0])
     assert isinstance(population, HingePopulation)
-    each = float(population._noise(part.only, standing, part.mechanism.scales[0]))
+    each = float(population._noise(part.only, context, part.mechanism.scales[0]))
     used = scale * math.exp(-each / scale) / ROWS * BINS * CELLS
     assert used == pytest.approx(float(schedule_of(study).excess), rel=1e-6)
-    drift = float(population._drift(part.only, standing))
+    drift = float(population._drift(part.only, context))
     for left in (1, 4, 8):
         for f, off in off_at_the_ends(study, left, fraction):
             bins = (1 - f) * left + f * (BINS - left)
@@ -177,12 +177,12 @@ def test_theorem_PLANNED_NOISE_only_private_sizes_are_paid_for() -> None:
 
 
 def sample() -> pd.DataFrame:
-    dice = np.random.default_rng(3)
+    rng = np.random.default_rng(3)
     return pd.DataFrame(
         {
-            "age": dice.integers(0, 101, ROWS),
-            "region": dice.choice(["north", "south", "east"], ROWS),
-            "smoker": dice.random(ROWS) < 0.5,
+            "age": rng.integers(0, 101, ROWS),
+            "region": rng.choice(["north", "south", "east"], ROWS),
+            "smoker": rng.random(ROWS) < 0.5,
         }
     )
 

@@ -13,7 +13,7 @@ from noise_oracle import Seeded
 from scipy.stats import binom
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.sparse.above_threshold import Watch
+from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion, Weights
 from adyton.mechanisms.workloads.multiplicative_weights import most_updates
@@ -32,13 +32,15 @@ class Scripted:
         self.script, self.fed = iter(script), list[tuple[int, int, int | None]]()
         self._left = real.sparse.positives
 
-    def start(self, bits: object) -> Watch:
-        return Watch(self._left, 0)
+    def start(self, bits: object) -> SparseState:
+        return SparseState(self._left, 0)
 
-    def step(self, watch: Watch, exact: int, threshold: int, bits: object) -> tuple[int | None, Watch]:
+    def step(
+        self, watch: SparseState, exact: int, threshold: int, bits: object
+    ) -> tuple[int | None, SparseState]:
         answer = next(self.script)
         self.fed.append((exact, threshold, answer))
-        return answer, Watch(watch.left - (answer is not None), 0)
+        return answer, SparseState(watch.left - (answer is not None), 0)
 
 
 def _run(

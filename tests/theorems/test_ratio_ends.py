@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.mechanisms import Band, GaussianNoise, largest_ratio
 from adyton.mechanisms.ratio import Solved, ratio_interval
 from adyton.planning.measures.additive import ratio_guess, uncentred_outward
@@ -29,7 +29,9 @@ def test_theorem_RATIO_INTERVAL_ends_are_rounded_outwards(ratio: float) -> None:
     question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
     solved = Solved(1, 1.0, None, np.array([ratio]), np.array([ratio]))
-    (low,), (high,) = uncentred_outward(Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))), solved)
+    (low,), (high,) = uncentred_outward(
+        NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3)))), solved
+    )
     exact = (Fraction(ratio) * 10_000 + 10_000) / 20
     assert Fraction(low) <= exact <= Fraction(high)
     assert high - low <= 2.0**-42
@@ -66,7 +68,7 @@ def test_theorem_RATIO_INTERVAL_the_far_end_is_not_rounded_inwards() -> None:
     question = Question(Table("people", (column,)), (("m", Mean(Square(ValueOf(column)))),))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
     reach = largest_ratio(reading.sensitivity)
-    part = Noised(reading, GaussianNoise((Fraction(9), Fraction(3))))
+    part = NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3))))
     (low,), (high,) = uncentred_outward(part, Solved(1, reach, None, np.array([-reach]), np.array([reach])))
     assert Fraction(low) <= 0 < most <= Fraction(high)
 
@@ -83,16 +85,16 @@ def test_theorem_RATIO_INTERVAL_cells_that_were_left_out_have_the_whole_range() 
     question = Question(Table("people", (INCOME,)), (("m", Mean(ValueOf(INCOME))),))
     (reading,) = readings_of(question, PrivacyUnit("replace"))
     part, reach = (
-        Noised(reading, GaussianNoise((Fraction(9), Fraction(3)))),
+        NoisyReading(reading, GaussianNoise((Fraction(9), Fraction(3)))),
         largest_ratio(reading.sensitivity),
     )
-    dice, places = np.random.default_rng(1), np.arange(3, 9_000, 7)
-    low = dice.uniform(-reach, 0, len(places))
+    rng, places = np.random.default_rng(1), np.arange(3, 9_000, 7)
+    low = rng.uniform(-reach, 0, len(places))
     some = Solved(9_000, reach, places, low, -low / 2)
     every = Solved(9_000, reach, None, *some.ends())
     outward = [[end.tobytes() for end in uncentred_outward(part, solved)] for solved in (some, every)]
     assert outward[0] == outward[1]
-    released = [dice.integers(-(10**6), 10**6, 9_000), dice.integers(-99, 99, 9_000)]
+    released = [rng.integers(-(10**6), 10**6, 9_000), rng.integers(-99, 99, 9_000)]
     guesses = [ratio_guess(released, solved) for solved in (some, every)]
     assert guesses[0].tobytes() == guesses[1].tobytes()
     assert (low <= guesses[0][places]).all()

@@ -32,17 +32,17 @@ def test_theorem_RATIO_OF_MEANS_contains_every_ratio_that_is_possible() -> None:
     plan = make_plan(
         study, parse("SELECT AVG(age) FROM t WHERE age < 90", TABLE), price_of(epsilon="0.4"), study.allowed
     )
-    (part,) = plan.parts[0].noised
-    standing = standing_of(study, 5000)
-    population = standing.population
+    (part,) = plan.parts[0].noisy
+    context = standing_of(study, 5000)
+    population = context.population
     assert isinstance(population, HingePopulation)
-    noise, drift = population._hidden(part, standing), population._drift(part, standing)
+    noise, drift = population._hidden(part, context), population._drift(part, context)
     reach, informative = largest_ratio(part.reading.sensitivity), 0
     for theta in np.linspace(-reach, reach, 21):
         for bottom in (400, 3000, 5000):
             width = float_up(noise[0] + drift) + abs(theta) * float_up(noise[1])
             for top in (math.ceil(theta * bottom - width), math.floor(theta * bottom + width)):
-                ((low,), (high,)) = population.means(part, [np.array([top]), np.array([bottom])], standing)
+                ((low,), (high,)) = population.means(part, [np.array([top]), np.array([bottom])], context)
                 assert low - 1e-9 <= theta <= high + 1e-9
                 informative += high - low < 1.9 * reach
     assert informative > 20

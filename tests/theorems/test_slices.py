@@ -12,7 +12,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout, Slices
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.slices import SlicesPlan, groups_from, plan_slices
 
@@ -34,13 +34,15 @@ class Silent:
 
 def made(*sizes: int) -> SlicesPlan:
     groups = groups_from(np.repeat(np.arange(len(sizes)), sizes), sum(sizes))
-    return plan_slices(Frame(sum(sizes), 2, Fraction(0), Fraction(1, 20)), groups, GaussianWish(scores=7))
+    return plan_slices(
+        HoldoutSize(sum(sizes), 2, Fraction(0), Fraction(1, 20)), groups, GaussianWish(scores=7)
+    )
 
 
 def test_theorem_SLICES_each_has_its_own_items_and_its_share_of_the_failure() -> None:
     plan = made(1000, 3000, 5000)
     for i, size in enumerate((1000, 3000, 5000)):
-        alone = plan_gaussian(Frame(size, 2, Fraction(0), Fraction(1, 80)), GaussianWish(scores=7))
+        alone = plan_gaussian(HoldoutSize(size, 2, Fraction(0), Fraction(1, 80)), GaussianWish(scores=7))
         assert plan.part(i) == alone
         assert plan.widths()[i] == alone.half_width()
     assert plan.half_width() == plan.widths()[0] == max(plan.widths())
@@ -65,7 +67,7 @@ def test_theorem_SLICES_an_item_moves_its_own_slice_only() -> None:
     """All neighbours of five items in two groups, with the noise held still."""
     codes = np.array([0, 1, 0, 1, 1])
     plan = SlicesPlan(
-        Frame(5, 2, Fraction(0), Fraction(1, 20)),
+        HoldoutSize(5, 2, Fraction(0), Fraction(1, 20)),
         1,
         ("a", "b"),
         (2, 3),
@@ -96,12 +98,12 @@ def test_theorem_SLICES_noise_of_slices_is_not_shared() -> None:
 
 def test_theorem_SLICES_boosting_stays_within_every_width(tmp_path: Path) -> None:
     """Coins as labels; the vote of what scored well in each slice.  Every truth is one half."""
-    n, dice = 6000, np.random.default_rng(2)
-    labels, groups = dice.integers(0, 2, n), np.array(["north", "south", "south"])[np.arange(n) % 3]
+    n, rng = 6000, np.random.default_rng(2)
+    labels, groups = rng.integers(0, 2, n), np.array(["north", "south", "south"])[np.arange(n) % 3]
     with Holdout.create(
         tmp_path / "s.toml", labels=labels, method=Slices(groups), scores=40, bits=Seeded(3)
     ) as holdout:
-        guesses = dice.integers(0, 2, (39, n))
+        guesses = rng.integers(0, 2, (39, n))
         shown = [holdout.score(guess) for guess in guesses]
         vote = np.zeros(n)
         for name in ("north", "south"):

@@ -15,7 +15,7 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail
 
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import Sparse
-from adyton.mechanisms.sparse.above_threshold import Watch, draw_one
+from adyton.mechanisms.sparse.above_threshold import SparseState, draw_one
 from adyton.mechanisms.sparse.split import late_halt_cost, questions_per_threshold, slide_cost, value_share
 
 KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
@@ -104,16 +104,16 @@ def test_theorem_MONOTONE_SPARSE_half_the_noise_is_only_for_monotone_questions()
 class NoQuestionNoise(Sparse):
     """Algorithm 5 of Lyu, Su, Li: the question itself against the noisy threshold."""
 
-    def step(self, watch: Watch, exact: int, threshold: int, bits: Any) -> tuple[bool, Watch]:
+    def step(self, watch: SparseState, exact: int, threshold: int, bits: Any) -> tuple[bool, SparseState]:
         above = exact >= threshold + watch.offset
-        return above, Watch(watch.left - above, watch.offset)
+        return above, SparseState(watch.left - above, watch.offset)
 
 
 class HaltsLate(Sparse):
     """The slides' ``count > c``: one positive more than the noise was made for."""
 
-    def start(self, bits: Any) -> Watch:
-        return Watch(self.positives + 1, draw_one(self.threshold_scale, bits))
+    def start(self, bits: Any) -> SparseState:
+        return SparseState(self.positives + 1, draw_one(self.threshold_scale, bits))
 
 
 def test_theorem_SPARSE_noise_that_does_not_grow_with_c_is_refuted() -> None:
@@ -276,13 +276,13 @@ def test_law_release_halts_after_exactly_c_positives() -> None:
     for c, refresh in KINDS:
         said = machine(c, refresh, epsilon="400").release([9] * 10, [0] * 10, Seeded(5))
         assert said == [True] * c
-        halted = Watch(0, 3)
+        halted = SparseState(0, 3)
         with pytest.raises(InvalidRequest, match="halted"):
             machine(c, refresh).step(halted, 0, 0, Seeded(5))
 
 
 def test_law_a_watch_does_not_show_its_secret() -> None:
-    assert "4711" not in repr(Watch(2, 4711))
+    assert "4711" not in repr(SparseState(2, 4711))
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, 1.5, None, 10**7])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.sparse_validate import (
     SparseValidatePlan,
     plan_sparse_validate,
@@ -20,13 +20,13 @@ from adyton.holdout.methods.sparse_validate import (
 from adyton.noise import SystemBits
 
 BITS = SystemBits()
-FRAME = Frame(1000, 2, Fraction(0), Fraction(1, 20))
+FRAME = HoldoutSize(1000, 2, Fraction(0), Fraction(1, 20))
 
 
-@pytest.mark.parametrize(("questions", "noes"), [(1, 1), (4, 1), (5, 2), (6, 3), (4, 9)])
-def test_theorem_SPARSE_VALIDATE_all_questions_are_counted(questions: int, noes: int) -> None:
+@pytest.mark.parametrize(("questions", "rejections"), [(1, 1), (4, 1), (5, 2), (6, 3), (4, 9)])
+def test_theorem_SPARSE_VALIDATE_all_questions_are_counted(questions: int, rejections: int) -> None:
     """The histories after which one more question is answered, by trying all sequences of yes and no."""
-    machine = SparseValidatePlan(Frame(2, 2, Fraction(0), Fraction(1, 20)), questions, noes, 0)
+    machine = SparseValidatePlan(HoldoutSize(2, 2, Fraction(0), Fraction(1, 20)), questions, rejections, 0)
     reached = set()
     for answers in product((True, False), repeat=questions):
         state = machine.start(BITS)
@@ -37,8 +37,10 @@ def test_theorem_SPARSE_VALIDATE_all_questions_are_counted(questions: int, noes:
             values = np.array([2, 0], dtype=np.uint16)
             reply, state = machine.step(state, values, Fraction(1, 2) if yes else Fraction(0), BITS)
             assert reply.said == ("yes" if yes else "no")
-    assert len(reached) == validate_nodes(questions, noes)
-    published = sum(math.comb(i, j) for i in range(1, questions + 1) for j in range(min(i - 1, noes) + 1))
+    assert len(reached) == validate_nodes(questions, rejections)
+    published = sum(
+        math.comb(i, j) for i in range(1, questions + 1) for j in range(min(i - 1, rejections) + 1)
+    )
     assert len(reached) <= published
 
 
@@ -56,17 +58,17 @@ def test_theorem_SPARSE_VALIDATE_width() -> None:
 def test_theorem_SPARSE_VALIDATE_a_yes_is_right_also_about_a_boosted_model() -> None:
     """60 runs: yes and no choose the models that vote; then the analyst looks for the largest yes.  Truth: 1/2."""
     made = plan_sparse_validate(FRAME, Fraction("0.2"), 60, 30)
-    dice = np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     for _ in range(60):
         state, kept = made.start(BITS), []
         for _ in range(40):
-            right = dice.integers(0, 2, 1000, dtype=np.uint16)
+            right = rng.integers(0, 2, 1000, dtype=np.uint16)
             guess = Fraction(1, 2) + Fraction(made.accept, 2000)  # yes: at least one half
             if made.refusal(state) is not None:
                 break
             reply, state = made.step(state, 2 * right, guess, BITS)
             kept += [right] if reply.said == "yes" else []
-        vote = (np.mean(kept, axis=0) + dice.uniform(-0.01, 0.01, 1000) > 0.5).astype(np.uint16)
+        vote = (np.mean(kept, axis=0) + rng.uniform(-0.01, 0.01, 1000) > 0.5).astype(np.uint16)
         for hundredths in range(99, 50, -1):
             if made.refusal(state) is not None:
                 break

@@ -21,13 +21,13 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading import parting
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
-from adyton.population.base import Position, Standing
+from adyton.population.base import PopulationContext, Position
 from adyton.population.split import SplitPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Sum
 from adyton.query.nodes import Question
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study, Validity
@@ -48,9 +48,9 @@ ASKED = (
 
 
 def people(size: int, seed: int = 1) -> pd.DataFrame:
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     return pd.DataFrame(
-        {"who": np.arange(size), "age": dice.integers(0, 101, size), "smoker": dice.random(size) < 0.3}
+        {"who": np.arange(size), "age": rng.integers(0, 101, size), "smoker": rng.random(size) < 0.3}
     )
 
 
@@ -158,10 +158,10 @@ def _seen(curator: Curator, first: Watched, second: Watched) -> Fraction:
     total, places = Fraction(0), iter(zip(first.read, second.read, strict=True))
     for sql in ASKED:
         plan = curator._basket([sql], {"epsilon": Fraction(1, 2)}).plans[0]
-        for noised in plan.noised:
+        for noisy in plan.noisy:
             (reading, ours), (_, theirs) = next(places)
-            assert reading.name == noised.reading.name
-            for scale, one, other in zip(noised.mechanism.scales, ours, theirs, strict=True):
+            assert reading.name == noisy.reading.name
+            for scale, one, other in zip(noisy.mechanism.scales, ours, theirs, strict=True):
                 total += sum(Fraction(a - b) ** 2 for a, b in zip(one, other, strict=True)) / scale**2
     return total
 
@@ -178,7 +178,7 @@ def test_theorem_SPLIT_STUDY_an_exchanged_person_is_seen_by_two_counts() -> None
     assert counts[1].cost.units == 1
     spent, most = Fraction(here.statement().spent.units, UNITS_PER_ONE), Fraction(0)
     scale = (
-        here._basket(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noised[0].mechanism.scales[0]
+        here._basket(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noisy[0].mechanism.scales[0]
     )
     for row in range(0, 40, 3):
         there, second = watched(asked, frame.assign(who=frame.who.where(frame.index != row, 1000 + row)))
@@ -247,8 +247,8 @@ def overfitted(seed: int, unit: PrivacyUnit) -> list[bool]:
 
     The study may fail with probability 1e-6.
     """
-    dice, rows = np.random.default_rng(seed), (COINS + 2) * EACH
-    frame = pd.DataFrame({f"f{i}": dice.random(rows) < 0.5 for i in range(COINS)}).assign(who=np.arange(rows))
+    rng, rows = np.random.default_rng(seed), (COINS + 2) * EACH
+    frame = pd.DataFrame({f"f{i}": rng.random(rows) < 0.5 for i in range(COINS)}).assign(who=np.arange(rows))
     private = unit.neighbours != "replace"
     table = Table(
         "t", tuple(BooleanColumn(f"f{i}") for i in range(COINS)), None if private else rows, unit.person
@@ -340,7 +340,7 @@ def test_theorem_SPLIT_STUDY_levels_add_up_to_the_failure(unit: PrivacyUnit) -> 
     """Of all values of all questions, and three times the sizes of all parts.  Mutant: a level not divided by k."""
     population = SplitPopulation(study(unit, 500, 7))
     at = Position(3, Fraction(1, 9), Fraction(1, 9), values=4, pure=Fraction(1))
-    certain = population._certain(Standing(population, at, 90))
+    certain = population._certain(PopulationContext(population, at, 90))
     assert certain.before == Before()
     assert 7 * 4 * Fraction(certain.level) + 3 * 7 * population._for_sizes <= Fraction(1, 20)
     assert 7 * 4 * certain.level > 0.96 / 20
@@ -352,7 +352,7 @@ def test_theorem_SUBSET_SUMS_of_one_part_say_nothing_about_another() -> None:
     with adyton.open(asked, data=frame) as curator:
         curator.ask("SELECT STDDEV(age) FROM people", epsilon=Fraction(1, 2))
         for measure, known in (("SUM", 0), ("AVG", 1)):
-            question = asking_of(f"SELECT {measure}(age) FROM people", asked.table).question
-            standing = Standing(curator._population, Position(2, Fraction(0), Fraction(0), 1), 3000)
+            question = request_of(f"SELECT {measure}(age) FROM people", asked.table).question
+            standing = PopulationContext(curator._population, Position(2, Fraction(0), Fraction(0), 1), 3000)
             readings = readings_of(question, asked.unit)
             assert len(curator._claims._learned.spreads(readings, standing)) == known

@@ -70,18 +70,18 @@ def slack(rows, kept, values, law, scales, answers, factor=1.0):
     return bound - kept * float(logsumexp(everyone))
 
 
-def case(dice):
-    rows, kinds, questions = int(dice.integers(1, 6)), int(dice.integers(2, 4)), int(dice.integers(1, 3))
-    values = dice.choice([0, 1, 0.5, 0.3], size=(kinds, questions))
-    law = np.maximum(dice.dirichlet(np.full(kinds, dice.choice([0.3, 1, 3]))), 1e-9)
-    scales = np.exp(dice.uniform(-2, 2, size=questions))
-    answers = dice.normal(0.5, 1.0, size=questions) * dice.choice([0.3, 1, 3])
-    return rows, dice.uniform(0.05, 0.95), values, law / law.sum(), scales, answers
+def case(rng):
+    rows, kinds, questions = int(rng.integers(1, 6)), int(rng.integers(2, 4)), int(rng.integers(1, 3))
+    values = rng.choice([0, 1, 0.5, 0.3], size=(kinds, questions))
+    law = np.maximum(rng.dirichlet(np.full(kinds, rng.choice([0.3, 1, 3]))), 1e-9)
+    scales = np.exp(rng.uniform(-2, 2, size=questions))
+    answers = rng.normal(0.5, 1.0, size=questions) * rng.choice([0.3, 1, 3])
+    return rows, rng.uniform(0.05, 0.95), values, law / law.sum(), scales, answers
 
 
 def test_theorem_SUBSET_TRANSFER_holds_on_every_path():
-    dice = np.random.default_rng(1)
-    worst = min(slack(*case(dice)) for _ in range(700))
+    rng = np.random.default_rng(1)
+    worst = min(slack(*case(rng)) for _ in range(700))
     assert worst > -1e-9
 
 
@@ -382,11 +382,11 @@ def slack_of_parts(rows, size, values, law, scales, answers, factor=1.0):
 
 @pytest.mark.literature
 def test_theorem_SUBSET_VARIANCE_holds_on_every_path():
-    dice, worst = np.random.default_rng(7), math.inf
+    rng, worst = np.random.default_rng(7), math.inf
     for _ in range(500):
-        rows, _, values, law, scales, answers = case(dice)
+        rows, _, values, law, scales, answers = case(rng)
         rows = max(rows, 2)
-        worst = min(worst, slack_of_parts(rows, int(dice.integers(1, rows)), values, law, scales, answers))
+        worst = min(worst, slack_of_parts(rows, int(rng.integers(1, rows)), values, law, scales, answers))
     assert worst > -1e-9
 
 
@@ -412,12 +412,12 @@ def test_theorem_SUBSET_VARIANCE_the_price_covers_every_size_of_a_part():
 
 def test_theorem_SUBSET_WITH_PURE_PARTS_holds_on_every_path():
     """A noisy average, and a coin whose bias follows the rows by at most epsilon for each."""
-    dice, worst = np.random.default_rng(8), math.inf
+    rng, worst = np.random.default_rng(8), math.inf
     for _ in range(400):
-        rows, kept, values, law, scales, answers = case(dice)
-        other, epsilon = (1 - kept) * dice.uniform(0.1, 0.9), dice.choice([0.1, 0.7, 2.0])
+        rows, kept, values, law, scales, answers = case(rng)
+        other, epsilon = (1 - kept) * rng.uniform(0.1, 0.9), rng.choice([0.1, 0.7, 2.0])
         everyone, served = counts_of(rows, len(law)), 0.0
-        tilts = dice.uniform(-1, 1, size=len(everyone))
+        tilts = rng.uniform(-1, 1, size=len(everyone))
         logs = {x: _coin_log(x, everyone, tilts, epsilon) for x in everyone}
 
         def log_density(counts, size, values=values, answers=answers, scales=scales):

@@ -77,15 +77,15 @@ def unpacked(point, rows, kinds, questions, narrow):
     return rows, kept, values, law / law.sum(), scales, 0.5 + cut[4]
 
 
-def least_room(rows, kinds, questions, narrow, dice, starts):
+def least_room(rows, kinds, questions, narrow, rng, starts):
     def objective(point):
         return room(*unpacked(point, rows, kinds, questions, narrow))
 
     best = math.inf
     for _ in range(starts):
-        begin = dice.normal(0, 0.7, 1 + kinds + kinds * questions + 2 * questions)
+        begin = rng.normal(0, 0.7, 1 + kinds + kinds * questions + 2 * questions)
         if narrow:  # an answer on the lattice, or between two of its points
-            begin[-questions:] = dice.integers(0, 2 * rows + 1, questions) / (2 * rows) - 0.5
+            begin[-questions:] = rng.integers(0, 2 * rows + 1, questions) / (2 * rows) - 0.5
         found = minimize(objective, begin, method="Nelder-Mead", options={"maxfev": 400})
         best = min(best, float(found.fun))
     return best
@@ -96,9 +96,9 @@ def least_room(rows, kinds, questions, narrow, dice, starts):
 @pytest.mark.parametrize("rows", [1, 2, 5, 8])
 def test_theorem_SUBSET_TRANSFER_no_search_finds_a_path_on_which_it_fails(rows, kinds, narrow):
     """A price that were a tenth less would be refuted where there is much noise, however many rows there are."""
-    dice = np.random.default_rng(rows + 10 * kinds)
+    rng = np.random.default_rng(rows + 10 * kinds)
     for questions in (1, 2):
-        least = least_room(rows, kinds, questions, narrow, dice, often(2, 25))
+        least = least_room(rows, kinds, questions, narrow, rng, often(2, 25))
         assert least > -1e-7
         if not narrow and questions == 1:
             assert least < 0.1

@@ -150,11 +150,11 @@ def test_theorem_EXPECTED_MOMENTS_deviations_of_shares(share, rows):
 @pytest.mark.parametrize("expected", HOPES, ids=str)
 @pytest.mark.parametrize("rows", [50, 10**4, 10**8])
 def test_theorem_PLANNED_EXPECTATION_misses_are_never_below_fifty_digits(expected, rows):
-    dice = np.random.default_rng(rows)
+    rng = np.random.default_rng(rows)
     for _ in range(12):
-        location, fresh = dice.uniform(-1, 8), dice.uniform(0.01, 0.99)
-        noise = math.exp(dice.uniform(-2, 1)) / math.sqrt(rows)
-        tolerance, spent = noise * dice.uniform(0.5, 12), dice.uniform(0, 5)
+        location, fresh = rng.uniform(-1, 8), rng.uniform(0.01, 0.99)
+        noise = math.exp(rng.uniform(-2, 1)) / math.sqrt(rows)
+        tolerance, spent = noise * rng.uniform(0.5, 12), rng.uniform(0, 5)
         found = log_misses(
             rows,
             tolerance,

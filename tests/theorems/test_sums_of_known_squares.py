@@ -18,14 +18,14 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.columns import Array
 from adyton.mechanisms import GaussianNoise
 from adyton.population import subset_ends
 from adyton.population.subset_ends import Certain, single_ends, span_of, sum_ends
 from adyton.population.variance_ends import EACH, Around, most_squares
 from adyton.privacy import PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.validity.subset.variances import variance_width
@@ -45,11 +45,11 @@ class Law:
     values: tuple[int, ...]
     chances: tuple[float, ...]
 
-    def part(self, measure: str, *scales: int) -> Noised:
+    def part(self, measure: str, *scales: int) -> NoisyReading:
         table = Table("t", (IntegerColumn("x", *self.bounds), BooleanColumn("inside")), self.units)
-        question = asking_of(f"SELECT {measure}(x) AS v FROM t WHERE inside", table).question
+        question = request_of(f"SELECT {measure}(x) AS v FROM t WHERE inside", table).question
         (reading,) = readings_of(question, PrivacyUnit("replace"))
-        return Noised(reading, GaussianNoise(tuple(map(Fraction, scales))))
+        return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, scales))))
 
     def expected(self, power: int) -> float:
         """Of the sum of the values, or of their squares."""
@@ -174,16 +174,16 @@ def test_theorem_SUBSET_SUMS_against_fifty_digits() -> None:
 
 
 def released(law: Law, scales: tuple[int, int, int]) -> list[Array]:
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     chances = [1 - law.inside, *(law.inside * p for p in law.chances)]
-    rows, low, high = dice.multinomial(law.units, chances, DRAWS)[:, 1:], *law.bounds
+    rows, low, high = rng.multinomial(law.units, chances, DRAWS)[:, 1:], *law.bounds
     part = law.part("VARIANCE", *scales)
     centred = 2 * np.array(law.values) - (low + high)
     (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
     y = centred / reach
     exact = rows @ centred, np.rint(rows @ (square * (2 * y**2 - 1))).astype(np.int64), counted * rows.sum(1)
     return [
-        z + np.rint(dice.normal(0, scale, DRAWS)).astype(np.int64)
+        z + np.rint(rng.normal(0, scale, DRAWS)).astype(np.int64)
         for z, scale in zip(exact, scales, strict=True)
     ]
 
@@ -220,7 +220,7 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
 ) -> None:
     before = Around.__init__
 
-    def forgetful(self: Around, part: Noised, columns: list[Floats]) -> None:
+    def forgetful(self: Around, part: NoisyReading, columns: list[Floats]) -> None:
         before(self, part, columns)
         self._scales[which] /= 20
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.options import Aim, Thresholdout
 from adyton.holdout.methods.thresholdout import (
     ThresholdoutPlan,
@@ -37,8 +37,8 @@ class Seeded:
         return self._generator.random_raw(count)
 
 
-def frame(items: int = 10, failure: str = "0.05") -> Frame:
-    return Frame(items, 2, Fraction(0), Fraction(failure))
+def frame(items: int = 10, failure: str = "0.05") -> HoldoutSize:
+    return HoldoutSize(items, 2, Fraction(0), Fraction(failure))
 
 
 def values(total: int, items: int = 10) -> np.ndarray:
@@ -271,18 +271,18 @@ def test_theorem_THRESHOLDOUT_VALIDITY_hinge_of_geometric_noise_is_below_laplace
 def test_theorem_THRESHOLDOUT_VALIDITY_rounds_with_a_large_threshold_last_longer() -> None:
     """E(max error - a)_+ over 3,000 simulated runs is below the bound, and its gamma is not a fresh one."""
     s, m, rounds, threshold, failure = 20.0, 200, 3, 40, 0.05
-    dice = np.random.default_rng(12)
+    rng = np.random.default_rng(12)
     v1 = math.ceil(2 * s * math.log(rounds / (2 * failure)))
     v2 = math.ceil(4 * s * math.log(m / (2 * failure)))
     a = 40 + 20  # a low level, at which something is seen
     worst = np.zeros(3_000)
     for i in range(worst.size):
-        eta, gamma, left = dice.laplace(0, 4 * s, m), dice.laplace(0, 2 * s), rounds
+        eta, gamma, left = rng.laplace(0, 4 * s, m), rng.laplace(0, 2 * s), rounds
         for j in range(m):
             distance = max(0.0, threshold + gamma + eta[j] - 1)  # just below: the worst that is confirmed
             worst[i] = max(worst[i], distance)
             if j % 67 == 66:
-                left, gamma = left - 1, dice.laplace(0, 2 * s)
+                left, gamma = left - 1, rng.laplace(0, 2 * s)
     for low, high in ((20, 0), (v1, v2)):
         level = threshold + low + high
         bound = rounds * s * math.exp(-low / (2 * s)) + 2 * s * m * math.exp(-high / (4 * s))
@@ -296,7 +296,7 @@ def test_parameters_that_certify_nothing_are_marked() -> None:
     assert science.half_width() is None
     assert science.theorems == ("THRESHOLDOUT-PRIVACY",)
     assert plan_thresholdout(frame(10**4), Fraction("0.05"), 1000) is None
-    assert width_of(Frame(10**4, 1, Fraction(0), Fraction(1, 20)), 1, 9, 0, 100.0) == math.inf
+    assert width_of(HoldoutSize(10**4, 1, Fraction(0), Fraction(1, 20)), 1, 9, 0, 100.0) == math.inf
 
 
 @pytest.mark.parametrize(

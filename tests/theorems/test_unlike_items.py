@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.noise import rounded_gaussian
@@ -43,7 +43,7 @@ class Unlike:
     def plan(self) -> GaussianPlan:
         """One step for each unit of weight, and two for each value, as in a holdout."""
         heaviest = max(self.weights)
-        frame = Frame(sum(self.weights) // heaviest, 2 * heaviest, Fraction(0), Fraction(2, 5))
+        frame = HoldoutSize(sum(self.weights) // heaviest, 2 * heaviest, Fraction(0), Fraction(2, 5))
         return GaussianPlan(frame, Blocks((2,), (self.scale * 2 * heaviest,)), (3.0, 3.0))
 
     def missed(self) -> tuple[float, float]:
@@ -114,12 +114,12 @@ def test_theorem_WEIGHTED_SCORES_a_weight_has_no_larger_moments_than_its_part(
 def test_theorem_HOLDOUT_SCORES_boosting_on_unlike_items_stays_within_the_width() -> None:
     """Half of the labels are coins, half are 1 with chance 0.9; each truth is an average over the items at hand."""
     n, k = 4000, 80
-    plan = plan_gaussian(Frame(n, 2, Fraction(0), Fraction(1, 20)), GaussianWish(scores=k))
-    dice, bits = np.random.default_rng(11), Seeded(12)
+    plan = plan_gaussian(HoldoutSize(n, 2, Fraction(0), Fraction(1, 20)), GaussianWish(scores=k))
+    rng, bits = np.random.default_rng(11), Seeded(12)
     ones = np.where(np.arange(n) % 2, 0.5, 0.9)
     for _ in range(40):
-        labels = dice.random(n) < ones
-        guesses = dice.random((k - 1, n)) < 0.5
+        labels = rng.random(n) < ones
+        guesses = rng.random((k - 1, n)) < 0.5
         shown = [_shown(plan, guess == labels, bits) for guess in guesses]
         truths = [np.where(guess, ones, 1 - ones).mean() for guess in guesses]
         vote = (np.array(shown) / plan.frame.whole - np.array(truths)) @ (2 * guesses - 1) > 0

@@ -19,18 +19,18 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import binom
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.columns import Array
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.spread import Spread
 from adyton.population import subset as subset_population
 from adyton.population import variance_ends
-from adyton.population.base import Position, Standing
+from adyton.population.base import PopulationContext, Position
 from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
 from adyton.population.variance_ends import EACH, PLACES, Around, most_squares, most_variance
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
@@ -55,11 +55,11 @@ class Law:
     scales: tuple[int, int, int]  # of the noise of the sum, of the squares and of the count
 
     @property
-    def part(self) -> Noised:
+    def part(self) -> NoisyReading:
         table = Table("t", COLUMNS, self.units)
-        asking = asking_of("SELECT VARIANCE(x) AS v FROM t WHERE inside", table)
+        asking = request_of("SELECT VARIANCE(x) AS v FROM t WHERE inside", table)
         (reading,) = readings_of(asking.question, PrivacyUnit("replace"))
-        return Noised(reading, GaussianNoise(tuple(map(Fraction, self.scales))))
+        return NoisyReading(reading, GaussianNoise(tuple(map(Fraction, self.scales))))
 
     def distance(self, place: float) -> float:
         """From a place, both in halves of the range."""
@@ -76,8 +76,8 @@ class Law:
         return self.distance(self.mean)
 
     def released(self, draws: int = DRAWS) -> list[Array]:
-        dice = np.random.default_rng(7)
-        how_many = dice.multinomial(
+        rng = np.random.default_rng(7)
+        how_many = rng.multinomial(
             self.units, [1 - self.inside, *(self.inside * p for p in self.chances)], draws
         )
         rows, y = how_many[:, 1:], np.array(self.values) - MIDDLE
@@ -88,7 +88,7 @@ class Law:
             counted * rows.sum(1),
         )
         return [
-            z + np.rint(dice.normal(0, scale, draws)).astype(np.int64)
+            z + np.rint(rng.normal(0, scale, draws)).astype(np.int64)
             for z, scale in zip(exact, self.scales, strict=True)
         ]
 
@@ -144,7 +144,7 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
     law = Law(NOISY.units, NOISY.inside, NOISY.values, NOISY.chances, (scales[0], scales[1], scales[2]))
     before = Around.__init__
 
-    def forgetful(self: Around, part: Noised, released: list[Floats]) -> None:
+    def forgetful(self: Around, part: NoisyReading, released: list[Floats]) -> None:
         before(self, part, released)
         self._scales[at] /= 20
 
@@ -208,7 +208,7 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
     study = Study(
         Table("t", COLUMNS, 500), PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6))
     )
-    standing = Standing(
+    context = PopulationContext(
         SubsetPopulation(replace(study, validity=declared)), Position(1, Fraction(0), Fraction(0), 2), 500
     )
     levels: list[float] = []
@@ -220,6 +220,6 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
             return said(*given)
 
         monkeypatch.setattr(subset_population, name, noted)
-    Spread(WIDE.part, root=False).population([column.tolist() for column in WIDE.released(3)], standing)
+    Spread(WIDE.part, root=False).population([column.tolist() for column in WIDE.released(3)], context)
     assert len(levels) == 3
-    assert sum(levels) == pytest.approx(2 * standing.population._certain(standing).level, rel=1e-12)  # type: ignore[attr-defined]
+    assert sum(levels) == pytest.approx(2 * context.population._certain(context).level, rel=1e-12)  # type: ignore[attr-defined]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adyton.accounting.noisy_reading import LEVEL, Noised
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Values
 from adyton.mechanisms import Band, intervals_of
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Variance
@@ -56,7 +56,7 @@ def spread(column: RealColumn, root: bool, noise: Bounded) -> Spread:
     (reading,) = readings_of(
         Question(table, (("v", Variance(ValueOf(column), root=root)),)), PrivacyUnit("replace")
     )
-    return Spread(Noised(reading, noise), root)  # type: ignore[arg-type]
+    return Spread(NoisyReading(reading, noise), root)  # type: ignore[arg-type]
 
 
 def read(reading: Reading, steps: list[int]) -> list[int]:
@@ -68,14 +68,14 @@ def read(reading: Reading, steps: list[int]) -> list[int]:
     return totals
 
 
-def standing() -> Standing:
+def context() -> PopulationContext:
     table = Table("t", (COLUMNS[0],), rows=9)
     study = Study(table, PrivacyUnit("replace"), Guarantee(Fraction(5), Fraction(1, 10**6)))
     return standing_of(study, 9)
 
 
 def values(part: Spread, released: Columns) -> Values:
-    where = standing()
+    where = context()
     return part.values(released, where, intervals_of(part.ratios(released, where)))
 
 
@@ -121,10 +121,10 @@ def test_theorem_VARIANCE_INTERVAL_both_means_hold_at_once() -> None:
 def test_theorem_VARIANCE_INTERVAL_every_number_is_used_with_its_own_noise() -> None:
     """Three reaches that differ: the mean has the first, the mean square the second, both have the third."""
     part = spread(COLUMNS[0], False, Bounded(1, 2, 3))
-    assert [noised.mechanism.reach for noised in (part.mean, part.square)] == [(1, 3), (2, 3)]  # type: ignore[attr-defined]
-    mean, square = part.ratios([[5], [7], [40]], standing())
+    assert [noisy.mechanism.reach for noisy in (part.mean, part.square)] == [(1, 3), (2, 3)]  # type: ignore[attr-defined]
+    mean, square = part.ratios([[5], [7], [40]], context())
     assert (mean.numerator, mean.denominator, square.numerator, square.denominator) == (5, 40, 7, 40)
-    assert part.noised == (part.only,)  # what is paid for
+    assert part.noisy == (part.only,)  # what is paid for
 
 
 @given(

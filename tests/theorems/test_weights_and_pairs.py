@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout, Rounding
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
@@ -96,10 +96,10 @@ def weighted_slack(
 
 
 def test_theorem_WEIGHTED_SCORES_squares_pay_for_what_was_spent() -> None:
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     for _ in range(200):
-        weights = [float(w) for w in dice.uniform(0, 1, int(dice.integers(1, 5)))]
-        case = float(dice.uniform(0.1, 0.9)), float(dice.uniform(0.3, 3)), float(dice.normal(1, 1))
+        weights = [float(w) for w in rng.uniform(0, 1, int(rng.integers(1, 5)))]
+        case = float(rng.uniform(0.1, 0.9)), float(rng.uniform(0.3, 3)), float(rng.normal(1, 1))
         assert weighted_slack(weights, *case) > -1e-9
     assert abs(weighted_slack([0.6], 0.5, 1.0, 0.3)) < 1e-9  # an equality,
     assert weighted_slack([0.6], 0.5, 1.0, 0.3, factor=0.95) < -1e-4  # of which nothing may be left out
@@ -111,7 +111,7 @@ def test_theorem_WEIGHTED_SCORES_one_score_of_fair_coins(heavy: int) -> None:
     made = weights_from([4.0] * heavy + [1.0] * 32, heavy + 32)
     squares = Fraction(made.squares, WEIGHT_STEPS**2)
     assert squares == (heavy + 2 if heavy else 32)
-    frame = Frame(made.units, WEIGHT_STEPS, Fraction(0), Fraction(1, 100), True, squares)
+    frame = HoldoutSize(made.units, WEIGHT_STEPS, Fraction(0), Fraction(1, 100), True, squares)
     plan = plan_gaussian(frame, GaussianWish(scores=1))
     law = np.ones(1)
     for step in made.steps:
@@ -131,8 +131,8 @@ def test_theorem_WEIGHTED_SCORES_no_end_is_farther_than_planned() -> None:
     """By the squares 300 heavy and 3,000 light items are worth 1,090 items, by the heaviest 600."""
     made = weights_from([10.0] * 300 + [1.0] * 3000, 3300)
     squares = Fraction(made.squares, WEIGHT_STEPS**2)
-    frame = Frame(made.units, WEIGHT_STEPS, Fraction(0), Fraction(1, 20), True, squares)
-    same = Frame(1090, 2, Fraction(0), Fraction(1, 20))
+    frame = HoldoutSize(made.units, WEIGHT_STEPS, Fraction(0), Fraction(1, 20), True, squares)
+    same = HoldoutSize(1090, 2, Fraction(0), Fraction(1, 20))
     for wish in (GaussianWish(Fraction("0.1")), GaussianWish(Fraction("0.1"), noise="decreasing")):
         plan = plan_gaussian(frame, wish)
         assert plan.scores >= plan_gaussian(same, wish).scores - 1
@@ -150,8 +150,8 @@ def test_theorem_WEIGHTED_SCORES_no_end_is_farther_than_planned() -> None:
 def test_theorem_WEIGHTED_SCORES_is_near_the_weighted_mean(tmp_path: Path) -> None:
     """Seeded noise.  A model that is right on light items only: weighted .25, unweighted .5."""
     n = 40_000
-    dice = np.random.default_rng(1)
-    weights, labels = np.where(np.arange(n) % 2, 1.0, 3.0), dice.integers(0, 2, n)
+    rng = np.random.default_rng(1)
+    weights, labels = np.where(np.arange(n) % 2, 1.0, 3.0), rng.integers(0, 2, n)
     guess = np.where(np.arange(n) % 2, labels, 1 - labels)
     with Holdout.create(
         tmp_path / "w.toml", labels=labels, weights=weights, tolerance="0.05", bits=Seeded(1)
@@ -175,12 +175,12 @@ def test_theorem_WEIGHTED_SCORES_is_near_the_weighted_mean(tmp_path: Path) -> No
 
 def test_theorem_WEIGHTED_SCORES_boosting_stays_within_the_width(tmp_path: Path) -> None:
     """Coins as labels, and a vote weighted by what was shown; every truth is one half."""
-    n, dice = 4000, np.random.default_rng(2)
-    weights, labels = dice.choice([0.2, 1.0], n), dice.integers(0, 2, n)
+    n, rng = 4000, np.random.default_rng(2)
+    weights, labels = rng.choice([0.2, 1.0], n), rng.integers(0, 2, n)
     with Holdout.create(
         tmp_path / "b.toml", labels=labels, weights=weights, scores=60, bits=Seeded(3)
     ) as holdout:
-        guesses = dice.integers(0, 2, (59, n))
+        guesses = rng.integers(0, 2, (59, n))
         shown = [holdout.score(guess) for guess in guesses]
         vote = np.array([s.value - 0.5 for s in shown]) @ (2 * guesses - 1) > 0
         for score in (*shown, holdout.score(vote)):
@@ -251,9 +251,9 @@ def test_theorem_AUC_BY_PAIRS_expects_the_area_of_the_population() -> None:
 
 
 def test_theorem_AUC_BY_PAIRS_is_near_the_area(tmp_path: Path) -> None:
-    n, dice = 40_000, np.random.default_rng(4)
-    labels = (dice.random(n) < 0.3).astype(int)
-    signal = dice.normal(size=n) + labels
+    n, rng = 40_000, np.random.default_rng(4)
+    labels = (rng.random(n) < 0.3).astype(int)
+    signal = rng.normal(size=n) + labels
     with Holdout.create(
         tmp_path / "a.toml", labels=labels, metric="auc", tolerance="0.06", bits=Seeded(5)
     ) as holdout:

@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Noised:
+class NoisyReading:
     """A reading and its noise, drawn ``times`` times.  What privacy and validity pay is in whole units."""
 
     reading: Reading

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.noise.refine import Integers
 from adyton.planning.measures.search import Running, Search
 from adyton.planning.part import Columns
-from adyton.planning.plan import Plan
+from adyton.planning.plan import QuestionPlan
 from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import binned, bins_of
@@ -18,13 +18,15 @@ from adyton.sensitivity.readings import search_weights
 from adyton.wire import Stored
 
 
-def noise_seen(plans: Sequence[Plan], stored: Sequence[Stored], exact: Sequence[Columns]) -> list[Columns]:
+def noise_seen(
+    plans: Sequence[QuestionPlan], stored: Sequence[Stored], exact: Sequence[Columns]
+) -> list[Columns]:
     """Released minus exact.  ``exact`` are the plans' readings, then what searches read again."""
     first, later = iter(exact), iter(exact[sum(len(plan.readings) for plan in plans) :])
     seen: list[Columns] = []
     for plan, own in zip(plans, stored, strict=True):
         for part, released in zip(plan.parts, own.released, strict=True):
-            columns = [column for _ in part.noised for column in next(first)]
+            columns = [column for _ in part.noisy for column in next(first)]
             if isinstance(part, Search):
                 columns = list(_compared(part, columns[0], released, later))
             seen.append([_minus(z, x) for z, x in zip(released, columns, strict=True)])

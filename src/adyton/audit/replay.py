@@ -15,12 +15,12 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from adyton.audit.noise_seen import distances, gaps, noise_seen
-from adyton.audit.watching import Key, RecordingBits, ReplayedBits, watch
+from adyton.audit.watching import FoundKey, RecordingBits, ReplayedBits, watch
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.noise import Bits, SystemBits
 from adyton.planning.part import Columns
-from adyton.planning.plan import Plan
+from adyton.planning.plan import QuestionPlan
 from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
 from adyton.study import Study
@@ -37,9 +37,9 @@ class Trace:
     events: tuple[str, ...]
     readings: tuple[Reading, ...]
     exact: list[Columns]
-    plans: tuple[Plan, ...]
+    plans: tuple[QuestionPlan, ...]
     stored: list[Stored]
-    keys: list[Key] | None = None  # of groups that nobody declared: as private as the integers
+    keys: list[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _trace(
     """One run, watched."""
     curator = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
     engine, events = watch(curator, bits)
-    plans: tuple[Plan, ...] = ()
+    plans: tuple[QuestionPlan, ...] = ()
     stored: list[Stored] = []
     with curator:
         try:
@@ -170,9 +170,9 @@ def _trace(
 def _asked(curator: Curator, question: Any, price: dict[str, Any]) -> tuple[list[dict[str, Any]], Any]:
     """The answers, and the plans they were made by.  Several questions are a batch."""
     several = isinstance(question, list | tuple)
-    basket = curator._basket(list(question) if several else [question], price)  # type: ignore[arg-type]
+    batch = curator._basket(list(question) if several else [question], price)  # type: ignore[arg-type]
     answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
-    return [answer.to_json() for answer in answers], basket.plans
+    return [answer.to_json() for answer in answers], batch.plans
 
 
 def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from adyton.audit.black_box import LEAST_SAMPLES, Verdict, audit
 from adyton.audit.cases.catalogue import CATALOGUE, Entry, entry_named
-from adyton.audit.cases.trial import Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.audit.trade_off import TradeOff, audit_gdp
 from adyton.show import Sheet, Shown
 
@@ -76,7 +76,7 @@ class Contents(Shown):
 
 def run(
     entries: Sequence[Entry],
-    wish: Wish,
+    wish: AuditTarget,
     samples: int,
     confidence: float,
     on_step: OnStep = lambda what, done: None,
@@ -104,7 +104,7 @@ def try_one(trial: Trial, samples: int, confidence: float) -> Tried:
 
 
 def audit_named(
-    name: str, wish: Wish, samples: int, confidence: float, on_step: OnStep = lambda what, done: None
+    name: str, wish: AuditTarget, samples: int, confidence: float, on_step: OnStep = lambda what, done: None
 ) -> Verdict:
     """The worst verdict over the pairs of one mechanism; they share what may fail."""
     trials = list(entry_named(name).trials(wish))

@@ -12,7 +12,7 @@ from adyton.noise.bits import Words
 from adyton.planning.part import Columns
 from adyton.sensitivity import Reading
 
-Key = tuple[str | int, ...]  # of a group that nobody declared
+FoundKey = tuple[str | int, ...]  # of a group that nobody declared
 
 
 class RecordingBits:
@@ -48,7 +48,7 @@ class Watched:
         self._engine, self._events = engine, events
         self.readings: list[Reading] = []
         self.exact_integers: list[Columns] = []
-        self.keys: list[Key] | None = None
+        self.keys: list[FoundKey] | None = None
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         self._events.append("engine: prepare")
@@ -60,7 +60,7 @@ class Watched:
         self._note(readings, found)
         return found
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], list[Columns]]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], list[Columns]]:
         self._events.append(f"engine: find keys for {len(readings)}")
         self.keys, found = self._engine.found(readings)
         self._note(readings, found)

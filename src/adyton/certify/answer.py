@@ -16,7 +16,7 @@ from adyton.certify.amounts import Amount, Promise, cost_notes, verbose_notes
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.known import NOTHING_KNOWN, UNINFORMATIVE, Known
 from adyton.certify.rows import Floats, Rows, Values
-from adyton.certify.values import Absent, Certificate, Interval, Key, KeysFound, Proof, Row, Value
+from adyton.certify.values import Absent, Certificate, Interval, KeyLabel, KeysFound, Proof, Row, Value
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 
@@ -184,7 +184,7 @@ class Answer(Shown):
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
 
-    def _columns(self) -> dict[str, list[Key] | Floats]:
+    def _columns(self) -> dict[str, list[KeyLabel] | Floats]:
         """As they are exported: a value that says nothing is not a number."""
         columns = self.rows.columns()
         for name, values in self.rows.values.items():

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from adyton.certify.values import Absent, Interval, Key, Row, Value
+from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64] | slice
@@ -148,19 +148,19 @@ class LateValues(Mapping[str, Values]):
 class KeyColumn:
     """One part of the keys: row number i has the label number ``codes[i]``."""
 
-    labels: Sequence[Key]
+    labels: Sequence[KeyLabel]
     codes: npt.NDArray[np.int32]
 
     def at(self, places: Places) -> KeyColumn:
         return KeyColumn(self.labels, self.codes[places])
 
-    def tolist(self) -> list[Key]:
-        found: list[Key] = np.fromiter(self.labels, object, len(self.labels))[self.codes].tolist()
+    def tolist(self) -> list[KeyLabel]:
+        found: list[KeyLabel] = np.fromiter(self.labels, object, len(self.labels))[self.codes].tolist()
         return found
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Keys(_Made[dict[str, Key]]):
+class Keys(_Made[dict[str, KeyLabel]]):
     """The keys of ``size`` rows."""
 
     columns: Mapping[str, KeyColumn]
@@ -169,7 +169,7 @@ class Keys(_Made[dict[str, Key]]):
     def __len__(self) -> int:
         return self.size
 
-    def _one(self, place: int) -> dict[str, Key]:
+    def _one(self, place: int) -> dict[str, KeyLabel]:
         return {name: column.labels[column.codes[place]] for name, column in self.columns.items()}
 
     def at(self, places: Places) -> Keys:
@@ -179,7 +179,7 @@ class Keys(_Made[dict[str, Key]]):
     def renamed(self, names: Mapping[str, str]) -> Keys:
         return Keys({names.get(name, name): column for name, column in self.columns.items()}, self.size)
 
-    def to_json(self) -> list[dict[str, Key]]:
+    def to_json(self) -> list[dict[str, KeyLabel]]:
         names, columns = tuple(self.columns), [column.tolist() for column in self.columns.values()]
         if not names:
             return [{} for _ in range(self.size)]
@@ -202,9 +202,9 @@ class Rows(_Made[Row]):
     def at(self, places: Places) -> Rows:
         return Rows(self.keys.at(places), {name: values.at(places) for name, values in self.values.items()})
 
-    def columns(self) -> dict[str, list[Key] | Floats]:
+    def columns(self) -> dict[str, list[KeyLabel] | Floats]:
         """Keys, values and the ends of their intervals, as they are exported."""
-        found: dict[str, list[Key] | Floats] = {n: c.tolist() for n, c in self.keys.columns.items()}
+        found: dict[str, list[KeyLabel] | Floats] = {n: c.tolist() for n, c in self.keys.columns.items()}
         for name, values in self.values.items():
             found |= values.columns(name)
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-Key = str | int | bool | float
+KeyLabel = str | int | bool | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    keys: dict[str, Key]
+    keys: dict[str, KeyLabel]
     values: dict[str, Value]
 
 

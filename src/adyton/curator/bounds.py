@@ -23,14 +23,14 @@ from adyton.curator.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.planning.measures.search import searched
-from adyton.planning.plan import Basket, make_basket
+from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import PriceWords, price_of
 from adyton.planning.pricing import MATCHING, rows_key
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW, ValueOf
 from adyton.query.measures import Quantile
 from adyton.query.nodes import Question
-from adyton.query.request import Asking
+from adyton.query.request import Request
 from adyton.query.text import fraction_text, name_text, question_text
 from adyton.schema import IntegerColumn, Lattice, RealColumn, Table
 from adyton.sensitivity.readings import search_weights
@@ -143,10 +143,10 @@ def suggest_bounds(
     """
     table, known = _column(curator, column)
 
-    def planned(low: Fraction, high: Fraction) -> tuple[Question, Basket]:
+    def planned(low: Fraction, high: Fraction) -> tuple[Question, PricedBatch]:
         question = _question(table, known, low, high, where)
         left = curator.statement().left.units
-        return question, make_basket(curator.study, [Asking(question)], price_of(**price), left)
+        return question, make_batch(curator.study, [Request(question)], price_of(**price), left)
 
     rows = price.get("matching") or curator.study.rows_expected(table)
     given = low_fraction is not None and high_fraction is not None
@@ -158,12 +158,12 @@ def suggest_bounds(
     high = 1 - inside if high_fraction is None else rational(high_fraction, "high_fraction")
     if not low < high:
         raise InvalidRequest("low_fraction must be below high_fraction")
-    question, basket = planned(low, high)
+    question, batch = planned(low, high)
     answer = curator.ask(question_text(question), **price)
     (row,) = answer.rows
     one, other = (v.value for v in row.values.values())
     ends = round_outwards(one, other, known.lattice)
-    more = _more_rows(basket) if answer.repeated or answer.cost.units == basket.amount else None
+    more = _more_rows(batch) if answer.repeated or answer.cost.units == batch.amount else None
     vague = more is None or rows is None or more > rows * min(low, 1 - high)
     return SuggestedBounds(known, *ends, low, high, more, vague, answer)
 
@@ -241,11 +241,11 @@ def _far_enough(more_rows: int, rows: int, said_by: str | None) -> Fraction:
     return max(FRACTION, needed)
 
 
-def _more_rows(basket: Basket) -> int:
+def _more_rows(batch: PricedBatch) -> int:
     """A search goes wrong by no more than its comparisons do, which count each row ``times`` times."""
     return max(
         ceil(one.mechanism.error(1 - (1 - LEVEL) / one.times) / search_weights(searched(one.reading))[0])
-        for one in basket.plans[0].noised
+        for one in batch.plans[0].noisy
     )
 
 

@@ -9,14 +9,14 @@ from threading import Lock
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised, step_of, step_of_one
+from adyton.accounting.noisy_reading import NoisyReading, step_of, step_of_one
 from adyton.certify import KeysFound, Known, LateValues, Rows, Values
 from adyton.columns import Cells, whole
 from adyton.mechanisms import intervals_of
 from adyton.noise.refine import Floats
-from adyton.planning.part import Columns, Part
-from adyton.planning.plan import Plan
-from adyton.population.base import Standing
+from adyton.planning.part import Columns, MeasurePlan
+from adyton.planning.plan import QuestionPlan
+from adyton.population.base import PopulationContext
 from adyton.query.conditions.possible_cells import number_of_cells, shown_cells
 from adyton.query.shape import Shape, Told
 from adyton.sensitivity import Sensitivity
@@ -25,18 +25,20 @@ from adyton.wire import Stored
 Reads = Callable[[], Sequence[Stored]]  # what a receipt paid for, read when it is needed
 
 
-def rows_of(plan: Plan, stored: Stored, standing: Standing) -> Rows:
+def rows_of(plan: QuestionPlan, stored: Stored, context: PopulationContext) -> Rows:
     """The rows of one answer."""
-    return rows_of_many([plan], [stored], standing)[0]
+    return rows_of_many([plan], [stored], context)[0]
 
 
-def rows_of_many(plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing) -> list[Rows]:
+def rows_of_many(
+    plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
+) -> list[Rows]:
     """The rows of each answer."""
-    values = _values_of_many(plans, stored, standing)
+    values = _values_of_many(plans, stored, context)
     return [Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)]
 
 
-def read_for_keys(plans: Sequence[Plan], read: Reads) -> Sequence[Stored | None]:
+def read_for_keys(plans: Sequence[QuestionPlan], read: Reads) -> Sequence[Stored | None]:
     """What is stored, where only it says how many rows there are; nothing where all keys are declared."""
     if any(plan.finding is not None for plan in plans):
         return read()
@@ -49,8 +51,8 @@ class LateNumbers:
     There may be millions of them, and whoever asks may want the receipt, or what is left.
     """
 
-    def __init__(self, plans: Sequence[Plan], read: Reads, standing: Standing) -> None:
-        self._plans, self._standing = plans, standing
+    def __init__(self, plans: Sequence[QuestionPlan], read: Reads, context: PopulationContext) -> None:
+        self._plans, self._standing = plans, context
         self._read: Reads | None = read
         self._made: list[dict[str, Values]] = []
         self._lock = Lock()
@@ -61,10 +63,10 @@ class LateNumbers:
             for place, plan in enumerate(self._plans)
         ]
 
-    def stand(self, standing: Standing) -> bool:
+    def stand(self, context: PopulationContext) -> bool:
         """Whether they are the numbers of the receipt that stands there, and what they would be now."""
         own = self._standing
-        return (standing.at, standing.units) == (own.at, own.units) and _alike(standing.learned, own.learned)
+        return (context.at, context.units) == (own.at, own.units) and _alike(context.learned, own.learned)
 
     def _of(self, place: int) -> dict[str, Values]:
         with self._lock:
@@ -79,7 +81,7 @@ def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -
 
 
 def _values_of_many(
-    plans: Sequence[Plan], stored: Sequence[Stored], standing: Standing
+    plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
 ) -> list[dict[str, Values]]:
     """The values of each answer.  What is alike is told together, and so is all that must be searched for."""
     parts = [
@@ -87,20 +89,20 @@ def _values_of_many(
         for plan, own in zip(plans, stored, strict=True)
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
-    values = iter(_told_together(parts, standing))
+    values = iter(_told_together(parts, context))
     return [_shown(plan, {part.name: next(values) for part in plan.parts}) for plan in plans]
 
 
-def _told_together(parts: Sequence[tuple[Part, Columns]], standing: Standing) -> list[Values]:
+def _told_together(parts: Sequence[tuple[MeasurePlan, Columns]], context: PopulationContext) -> list[Values]:
     alike: dict[Hashable, list[int]] = {}
     for place, (part, _) in enumerate(parts):
-        alike.setdefault(part.alike(standing) or place, []).append(place)
+        alike.setdefault(part.alike(context) or place, []).append(place)
     joined = [(parts[own[0]][0], _joined([parts[place][1] for place in own])) for own in alike.values()]
-    ratios = [part.ratios(columns, standing) for part, columns in joined]
+    ratios = [part.ratios(columns, context) for part, columns in joined]
     solved = iter(intervals_of([ratio for own in ratios for ratio in own]))
     told: dict[int, Values] = {}
     for places, (part, columns), own in zip(alike.values(), joined, ratios, strict=True):
-        values = part.values(columns, standing, [next(solved) for _ in own])
+        values = part.values(columns, context, [next(solved) for _ in own])
         told |= zip(places, _parted(values, [len(parts[place][1][0]) for place in places]), strict=True)
     return [told[place] for place in range(len(parts))]
 
@@ -119,7 +121,7 @@ def _parted(values: Values, sizes: Sequence[int]) -> list[Values]:
     return [values.at(slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _shown(plan: Plan, values: dict[str, Values]) -> dict[str, Values]:
+def _shown(plan: QuestionPlan, values: dict[str, Values]) -> dict[str, Values]:
     """Of an older answer, only the cells that are shown."""
     shown = shown_cells(plan.question)
     if shown is None:
@@ -144,34 +146,34 @@ def shaped(rows: Rows, shape: Shape, known: Mapping[str, Known]) -> Rows:
     return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
 
 
-def found_in(plan: Plan, stored: Stored | None, receipt: int) -> KeysFound | None:
+def found_in(plan: QuestionPlan, stored: Stored | None, receipt: int) -> KeysFound | None:
     """What the answer says about keys that it does not show."""
     if plan.finding is None or stored is None or stored.keys is None:
         return None
     return plan.finding.found(len(stored.keys), stored.noisy_number, receipt)
 
 
-def cells_in(plan: Plan, stored: Stored | None) -> int:
+def cells_in(plan: QuestionPlan, stored: Stored | None) -> int:
     """How many groups the answer has; at least 1, so that a preview has something to say."""
     if not plan.question.finds_keys:
         return number_of_cells(plan.question)
     return max(1, len(stored.keys or ())) if stored is not None else 1
 
 
-def scales_of(noised: Noised) -> tuple[float, ...]:
+def scales_of(noisy: NoisyReading) -> tuple[float, ...]:
     """The noise in the units of the answer, or squared where a square is read, and of a count in rows."""
-    scaled = zip(noised.mechanism.scales, noised.reading.coordinates, strict=True)
+    scaled = zip(noisy.mechanism.scales, noisy.reading.coordinates, strict=True)
     return tuple(float(scale * step_of_one(coordinate)) for scale, coordinate in scaled)
 
 
-def sensitivity_of(noised: Noised) -> float:
+def sensitivity_of(noisy: NoisyReading) -> float:
     """How far one unit can move the (first) number that is read, in the units of the answer."""
-    whole = noised.reading.sensitivity
+    whole = noisy.reading.sensitivity
     first = Sensitivity(whole.boxes[:1], whole.cells, whole.neighbours, whole.rows, whole.touched)
     one = (Fraction(1),)
     moved = (
         float(first.l1_diameter(one))
-        if noised.mechanism.norm == 1
+        if noisy.mechanism.norm == 1
         else float(first.l2_diameter_squared(one)) ** 0.5
     )
-    return moved * float(step_of(noised.reading))
+    return moved * float(step_of(noisy.reading))

@@ -12,9 +12,9 @@ from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Ledger
 from adyton.planning.advice import later_widths
 from adyton.planning.learned import Learned
-from adyton.planning.plan import Basket, Plan
+from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.planning.settling import Units, settled_radius
-from adyton.population.base import Population, Position, Standing, learned_key
+from adyton.population.base import Population, PopulationContext, Position, learned_key
 from adyton.population.subset import SubsetPopulation
 from adyton.population.unit_count import StandIn
 from adyton.query.measures import Extreme
@@ -29,29 +29,33 @@ class PopulationClaims:
         self._study, self._ledger, self._population = study, ledger, population
         self.stand_in, self._learned = StandIn(study, ledger, population), Learned(study, ledger)
 
-    def standing(self, basket: Basket, at: Position, known: Sequence[Stored | None] = ()) -> Standing:
-        known = known or [None] * len(basket.plans)
-        values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(basket.plans, known, strict=True))
-        unproved = at.unproved or basket.unproved
-        at = replace(at, values=values, elsewhere=self._elsewhere(basket), unproved=unproved)
+    def context(
+        self, batch: PricedBatch, at: Position, known: Sequence[Stored | None] = ()
+    ) -> PopulationContext:
+        known = known or [None] * len(batch.plans)
+        values = sum(plan.values(cells_in(plan, own)) for plan, own in zip(batch.plans, known, strict=True))
+        unproved = at.unproved or batch.unproved
+        at = replace(at, values=values, elsewhere=self._elsewhere(batch), unproved=unproved)
         units = self._population.units_read(self.stand_in.units())
-        standing = Standing(self._population, at, units)
-        return replace(standing, learned=self._learned.spreads(basket.readings, standing))
+        context = PopulationContext(self._population, at, units)
+        return replace(context, learned=self._learned.spreads(batch.readings, context))
 
-    def _elsewhere(self, basket: Basket) -> bool:
+    def _elsewhere(self, batch: PricedBatch) -> bool:
         """Whether another table than the one that is a sample is asked, or a join."""
-        return any(reading.table not in (None, self._study.table) for reading in basket.readings)
+        return any(reading.table not in (None, self._study.table) for reading in batch.readings)
 
-    def of_next(self, basket: Basket) -> Standing:
+    def of_next(self, batch: PricedBatch) -> PopulationContext:
         """Where the answers would stand if they were asked now."""
-        return self.standing(basket, Position.after(self._ledger.totals(), basket.radius))
+        return self.context(batch, Position.after(self._ledger.totals(), batch.radius))
 
     def later(self, radius: int, pure: int = 0, *, unproved: bool = False) -> Later | None:
         """What later answers would pay for something that is charged now."""
         at = Position.after(self._ledger.totals(), radius)
         paid = at.pure + Fraction(pure, UNITS_PER_ONE)
         after = replace(at, pure=paid, unproved=at.unproved or unproved)
-        return later_widths(self._study, Standing(self._population, at, self.stand_in.units()), after)
+        return later_widths(
+            self._study, PopulationContext(self._population, at, self.stand_in.units()), after
+        )
 
     def refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
@@ -59,14 +63,14 @@ class PopulationClaims:
         if cap is not None:
             cap.check(totals.receipts, totals.radius, radius)
 
-    def settled(self, basket: Basket, number: int, released: Sequence[Stored]) -> int | None:
+    def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:
         """What validity pays for the answer, now that it is known; None: what was charged."""
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
         if self._study.parts > 1:
             return None  # no later answer is about the same units
-        if self._elsewhere(basket):  # what persons add who are in no sample hides how few of the sample do
+        if self._elsewhere(batch):  # what persons add who are in no sample hides how few of the sample do
             return None
         if self._study.unit.neighbours == "replace":
             rows = self._study.table.rows or 0
@@ -75,17 +79,17 @@ class PopulationClaims:
             units = Units(population.units_at_least(count), population.units_at_most(count))
         else:
             return None
-        standing = Standing(population, Position.after(self._ledger.totals()), units.most)
-        squares = self._learned.squares_in_sample(basket.readings, standing, units)
-        return settled_radius(basket, released, units, population.noise_failure(number), squares)
+        context = PopulationContext(population, Position.after(self._ledger.totals()), units.most)
+        squares = self._learned.squares_in_sample(batch.readings, context, units)
+        return settled_radius(batch, released, units, population.noise_failure(number), squares)
 
-    def certificate(self, plan: Plan, standing: Standing) -> Certificate:
+    def certificate(self, plan: QuestionPlan, context: PopulationContext) -> Certificate:
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
             return plan.certificate  # nothing is said about a population's extremes
-        ratios = any(len(noised.reading.coordinates) > 1 for noised in plan.noised)
-        theorems, assumptions = self._population.certificate(standing.at, standing.units, ratios=ratios)
-        sums = [noised.reading for noised in plan.noised if len(noised.reading.coordinates) == 1]
-        if theorems and any(learned_key(reading) in standing.learned for reading in sums):
+        ratios = any(len(noisy.reading.coordinates) > 1 for noisy in plan.noisy)
+        theorems, assumptions = self._population.certificate(context.at, context.units, ratios=ratios)
+        sums = [noisy.reading for noisy in plan.noisy if len(noisy.reading.coordinates) == 1]
+        if theorems and any(learned_key(reading) in context.learned for reading in sums):
             theorems += tuple(name for name in ("SUBSET-SUMS", "SUBSET-BENNETT") if name not in theorems)
         known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)

@@ -23,14 +23,14 @@ from adyton.exact import UNITS_PER_ONE, Number
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
-from adyton.planning.plan import Basket, make_basket, planned_anew
-from adyton.planning.planned_price import planned_basket
+from adyton.planning.plan import PricedBatch, make_batch, planned_anew
+from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
-from adyton.population.base import Position, Standing
+from adyton.population.base import PopulationContext, Position
 from adyton.population.which import population_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.request import Asking, asking_of
+from adyton.query.request import Request, request_of
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import plan_stream, text_of
@@ -251,37 +251,37 @@ class Curator(Shown):
 
     # Steps of ask, in the order in which they happen.
 
-    def _basket(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> Basket:
+    def _basket(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
         self.paid_for = None
-        asked = [asking_of(q, *self.study.tables) for q in questions]
+        asked = [request_of(q, *self.study.tables) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
         return self._stored_before(asked, price) or self._planned(asked, price)
 
-    def _planned(self, asked: list[Asking], price: PriceWords, *, as_before: bool = False) -> Basket:
+    def _planned(self, asked: list[Request], price: PriceWords, *, as_before: bool = False) -> PricedBatch:
         totals, study = self._ledger.totals(), self.study
         each = self._population.each(totals.receipts + 1)
         if each is not None and not names_a_price(asked, price):
             matching = agreed_price(asked, {**price, "share": 1}, study).matching
-            return planned_basket(study, asked, each, matching, as_before=as_before)
+            return planned_batch(study, asked, each, matching, as_before=as_before)
         agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
         newest = totals.receipts if agreed.by == "share" else 0
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
         if receipt is not None:  # what was left when it was charged, if it was for this very question
-            before = make_basket(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
+            before = make_batch(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
             if self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
-        return make_basket(study, asked, agreed, left, as_before=as_before)
+        return make_batch(study, asked, agreed, left, as_before=as_before)
 
-    def _stored_before(self, asked: list[Asking], price: PriceWords) -> Basket | None:
+    def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""
         if not planned_anew(self.study, asked):
             return None
         with suppress(InvalidRequest):
-            basket = self._planned(asked, price, as_before=True)
-            known = (basket.text, basket.detail, basket.amount)
+            batch = self._planned(asked, price, as_before=True)
+            known = (batch.text, batch.detail, batch.amount)
             if self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None:
-                return basket
+                return batch
         return None
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
@@ -299,33 +299,33 @@ class Curator(Shown):
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
 
-    def _answer(self, basket: Basket, request: str | None) -> list[Answer]:
+    def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        order = self._asked.as_charged(basket.order(request, self._population.cap))
+        order = self._asked.as_charged(batch.order(request, self._population.cap))
         if known := self._asked_before(order):
             receipt, text = known
-            return self._certify(basket, receipt, partial(many_from_text, text), repeated=True)
+            return self._certify(batch, receipt, partial(many_from_text, text), repeated=True)
         try:
-            charged = self._paid(basket, order)
-            released = self._released(basket, charged)
-            return self._certify(basket, charged.receipt, released, repeated=not charged.fresh)
+            charged = self._paid(batch, order)
+            released = self._released(batch, charged)
+            return self._certify(batch, charged.receipt, released, repeated=not charged.fresh)
         except KeyboardInterrupt:
             paid = self._unanswered(order) or self._ledger.requested(order.request or "")
             self.paid_for = paid.number if paid else self.paid_for
             raise Interrupted(self.paid_for) from None
 
-    def _paid(self, basket: Basket, order: Order) -> Charged:
+    def _paid(self, batch: PricedBatch, order: Order) -> Charged:
         """A charge; or the one that paid for the same before, and was never answered."""
         earlier = self._unanswered(order)
-        with self._purse.advising(basket.price, self._purse.repriced(basket), plans=len(basket.plans)):
+        with self._purse.advising(batch.price, self._purse.repriced(batch), plans=len(batch.plans)):
             if earlier is None:
-                self._claims.refuse_beyond_cap(basket.radius)
-            self._releasing.prepare(basket.readings)  # public facts: what is missing is found now
+                self._claims.refuse_beyond_cap(batch.radius)
+            self._releasing.prepare(batch.readings)  # public facts: what is missing is found now
             charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
         self.paid_for = charged.receipt.number
         return charged
 
-    def _released(self, basket: Basket, charged: Charged) -> Reads:
+    def _released(self, batch: PricedBatch, charged: Charged) -> Reads:
         """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
 
         Claim:    however often it is read for one receipt, at most one noisy answer is released.
@@ -337,30 +337,30 @@ class Curator(Shown):
         stored = None if charged.fresh else self._ledger.recall(number)
         if stored is not None:
             return partial(many_from_text, stored)
-        released = self._releasing.release(basket.plans, number)  # the only line that sees private data
+        released = self._releasing.release(batch.plans, number)  # the only line that sees private data
         text = many_to_text(released)
         try:
-            stored = self._ledger.remember(number, text, self._claims.settled(basket, number, released))
+            stored = self._ledger.remember(number, text, self._claims.settled(batch, number, released))
             return (lambda: released) if stored == text else partial(many_from_text, stored)
         except LedgerCorrupt as fault:
             raise LedgerCorrupt(
                 f"{fault.message}; receipt {number} is paid for: ask the same again"
             ) from None
 
-    def _certify(self, basket: Basket, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
-        known = read_for_keys(basket.plans, read)
-        standing = self._claims.standing(basket, Position.of(receipt), known)
+    def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
+        known = read_for_keys(batch.plans, read)
+        context = self._claims.context(batch, Position.of(receipt), known)
         stored = [own for own in known if own is not None]
         if stored:
-            rows_of_each = rows_of_many(basket.plans, stored, standing)
+            rows_of_each = rows_of_many(batch.plans, stored, context)
         else:
-            rows_of_each = self._numbers(basket, read, standing).rows()
+            rows_of_each = self._numbers(batch, read, context).rows()
         spent = self._purse.spent if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.times_again(order, receipt)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
-        for plan, own, rows in zip(basket.plans, known, rows_of_each, strict=True):
+        for plan, own, rows in zip(batch.plans, known, rows_of_each, strict=True):
             shown = shaped(rows, plan.shape, plan.known)
             answers.append(
                 Answer(
@@ -372,21 +372,21 @@ class Curator(Shown):
                     limit=self._purse.limit,
                     more=more,
                     receipt=proof,
-                    certificate=self._claims.certificate(plan, standing),
+                    certificate=self._claims.certificate(plan, context),
                     repeated=repeated,
                     keys_found=found_in(plan, own, receipt.number),
                     left_out=len(rows) - len(shown),
-                    together=len(basket.plans),
+                    together=len(batch.plans),
                     known=plan.known,
                     left_out_rows=left_out_rows(self.study, plan.question),
-                    rows_planned=basket.rows_planned(plan),
+                    rows_planned=batch.rows_planned(plan),
                 )
             )
         return answers
 
-    def _numbers(self, basket: Basket, read: Reads, standing: Standing) -> LateNumbers:
+    def _numbers(self, batch: PricedBatch, read: Reads, context: PopulationContext) -> LateNumbers:
         """Those of the newest answer are kept: who asks the same again does not wait for them again."""
         newest = self._newest
-        if newest is None or not newest.stand(standing):
-            self._newest = newest = LateNumbers(basket.plans, read, standing)
+        if newest is None or not newest.stand(context):
+            self._newest = newest = LateNumbers(batch.plans, read, context)
         return newest

@@ -12,53 +12,53 @@ from adyton.exact import Number
 from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of
 from adyton.planning.known import left_out_rows
-from adyton.planning.plan import Basket
+from adyton.planning.plan import PricedBatch
 
 
 def previews(
-    basket: Basket,
+    batch: PricedBatch,
     expect: Number | Mapping[str, Number] | None,
     purse: Purse,
     claims: PopulationClaims,
     asked: AskedBefore,
 ) -> list[Preview]:
-    """Of each question of ``basket``; they are paid for together."""
-    parts = (part for plan in basket.plans for part in plan.parts)
+    """Of each question of ``batch``; they are paid for together."""
+    parts = (part for plan in batch.plans for part in plan.parts)
     expected = expected_of(expect, parts, claims.stand_in.units() if expect is not None else None)
-    standing, more, spent = (
-        claims.of_next(basket),
-        purse.room().times(basket.amount, basket.radius),
+    context, more, spent = (
+        claims.of_next(batch),
+        purse.room().times(batch.amount, batch.radius),
         purse.spent,
     )
-    priced = (basket.text, basket.detail, basket.amount)
+    priced = (batch.text, batch.detail, batch.amount)
     repeated = bool(asked.repeated(*priced) or asked.unanswered(*priced))
     would_fit = None
     if not (more or repeated):
-        would_fit = purse.fitting(basket.price, purse.repriced(basket), plans=len(basket.plans))
+        would_fit = purse.fitting(batch.price, purse.repriced(batch), plans=len(batch.plans))
     return [
         Preview(
             question=plan.text,
             keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
             bounds={part.name: part.bound(plan.matching) for part in plan.parts},
             population={
-                part.name: part.population_bound(standing, plan.matching, expected(part.name))
+                part.name: part.population_bound(context, plan.matching, expected(part.name))
                 for part in plan.parts
             },
-            cost=purse.amount(basket.amount),
+            cost=purse.amount(batch.amount),
             spent=purse.amount(spent),
-            spent_after=purse.amount(spent + basket.amount) if more else None,
+            spent_after=purse.amount(spent + batch.amount) if more else None,
             left=purse.left(spent),
             limit=purse.limit,
             more=more,
-            steps=tuple(map(purse.step, plan.noised)),
-            certificate=claims.certificate(plan, standing),
+            steps=tuple(map(purse.step, plan.noisy)),
+            certificate=claims.certificate(plan, context),
             repeated=repeated,
             would_fit=would_fit,
-            together=len(basket.plans),
+            together=len(batch.plans),
             left_out_rows=left_out_rows(purse.study, plan.question),
-            keys_sought=plan.finding.sought(standing.at.question) if plan.finding else None,
-            spread_first=spread_first(plan, standing, expected),
-            later=claims.later(basket.radius, unproved=True) if basket.unproved else None,
+            keys_sought=plan.finding.sought(context.at.question) if plan.finding else None,
+            spread_first=spread_first(plan, context, expected),
+            later=claims.later(batch.radius, unproved=True) if batch.unproved else None,
         )
-        for plan in basket.plans
+        for plan in batch.plans
     ]

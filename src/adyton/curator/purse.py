@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Amount, Promise, Statement, Step
 from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.curator.fitting import Fits, Room, fitting_price, refused
@@ -18,7 +18,7 @@ from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import totals_after
 from adyton.ledger.cap import Cap
 from adyton.ledger.carried import receipts_carried
-from adyton.planning.plan import Basket, Outline, Priced
+from adyton.planning.plan import Outline, Priced, PricedBatch
 from adyton.planning.price import Price
 from adyton.population.base import Population
 from adyton.streams.plan import StreamPlan
@@ -45,15 +45,15 @@ class Purse:
     def left(self, spent: int) -> Amount:
         return replace(self.amount(self._ledger.header.limit - spent), is_left=True)
 
-    def step(self, noised: Noised) -> Step:
+    def step(self, noisy: NoisyReading) -> Step:
         """A reading and its noise."""
-        drawn = f" ({noised.times} comparisons)" if noised.times > 1 else ""
+        drawn = f" ({noisy.times} comparisons)" if noisy.times > 1 else ""
         return Step(
-            value=noised.reading.name,
-            mechanism=noised.mechanism.name + drawn,
-            scales=scales_of(noised),
-            sensitivity=sensitivity_of(noised),
-            cost=self.amount(noised.amount(self.study.filter)),
+            value=noisy.reading.name,
+            mechanism=noisy.mechanism.name + drawn,
+            scales=scales_of(noisy),
+            sensitivity=sensitivity_of(noisy),
+            cost=self.amount(noisy.amount(self.study.filter)),
         )
 
     @property
@@ -102,9 +102,9 @@ class Purse:
             certified_questions=certified,
         )
 
-    def repriced(self, basket: Basket) -> Planned:
+    def repriced(self, batch: PricedBatch) -> Planned:
         """The same questions at other prices; what does not depend on the price is made once, if at all."""
-        outline = cache(lambda: Outline.of(self.study, basket.askings))
+        outline = cache(lambda: Outline.of(self.study, batch.askings))
         return lambda price: outline().priced(price, self.left_now)
 
     def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:

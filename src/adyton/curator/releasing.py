@@ -15,7 +15,7 @@ from adyton.errors import EngineFailed, sealed
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
 from adyton.planning.part import Columns
-from adyton.planning.plan import Plan
+from adyton.planning.plan import QuestionPlan
 from adyton.sensitivity import Reading
 from adyton.wire import Stored
 
@@ -37,7 +37,7 @@ class Releasing:
             lambda error: f"the data cannot be read: {type(error).__name__}",
         )
 
-    def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
+    def release(self, plans: Sequence[QuestionPlan], receipt: int) -> list[Stored]:
         """All plans from few scans, except for keys that must be found.
 
         Where units are split, from the part with the number of the receipt, and from no other.
@@ -61,18 +61,20 @@ class Releasing:
         """The integers of one reading that was paid for before."""
         return self._read(lambda: self._engine.exact([reading]))[0]
 
-    def _release_found(self, plan: Plan, finding: KeyFinding, receipt: int) -> Stored:
+    def _release_found(self, plan: QuestionPlan, finding: KeyFinding, receipt: int) -> Stored:
         readings = [finding.counted.reading, *plan.readings]
         keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
         kept = finding.release(keys, counted, receipt, self._bits)
         exact = iter([[Cells(whole(column)[kept.places]) for column in columns] for columns in rest])
         return Stored(self._with_noise(plan, exact, None), kept.keys, kept.noisy_number)
 
-    def _with_noise(self, plan: Plan, exact: Iterator[Columns], part: int | None) -> list[list[Cells]]:
+    def _with_noise(
+        self, plan: QuestionPlan, exact: Iterator[Columns], part: int | None
+    ) -> list[list[Cells]]:
         def again(reading: Reading) -> Columns:
             return self.once(replace(reading, part=part))
 
-        return [one.release([next(exact) for _ in one.noised], again, self._bits) for one in plan.parts]
+        return [one.release([next(exact) for _ in one.noisy], again, self._bits) for one in plan.parts]
 
     def _read(self, read: Callable[[], _Found]) -> _Found:
         try:

@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.columns import Array, weighted
 from adyton.duckdb_files import text_literal
-from adyton.engines.base import Exact, Key
+from adyton.engines.base import Exact, FoundKey
 from adyton.engines.interrupts import interruptible
 from adyton.engines.loading.clipped import check_size
 from adyton.engines.loading.csv_lines import SEPARATORS
@@ -120,7 +120,7 @@ class DuckDBEngine:
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings, self._run_columns)
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
         return found_from(self._units, self._run, readings)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adyton.engines.base import Engine, Exact, Key
+from adyton.engines.base import Engine, Exact, FoundKey
 from adyton.engines.choosing import Limits, engine_for
 from adyton.engines.loading.joining import Joined, Member
 from adyton.errors import InvalidRequest
@@ -55,7 +55,7 @@ class Engines:
             found.update(zip(places, own, strict=True))
         return [found[i] for i in range(len(readings))]
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
         return self.of(self._table_of(readings[0])).found(readings)
 
     def close(self) -> None:

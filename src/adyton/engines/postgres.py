@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from adyton.duckdb_files import quoted
-from adyton.engines.base import Exact, Key
+from adyton.engines.base import Exact, FoundKey
 from adyton.engines.loading.clipped import Origin, check_size
 from adyton.engines.loading.joining import Joined, Loading, Opened
 from adyton.engines.scans.reading import exact_from, found_from
@@ -138,7 +138,7 @@ class PostgresEngine:
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings)
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
         return found_from(self._units, self._run, readings)
 
     def close(self) -> None:

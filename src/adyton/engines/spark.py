@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adyton.engines.base import Exact, Key
+from adyton.engines.base import Exact, FoundKey
 from adyton.engines.loading.clipped import Origin, check_size
 from adyton.engines.loading.joining import Loading, Opened
 from adyton.engines.scans.reading import exact_from, found_from
@@ -65,7 +65,7 @@ class SparkEngine:
     def exact(self, readings: Sequence[Reading]) -> Exact:
         return exact_from(self._units, self._run, readings)
 
-    def found(self, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+    def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
         return found_from(self._units, self._run, readings)
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ from adyton.engines.loading.clipped import (
 from adyton.engines.loading.fitting import misfit
 from adyton.engines.loading.given import Given, given
 from adyton.engines.loading.joining import Loading, Opened
-from adyton.engines.spelling.dialect import Dialect, Kind
+from adyton.engines.spelling.dialect import Dialect, SourceType
 from adyton.errors import InvalidRequest
 from adyton.schema import (
     LONGEST_TEXT,
@@ -53,7 +53,7 @@ class Survey(Loading):
 
     texts: bool = False
     problems: dict[str, str] = field(default_factory=dict)
-    person_types: list[tuple[Kind, str]] = field(default_factory=list)
+    person_types: list[tuple[SourceType, str]] = field(default_factory=list)
 
     def sql(self, opened: Sequence[Opened]) -> str:
         (only,) = opened
@@ -123,12 +123,12 @@ class Survey(Loading):
         return f"CASE WHEN {there} THEN {person} END"
 
 
-def _shown(name: str, kind: Kind, dialect: Dialect) -> str:
+def _shown(name: str, kind: SourceType, dialect: Dialect) -> str:
     """A value as a text, if it is not too long."""
     return dialect.text_of(name, LONGEST_TEXT) if kind == "text" else raw_text(dialect.name(name), dialect)
 
 
-def _code(column: Column, source: str, kind: Kind, there: str, dialect: Dialect) -> str:
+def _code(column: Column, source: str, kind: SourceType, there: str, dialect: Dialect) -> str:
     value = loaded_value(column, source, kind, dialect)
     unread = UNDECLARED if isinstance(column, CategoryColumn) else UNUSABLE
     whens = [
@@ -182,7 +182,7 @@ class Surveyor:
         return self._engine._loading.problems
 
     @property
-    def person_type(self) -> tuple[Kind, str] | None:
+    def person_type(self) -> tuple[SourceType, str] | None:
         found = self._engine._loading.person_types
         return found[0] if found else None
 

@@ -16,7 +16,7 @@ from adyton.exact.outward import MPMATH
 
 _BITS = 200
 
-Interval = Any  # of mpmath, which has no types
+RealInterval = Any  # of mpmath, which has no types
 
 
 @cache
@@ -29,36 +29,36 @@ def arithmetic() -> Any:
     return context
 
 
-def interval(value: Fraction | float) -> Interval:
+def interval(value: Fraction | float) -> RealInterval:
     """The rational number itself, or the narrowest interval around it."""
     exact = Fraction(value)
     return arithmetic().mpf(exact.numerator) / arithmetic().mpf(exact.denominator)
 
 
-def exp(x: Interval) -> Interval:
+def exp(x: RealInterval) -> RealInterval:
     return arithmetic().exp(x)
 
 
-def log(x: Interval) -> Interval:
+def log(x: RealInterval) -> RealInterval:
     return arithmetic().log(x)
 
 
-def sqrt(x: Interval) -> Interval:
+def sqrt(x: RealInterval) -> RealInterval:
     return arithmetic().sqrt(x)
 
 
-def tanh_half(x: Interval) -> Interval:
+def tanh_half(x: RealInterval) -> RealInterval:
     """tanh(x / 2) = (e**x - 1) / (e**x + 1); an eighth of the bits is lost at x = 2**-25."""
     grown = exp(x)
     return (grown - 1) / (grown + 1)
 
 
-def upper(x: Interval) -> Fraction:
+def upper(x: RealInterval) -> Fraction:
     """A rational number not below the true one."""
     return _outward(_rational(x._mpi_[1]), 1)
 
 
-def lower(x: Interval) -> Fraction:
+def lower(x: RealInterval) -> Fraction:
     """A rational number not above the true one."""
     return _outward(_rational(x._mpi_[0]), -1)
 

@@ -22,7 +22,7 @@ from adyton.exact import Number
 from adyton.figures.report import Chart, Line, Report, Topic
 from adyton.privacy import Guarantee
 
-Profile = Callable[[float], float]
+DeltaCurve = Callable[[float], float]
 Step = comparison.Step
 
 _SOURCE = "adyton's calculators, each by its theorem: docs/reference/accounting.md"
@@ -75,7 +75,7 @@ def noise_figure(target: Fraction, times: int, delta: Fraction, sensitivity: Fra
     )
 
 
-def profile_figure(profiles: dict[str, Profile], highest: float, title: str, step: Step) -> Report:
+def profile_figure(profiles: dict[str, DeltaCurve], highest: float, title: str, step: Step) -> Report:
     """delta(epsilon): every point is a guarantee that holds."""
     points = [highest * i / _POINTS for i in range(_POINTS + 1)]
     lines = []
@@ -107,7 +107,7 @@ def trade_off_figure(views: dict[str, Testable], title: str, step: Step) -> Repo
 class ProfileView:
     """The trade-off curve that a whole profile implies: the best of the lines of many epsilons."""
 
-    def __init__(self, profile: Profile, highest: float) -> None:
+    def __init__(self, profile: DeltaCurve, highest: float) -> None:
         self._epsilons = [highest * i / _POINTS for i in range(_POINTS + 1)]
         self._deltas = [min(1.0, profile(epsilon)) for epsilon in self._epsilons]
 
@@ -124,9 +124,9 @@ class ProfileView:
         return min(math.exp(epsilon) * fpr + delta, 1 - math.exp(-epsilon) * (1 - delta - fpr))
 
 
-def profiles_of(epsilon0: Fraction, times: int) -> dict[str, Profile]:
+def profiles_of(epsilon0: Fraction, times: int) -> dict[str, DeltaCurve]:
     """Of ``times`` releases of a pure epsilon0: whatever they are, and if they add Laplace noise."""
-    found: dict[str, Profile] = {
+    found: dict[str, DeltaCurve] = {
         "all together, whatever they are": lambda e: optimal_delta(same(epsilon0, times), e)
     }
     if epsilon0 <= pairs.LARGEST_REACH:
@@ -135,7 +135,7 @@ def profiles_of(epsilon0: Fraction, times: int) -> dict[str, Profile]:
     return found
 
 
-def gaussian_profile(mu: float) -> dict[str, Profile]:
+def gaussian_profile(mu: float) -> dict[str, DeltaCurve]:
     return {"all together, Gaussian noise": lambda e: gaussian.delta_up(mu, e)}
 
 

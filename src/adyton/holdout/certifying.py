@@ -17,7 +17,7 @@ from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
-from adyton.holdout.stages import Stage
+from adyton.holdout.stages import TranscriptEntry
 from adyton.ledger import Receipt
 
 _ASSUMPTIONS = (
@@ -46,7 +46,7 @@ class Certifier:
     def level(self) -> float:
         return float(self.facts.confidence)
 
-    def staged(self, stage: Stage, left: int | None) -> Score:
+    def staged(self, stage: TranscriptEntry, left: int | None) -> Score:
         reply = stage.reply
         sure = (
             None if reply.value is None or reply.half_width is None else around(reply.value, reply.half_width)

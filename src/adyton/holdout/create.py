@@ -16,7 +16,7 @@ from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, w
 from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import Groups, groups_from
-from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, labels_from
+from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, labels_from
 from adyton.holdout.pairs import pairs_of
 from adyton.holdout.weights import Weights, balancing, weights_from
 from adyton.ledger import Header, SqliteLedger
@@ -33,7 +33,7 @@ class Items:
     metric: Metric
     range: Range
     labels: Array | None = field(repr=False)
-    kind: Kind
+    kind: LabelKind
     count: int
     weights: object = field(default=None, repr=False)
 
@@ -121,7 +121,7 @@ def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None
         raise
 
 
-def given_items(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, Kind, int]:
+def given_items(metric: Metric, labels: object, items: int | None) -> tuple[Array | None, LabelKind, int]:
     if metric.labels == ("none",):
         if labels is not None or items is None:
             raise InvalidRequest(f"{metric.name!r} has no labels: say how many items there are instead")

@@ -17,8 +17,8 @@ import numpy as np
 from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
-from adyton.holdout.methods.base import Frame
-from adyton.holdout.metrics import Array, Kind, Metric, Range, labels_digest, metric_named
+from adyton.holdout.methods.base import HoldoutSize
+from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, metric_named
 from adyton.holdout.weights import WEIGHT_STEPS
 
 _KEYS = (
@@ -38,7 +38,7 @@ class Facts:
 
     items: int
     metric: Metric
-    kind: Kind
+    kind: LabelKind
     range: Range
     confidence: Fraction
     tolerance: Fraction | None
@@ -51,13 +51,13 @@ class Facts:
     squares: int | None = None
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> HoldoutSize:
         metric = self.metric
         units = self.items if self.units is None else self.units
         steps = metric.steps * (WEIGHT_STEPS if self.weights or self.balanced else 1)
         rounding = metric.rounding + self.stray
         squares = None if self.squares is None else Fraction(self.squares, WEIGHT_STEPS**2)
-        return Frame(units, steps, rounding, 1 - self.confidence, metric.greater_is_better, squares)
+        return HoldoutSize(units, steps, rounding, 1 - self.confidence, metric.greater_is_better, squares)
 
     @property
     def unit(self) -> Fraction:
@@ -125,7 +125,7 @@ def read_facts(path: Path) -> Facts:
 
 def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     metric, method, kind = metric_named(table["metric"]), table["method"], table["labels"]
-    if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(Kind):
+    if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(LabelKind):
         raise KeyError
     units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
     top, squares = table.get("top", 1), table.get("squares")

@@ -35,7 +35,7 @@ from adyton.holdout.methods.options import Gaussian, Method, checked_method
 from adyton.holdout.methods.restoring import PricedPlan, restore
 from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.metrics import (
-    Key,
+    HiddenLabels,
     Steps,
     Submission,
     check_predictions,
@@ -46,7 +46,7 @@ from adyton.holdout.metrics import (
 )
 from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
-from adyton.holdout.stages import Stages
+from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
 from adyton.ledger.checks import check_head
@@ -79,14 +79,14 @@ class Holdout(Shown):
         "path",
     )
 
-    def __init__(self, path: Path, facts: Facts, key: Key, ledger: SqliteLedger, bits: Bits) -> None:
+    def __init__(self, path: Path, facts: Facts, key: HiddenLabels, ledger: SqliteLedger, bits: Bits) -> None:
         self.path, self.facts = path, facts
         self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
         self.__balance = balancing(key.labels).steps if facts.balanced and key.labels is not None else None
         self.__key, self.__ledger, self.__bits = key, ledger, bits
         self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
         plan, self.__certifier = self.__plan, Certifier(facts, self.__plan)
-        self.__stages = None if isinstance(plan, PricedPlan) else Stages(plan, ledger, bits)
+        self.__stages = None if isinstance(plan, PricedPlan) else Transcript(plan, ledger, bits)
 
     @classmethod
     def create(
@@ -132,7 +132,7 @@ class Holdout(Shown):
         try:
             if ledger.header.study != facts.fingerprint(labels) or ledger.header.limit != limit_of(plan):
                 raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
-            return cls(path, facts, Key(labels), ledger, bits if bits is not None else SystemBits())
+            return cls(path, facts, HiddenLabels(labels), ledger, bits if bits is not None else SystemBits())
         except BaseException:
             ledger.close()
             raise

@@ -23,7 +23,7 @@ from adyton.holdout.unsupported_metrics import other_name_of, reason_against
 
 Array = npt.NDArray[Any]
 Steps = npt.NDArray[Any]
-Kind = Literal["whole", "text", "real", "none"]
+LabelKind = Literal["whole", "text", "real", "none"]
 Bounds = Literal["none", "either", "error"]
 """Which bounds a metric needs: none, those of labels or of the error of one item, those of the error."""
 
@@ -54,7 +54,7 @@ class Metric:
     name: str
     greater_is_better: bool
     steps: int
-    labels: tuple[Kind, ...]
+    labels: tuple[LabelKind, ...]
     bounds: Bounds = "none"
 
     @property
@@ -100,7 +100,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class HiddenLabels:
     """The labels.  They are never shown, compared, copied or sent anywhere."""
 
     labels: Array | None = field(repr=False)
@@ -131,7 +131,7 @@ def metric_named(name: object) -> Metric:
 # Labels ----------------------------------------------------------------------------------------------------
 
 
-def labels_from(metric: Metric, labels: object) -> tuple[Array, Kind]:
+def labels_from(metric: Metric, labels: object) -> tuple[Array, LabelKind]:
     """The owner's labels as an array of whole numbers, texts or reals, as the metric needs them."""
     array = one_list(labels, "labels")
     if "text" in metric.labels and array.dtype.kind == "U":
@@ -152,7 +152,7 @@ def labels_digest(labels: Array | None) -> str:
 
 
 def check_predictions(
-    metric: Metric, kind: Kind, items: int, predictions: object, top: int = 1
+    metric: Metric, kind: LabelKind, items: int, predictions: object, top: int = 1
 ) -> Submission:
     """InvalidRequest for a wrong length, type, NaN or range: public facts only, free of charge."""
     if metric.name == "top_k":
@@ -164,7 +164,7 @@ def check_predictions(
     return Submission(made, digest_of(_narrow(made) if made.dtype == np.int64 else made))
 
 
-def _ranked(kind: Kind, items: int, predictions: object, top: int) -> Submission:
+def _ranked(kind: LabelKind, items: int, predictions: object, top: int) -> Submission:
     """So many classes for each item, a row for each."""
     try:
         table = np.asarray(predictions)
@@ -177,7 +177,7 @@ def _ranked(kind: Kind, items: int, predictions: object, top: int) -> Submission
     return Submission(made, digest_of(made.reshape(-1)))
 
 
-def _checked(metric: Metric, kind: Kind, array: Array) -> Array:
+def _checked(metric: Metric, kind: LabelKind, array: Array) -> Array:
     if kind == "text":
         if array.dtype.kind != "U":
             raise InvalidRequest("predictions must be strings, as the labels are")
@@ -191,7 +191,7 @@ def _checked(metric: Metric, kind: Kind, array: Array) -> Array:
     return _unit_steps(array) if metric.name == "scores" else _unit(array)
 
 
-def values_of(metric: Metric, key: Key, within: Range, submission: Submission) -> Steps:
+def values_of(metric: Metric, key: HiddenLabels, within: Range, submission: Submission) -> Steps:
     """Each item's value in steps.  The only function that sees labels and predictions together."""
     given, truth = submission.predictions, key.labels
     if truth is None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.exact.search import edge, largest_near, largest_that_holds, least_that_holds, minimise
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check_plan import first_step, most_wrong_guesses
 from adyton.holdout.methods.ladder import ladder_width
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan, plan_thresholdout, width_of
 from adyton.validity.hinge.joint import MOST
-from adyton.validity.planner import HALF, Plan, Wanted
+from adyton.validity.planner import HALF, Comparison, Unknown
 
 _MOST_SCORES = 10**6
 _QUESTIONS = 10**4  # asked of Thresholdout and of guess and check, most of them answered almost for nothing
@@ -33,7 +33,7 @@ class Special:
     """``wanted`` and ``value`` as in an Option of the planner; the rest says when it holds."""
 
     method: str
-    wanted: Wanted
+    wanted: Unknown
     value: int | float | None
     scale: float | None
     theorem: str
@@ -54,7 +54,7 @@ class Special:
         return {**shown, **known, "applies": self.applies}
 
 
-def special_methods(plan: Plan) -> list[Special]:
+def special_methods(plan: Comparison) -> list[Special]:
     """For values in 0..1."""
     failure = 1 - plan.confidence
     if plan.rows is not None and plan.tolerance is not None:
@@ -81,15 +81,15 @@ def special_methods(plan: Plan) -> list[Special]:
     ]
 
 
-def _frame(rows: int, failure: Fraction) -> Frame:
-    return Frame(rows, 2, Fraction(0), failure)
+def _frame(rows: int, failure: Fraction) -> HoldoutSize:
+    return HoldoutSize(rows, 2, Fraction(0), failure)
 
 
-def _thresholdout(frame: Frame, tolerance: Fraction) -> Special:
+def _thresholdout(frame: HoldoutSize, tolerance: Fraction) -> Special:
     return _thresholded("questions", plan_thresholdout(frame, tolerance, _QUESTIONS), _QUESTIONS, 0)
 
 
-def _thresholdout_tolerance(frame: Frame, questions: int, overfits: int) -> Special:
+def _thresholdout_tolerance(frame: HoldoutSize, questions: int, overfits: int) -> Special:
     """The threshold is half the tolerance, so the tolerance is twice what comes on top of it."""
     above = _above_the_threshold(frame, questions, overfits)
     for slack in _SLACKS if above else ():
@@ -119,7 +119,7 @@ def _thresholdout_rows(tolerance: Fraction, failure: Fraction, questions: int, o
     return _thresholded("rows", None, None, overfits)
 
 
-def _above_the_threshold(frame: Frame, questions: int, overfits: int) -> float:
+def _above_the_threshold(frame: HoldoutSize, questions: int, overfits: int) -> float:
     """0 if nothing is certified."""
     if questions > _MOST_SCORES:
         return 0.0
@@ -131,7 +131,7 @@ def _above_the_threshold(frame: Frame, questions: int, overfits: int) -> float:
 
 
 def _thresholded(
-    wanted: Wanted, planned: ThresholdoutPlan | None, value: int | float | None, overfits: int
+    wanted: Unknown, planned: ThresholdoutPlan | None, value: int | float | None, overfits: int
 ) -> Special:
     found = planned.overfits if planned else overfits
     return Special(
@@ -148,7 +148,7 @@ def _thresholded(
 class _Rungs:
     """``ladder_width`` in floats, because counting all submissions exactly takes long."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: HoldoutSize) -> None:
         self.frame, self._log = frame, math.log(2 / float(frame.failure))
 
     def about(self, scores: int, rungs: float) -> float:
@@ -174,13 +174,13 @@ class _Rungs:
         return found or self.certified(scores, self.best(scores, float(tolerance)), tolerance)
 
 
-def _ladder(frame: Frame, tolerance: Fraction) -> Special:
+def _ladder(frame: HoldoutSize, tolerance: Fraction) -> Special:
     rungs = _Rungs(frame)
     scores = largest_that_holds(lambda scores: rungs.rung_for(scores, tolerance) is not None, _MOST_SCORES)
     return _climbed("questions", scores, frame, rungs.rung_for(scores, tolerance) if scores else None)
 
 
-def _ladder_tolerance(frame: Frame, scores: int) -> Special:
+def _ladder_tolerance(frame: HoldoutSize, scores: int) -> Special:
     rungs = _Rungs(frame)
     if scores <= _MOST_SCORES:
         rung = rungs.step(rungs.best(scores, HALF))
@@ -198,12 +198,12 @@ def _ladder_rows(tolerance: Fraction, failure: Fraction, scores: int) -> Special
     return _climbed("rows", found, _frame(found or 1, failure), rung(found) if found else None)
 
 
-def _climbed(wanted: Wanted, value: int | float | None, frame: Frame, rung: int | None) -> Special:
+def _climbed(wanted: Unknown, value: int | float | None, frame: HoldoutSize, rung: int | None) -> Special:
     scale = rung / frame.whole if rung else None
     return Special("ladder", wanted, value, scale, "LADDER", "only the best score so far is published")
 
 
-def _guess_and_check(frame: Frame, tolerance: Fraction) -> Special:
+def _guess_and_check(frame: HoldoutSize, tolerance: Fraction) -> Special:
     """As many questions as are looked at if few guesses are wrong; or fewer, whatever the guesses."""
     near = tolerance / 2
     asked = largest_that_holds(lambda k: _allows(frame, tolerance, k, 1), _QUESTIONS)
@@ -219,7 +219,7 @@ def _guess_and_check(frame: Frame, tolerance: Fraction) -> Special:
     return _guessed("questions", asked, frame, tolerance, applies, wrong, at_worst)
 
 
-def _whatever_the_guesses(frame: Frame, tolerance: Fraction) -> int:
+def _whatever_the_guesses(frame: HoldoutSize, tolerance: Fraction) -> int:
     def holds(questions: int) -> bool:
         return most_wrong_guesses(frame, tolerance, questions, Fraction(0)) == questions
 
@@ -227,7 +227,7 @@ def _whatever_the_guesses(frame: Frame, tolerance: Fraction) -> int:
     return largest_near(holds, int(about), _QUESTIONS)
 
 
-def _guess_and_check_tolerance(frame: Frame, questions: int, wrong: int) -> Special:
+def _guess_and_check_tolerance(frame: HoldoutSize, questions: int, wrong: int) -> Special:
     found = _least(lambda tolerance: _allows(frame, Fraction(tolerance), questions, wrong))
     tolerance = None if found is None else Fraction(found)
     return _guessed("tolerance", found, frame, tolerance, _if_most(wrong), wrong)
@@ -239,7 +239,7 @@ def _guess_and_check_rows(tolerance: Fraction, failure: Fraction, questions: int
     return _guessed("rows", found, frame, tolerance if found else None, _if_most(wrong), wrong)
 
 
-def _allows(frame: Frame, tolerance: Fraction, questions: int, wrong: int) -> bool:
+def _allows(frame: HoldoutSize, tolerance: Fraction, questions: int, wrong: int) -> bool:
     found = most_wrong_guesses(frame, tolerance, questions, tolerance / 2, min(wrong, questions))
     return found is not None and found >= min(wrong, questions)
 
@@ -252,9 +252,9 @@ def _if_most(wrong: int) -> str:
 
 
 def _guessed(
-    wanted: Wanted,
+    wanted: Unknown,
     value: int | float | None,
-    frame: Frame,
+    frame: HoldoutSize,
     tolerance: Fraction | None,
     applies: str,
     wrong: int,

@@ -26,7 +26,7 @@ _OPENING = "opening"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TranscriptEntry:
     """One answer, its link in the chain, and ``repeated`` if it had been given before."""
 
     reply: Reply
@@ -34,7 +34,7 @@ class Stage:
     repeated: bool
 
 
-class Stages:
+class Transcript:
     """What was answered, by anybody, and what comes next."""
 
     def __init__(self, method: Staged, ledger: Ledger, bits: Bits) -> None:
@@ -55,7 +55,7 @@ class Stages:
 
     def ask(
         self, digest: str, guess: Fraction | None, read: Callable[[], Steps], by: str | None = None
-    ) -> Stage:
+    ) -> TranscriptEntry:
         """The answer to this question: as it was given before, or a new one, kept before it leaves."""
         question = digest if guess is None else f"{digest} {guess}"
         with self._lock:
@@ -70,7 +70,7 @@ class Stages:
                 given = self._given.get(question)
                 raise Interrupted(given[0] if given else None) from None
 
-    def _add(self, question: str, values: Steps, guess: Fraction | None, by: str | None) -> Stage:
+    def _add(self, question: str, values: Steps, guess: Fraction | None, by: str | None) -> TranscriptEntry:
         while True:
             reply, after = self._method.step(self._state, values, guess, self._bits)
             note = _written(question, reply, self._state, after, by)
@@ -93,7 +93,7 @@ class Stages:
             self._catch_up()
             return self._count
 
-    def history(self) -> list[Stage]:
+    def history(self) -> list[TranscriptEntry]:
         """Every answer so far, in order."""
         with self._lock:
             self._catch_up()
@@ -124,9 +124,9 @@ class Stages:
             if note.get("by") is not None:
                 self._senders[self._count] = str(note["by"])
 
-    def _stage(self, question: str, repeated: bool) -> Stage:
+    def _stage(self, question: str, repeated: bool) -> TranscriptEntry:
         number, reply = self._given[question]
-        return Stage(reply, Proof(number, self._heads[number], self._heads[number - 1]), repeated)
+        return TranscriptEntry(reply, Proof(number, self._heads[number], self._heads[number - 1]), repeated)
 
     def _refuse_if_over(self) -> None:
         why = self._method.refusal(self._state)

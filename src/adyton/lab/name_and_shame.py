@@ -18,10 +18,10 @@ NAME_AND_SHAME = Topic(
 _ROWS = 1000
 
 
-def name_and_shame(dice: np.random.Generator) -> Report:
+def name_and_shame(rng: np.random.Generator) -> Report:
     """Publish each row with probability delta: delta-close in total variation, and yet."""
     n, runs = _ROWS, 20_000
-    found = float(np.count_nonzero(dice.binomial(n, 1 / n, runs)) / runs)
+    found = float(np.count_nonzero(rng.binomial(n, 1 / n, runs)) / runs)
     findings = (
         Finding("somebody is published, delta = 1/n", published(1 / n, n), 0.632, 0.0005),
         Finding("somebody is published, delta = 1/(2n)", published(1 / (2 * n), n), 0.394, 0.0005),

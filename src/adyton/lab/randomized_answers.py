@@ -21,10 +21,10 @@ _PEOPLE = 50_000
 _SHARE = 0.3
 
 
-def randomized_answers(bits: Bits, dice: np.random.Generator) -> Report:
+def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
     """Made-up people with and without a pet answer with two coins; how many have one?"""
     coins = RandomizedResponse.two_coins()
-    held = (dice.random(_PEOPLE) < _SHARE).astype(int).tolist()
+    held = (rng.random(_PEOPLE) < _SHARE).astype(int).tolist()
     guess = _estimate(coins, held, bits)
     share, spread = sum(held) / _PEOPLE, math.sqrt(0.75 / _PEOPLE)
     warner = RandomizedResponse.for_epsilon(Fraction(1))

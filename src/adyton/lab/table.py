@@ -33,36 +33,36 @@ from adyton.show import Sheet, Shown
 Experiment = Callable[[Bits, np.random.Generator], Report]
 
 EXPERIMENTS: dict[Topic, Experiment] = {
-    DIFFERENCING: lambda bits, dice: differencing(bits),
-    AVERAGING: lambda bits, dice: averaging(bits),
-    DETERMINISTIC: lambda bits, dice: deterministic(),
-    UNIFORM_NOISE: lambda bits, dice: uniform_noise(),
-    NAME_AND_SHAME: lambda bits, dice: name_and_shame(dice),
-    TWO_HYPOTHESES: lambda bits, dice: two_hypotheses(),
-    SENSITIVITIES: lambda bits, dice: sensitivities(),
-    LAPLACE_ERROR: lambda bits, dice: laplace_error(bits),
-    GAUSSIAN_CALIBRATION: lambda bits, dice: gaussian_calibration(),
+    DIFFERENCING: lambda bits, rng: differencing(bits),
+    AVERAGING: lambda bits, rng: averaging(bits),
+    DETERMINISTIC: lambda bits, rng: deterministic(),
+    UNIFORM_NOISE: lambda bits, rng: uniform_noise(),
+    NAME_AND_SHAME: lambda bits, rng: name_and_shame(rng),
+    TWO_HYPOTHESES: lambda bits, rng: two_hypotheses(),
+    SENSITIVITIES: lambda bits, rng: sensitivities(),
+    LAPLACE_ERROR: lambda bits, rng: laplace_error(bits),
+    GAUSSIAN_CALIBRATION: lambda bits, rng: gaussian_calibration(),
     RANDOMIZED_ANSWERS: randomized_answers,
-    PRICE: lambda bits, dice: price(),
-    HAIR: lambda bits, dice: hair(),
-    CANDIDATES: lambda bits, dice: candidates(),
-    NOISY_MAX: lambda bits, dice: noisy_max(),
-    SPARSE_VECTORS: lambda bits, dice: sparse_vectors(),
-    BINARY_REPRESENTATION: lambda bits, dice: binary_representation(dice),
-    UNREALISTIC: lambda bits, dice: unrealistic(dice),
-    HOLDOUT_SCIENCE: lambda bits, dice: holdout_science(dice),
+    PRICE: lambda bits, rng: price(),
+    HAIR: lambda bits, rng: hair(),
+    CANDIDATES: lambda bits, rng: candidates(),
+    NOISY_MAX: lambda bits, rng: noisy_max(),
+    SPARSE_VECTORS: lambda bits, rng: sparse_vectors(),
+    BINARY_REPRESENTATION: lambda bits, rng: binary_representation(rng),
+    UNREALISTIC: lambda bits, rng: unrealistic(rng),
+    HOLDOUT_SCIENCE: lambda bits, rng: holdout_science(rng),
     HOLDOUT_BOOSTING: holdout_boosting,
 }
 
 
-def run(name: str, bits: Bits, dice: np.random.Generator) -> Report:
-    """The report of the experiment called ``name``; ``dice`` makes data up, ``bits`` makes noise."""
+def run(name: str, bits: Bits, rng: np.random.Generator) -> Report:
+    """The report of the experiment called ``name``; ``rng`` makes data up, ``bits`` makes noise."""
     by_name = {topic.name: experiment for topic, experiment in EXPERIMENTS.items()}
     if name not in by_name:
         close = get_close_matches(name, by_name, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise InvalidRequest(f"the lab has no {name!r}{hint} Known: {', '.join(by_name)}")
-    return by_name[name](bits, dice)
+    return by_name[name](bits, rng)
 
 
 class Contents(Shown):

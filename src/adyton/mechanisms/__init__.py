@@ -4,7 +4,7 @@ from adyton.mechanisms.base import Mechanism, largest_ratio, worst_error
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.ratio import Band, Ratio, intervals_of, ratio_interval
-from adyton.mechanisms.sparse.above_threshold import AboveThreshold, Watch
+from adyton.mechanisms.sparse.above_threshold import AboveThreshold, SparseState
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.sparse.sparse import Sparse
 
@@ -17,7 +17,7 @@ __all__ = [
     "NumericSparse",
     "Ratio",
     "Sparse",
-    "Watch",
+    "SparseState",
     "intervals_of",
     "largest_ratio",
     "ratio_interval",

@@ -8,14 +8,14 @@ from math import isqrt
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Bound, Later
 from adyton.mechanisms import GaussianNoise
 from adyton.noise.refine import Floats
 from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive
-from adyton.planning.plan import Plan
-from adyton.population.base import Position, Standing, learned_key
+from adyton.planning.plan import QuestionPlan
+from adyton.population.base import PopulationContext, Position, learned_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.measures import Count, Mean, Sum, Variance
@@ -27,21 +27,25 @@ _SPREAD = Fraction(1, 8)  # of the range: what a standard deviation might turn o
 _PAYS = 3 / 4
 
 
-def spread_first(plan: Plan, standing: Standing, expected: Expected) -> dict[str, Bound]:
+def spread_first(plan: QuestionPlan, context: PopulationContext, expected: Expected) -> dict[str, Bound]:
     """By name, how wide means and sums would be if their spread was asked first, where that would pay."""
-    population = standing.population
-    if not isinstance(population, SubsetPopulation) or standing.missing is not None:
+    population = context.population
+    if not isinstance(population, SubsetPopulation) or context.missing is not None:
         return {}
     learned = {
-        part.name: _with_spread_learned(plan, part, population, standing, expected(part.name))
+        part.name: _with_spread_learned(plan, part, population, context, expected(part.name))
         for part in plan.parts
-        if isinstance(part, Additive) and learned_key(part.reading) not in (None, *standing.learned)
+        if isinstance(part, Additive) and learned_key(part.reading) not in (None, *context.learned)
     }
     return {name: bound for name, bound in learned.items() if bound is not None}
 
 
 def _with_spread_learned(
-    plan: Plan, part: Additive, population: SubsetPopulation, standing: Standing, expect: Fraction | None
+    plan: QuestionPlan,
+    part: Additive,
+    population: SubsetPopulation,
+    context: PopulationContext,
+    expect: Fraction | None,
 ) -> Bound | None:
     """The population width of a mean or a sum after its spread was asked, as dearly as what is asked now, and
     found small; None if that is no gain.
@@ -50,17 +54,17 @@ def _with_spread_learned(
     if isinstance(measure, Sum):
         if population.study.parts > 1:  # nothing is learned about sums there
             return None
-        rows, lattice = plan.matching or standing.known_units, measure.value.lattice
+        rows, lattice = plan.matching or context.known_units, measure.value.lattice
         expect = rows * (lattice.low + lattice.high) * lattice.grain / 2 if expect is None else expect
-        small = _small_squares(plan.question, part, population, standing, expect / rows, rows)
+        small = _small_squares(plan.question, part, population, context, expect / rows, rows)
     else:
         assert isinstance(measure, Mean)
         lattice = measure.value.lattice
         small = np.array([float((lattice.high - lattice.low) * lattice.grain * _SPREAD) ** 2])
-    learned = {**standing.learned, learned_key(part.reading): small}
-    now = part.population_bound(standing, plan.matching, expect)
-    at = replace(standing.at, question=standing.at.question + 1, before=standing.at.spent)
-    then = part.population_bound(replace(standing, learned=learned, at=at), plan.matching, expect)
+    learned = {**context.learned, learned_key(part.reading): small}
+    now = part.population_bound(context, plan.matching, expect)
+    at = replace(context.at, question=context.at.question + 1, before=context.at.spent)
+    then = part.population_bound(replace(context, learned=learned, at=at), plan.matching, expect)
     if not (isinstance(now, Bound) and isinstance(then, Bound) and now.half_width and then.half_width):
         return None
     return then if then.half_width < _PAYS * now.half_width else None
@@ -70,7 +74,7 @@ def _small_squares(
     question: Question,
     part: Additive,
     population: SubsetPopulation,
-    standing: Standing,
+    context: PopulationContext,
     mean: Fraction,
     rows: int,
 ) -> Floats:
@@ -90,27 +94,25 @@ def _small_squares(
     square = min(away**2 + (2 * _SPREAD) ** 2, Fraction(1))
     (_, most), (_, largest), (counted, _) = reading.sensitivity.boxes
     sums = (rows * most * away, rows * largest * (2 * square - 1), rows * counted)
-    at = replace(standing.at, values=2 * number_of_cells(asked))
+    at = replace(context.at, values=2 * number_of_cells(asked))
     columns = [np.array([float(total)]) for total in sums]
-    return population.most_squares(Noised(reading, noise), columns, replace(standing, at=at))
+    return population.most_squares(NoisyReading(reading, noise), columns, replace(context, at=at))
 
 
-def later_widths(study: Study, standing: Standing, after: Position) -> Later | None:
+def later_widths(study: Study, context: PopulationContext, after: Position) -> Later | None:
     """What answers after the next charge pay for it, in terms of a count; None if they have no interval.
 
     Both widths are those of the question after next: with this charge before it, and with one that tells
     nothing.  The count is half of all units, with noise as large as the luck of the draw.
     """
-    without = replace(standing.at, values=1, question=standing.at.question + 1, elsewhere=False)
-    plain = replace(standing, at=without)
-    if not isinstance(standing.population, SubsetPopulation) or plain.missing is not None:
+    without = replace(context.at, values=1, question=context.at.question + 1, elsewhere=False)
+    plain = replace(context, at=without)
+    if not isinstance(context.population, SubsetPopulation) or plain.missing is not None:
         return None
     (reading,) = readings_of(Question(study.table, (("count", Count()),)), study.unit)
-    luck = Fraction(isqrt(standing.known_units) * study.unit.rows + 1, 2)
-    count = Noised(reading, GaussianNoise((luck,)))
-    paid = replace(
-        standing, at=replace(without, before=after.spent, pure=after.pure, unproved=after.unproved)
-    )
+    luck = Fraction(isqrt(context.known_units) * study.unit.rows + 1, 2)
+    count = NoisyReading(reading, GaussianNoise((luck,)))
+    paid = replace(context, at=replace(without, before=after.spent, pure=after.pure, unproved=after.unproved))
     now, then = (
         one.population.half_width(count, one, None) if one.missing is None else None for one in (plain, paid)
     )

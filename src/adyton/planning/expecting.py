@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from adyton.accounting.noisy_reading import Noised, step_of
+from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
-from adyton.planning.part import Part
+from adyton.planning.part import MeasurePlan
 from adyton.planning.price import by_name
 from adyton.population.subset_ends import span_of
 from adyton.query.measures import Cdf, Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
@@ -17,7 +17,7 @@ Expected = Callable[[str], Fraction | None]
 
 
 def expected_of(
-    expect: Number | Mapping[str, Number] | None, parts: Iterable[Part], units: int | None
+    expect: Number | Mapping[str, Number] | None, parts: Iterable[MeasurePlan], units: int | None
 ) -> Expected:
     """What is expected of a value with this name; None if nothing.
 
@@ -44,9 +44,9 @@ def expected_of(
     return lambda name: known.get(name.casefold())
 
 
-def _check(part: Part, value: Fraction, units: int | None) -> None:
-    for noised in part.noised:
-        possible = _possible(noised, units)
+def _check(part: MeasurePlan, value: Fraction, units: int | None) -> None:
+    for noisy in part.noisy:
+        possible = _possible(noisy, units)
         if possible is not None and not possible[0] <= value <= possible[1]:
             low, high = (f"{float(end):.12g}" for end in possible)
             raise InvalidRequest(
@@ -54,9 +54,9 @@ def _check(part: Part, value: Fraction, units: int | None) -> None:
             )
 
 
-def _possible(noised: Noised, units: int | None) -> tuple[Fraction, Fraction] | None:
+def _possible(noisy: NoisyReading, units: int | None) -> tuple[Fraction, Fraction] | None:
     """The least and the greatest that a value can be, from public facts; None if it has no such width."""
-    reading = noised.reading
+    reading = noisy.reading
     match reading.measure:
         case Proportion() | Cdf():
             return Fraction(0), Fraction(1)
@@ -64,7 +64,7 @@ def _possible(noised: Noised, units: int | None) -> tuple[Fraction, Fraction] | 
             lattice = value.lattice
             return lattice.low * lattice.grain, lattice.high * lattice.grain
         case Count() | CountPersons() | Sum() | SumOfPersons() if units is not None:
-            low, high = span_of(noised)
+            low, high = span_of(noisy)
             return units * low * step_of(reading), units * high * step_of(reading)
         case _:
             return None

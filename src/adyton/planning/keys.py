@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adyton.accounting.noisy_reading import LEVEL, Noised
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval, KeysFound, KeysSought
 from adyton.columns import Cells, whole
 from adyton.errors import InvalidRequest
@@ -52,15 +52,15 @@ class Kept:
 class KeyFinding:
     """How the keys of one question are found."""
 
-    counted: Noised
-    number: Noised
+    counted: NoisyReading
+    number: NoisyReading
     failure: Fraction
 
     def __post_init__(self) -> None:
         self.selection(_MOST_RECEIPTS)
 
     @property
-    def noised(self) -> tuple[Noised, ...]:
+    def noisy(self) -> tuple[NoisyReading, ...]:
         return (self.counted, self.number)
 
     @property
@@ -122,8 +122,8 @@ def plan_keys(
     counted, number = _readings(question, unit)
     for_counts = int(units * _OF_COUNTS)
     return KeyFinding(
-        Noised(counted, pricing.noise_for_units(counted, for_counts)),
-        Noised(number, pricing.noise_for_units(number, units - for_counts)),
+        NoisyReading(counted, pricing.noise_for_units(counted, for_counts)),
+        NoisyReading(number, pricing.noise_for_units(number, units - for_counts)),
         keys_failure(study),
     )
 

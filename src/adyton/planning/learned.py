@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.columns import whole
 from adyton.errors import InvalidRequest
 from adyton.ledger import Ledger, Receipt
@@ -23,12 +23,12 @@ from adyton.noise.refine import Floats
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns
 from adyton.planning.settling import Units, most_centred_squares
-from adyton.population.base import Position, Standing, learned_key, spread_key
+from adyton.population.base import PopulationContext, Position, learned_key, spread_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.measures import Cdf, Mean, Sum, Variance
 from adyton.query.nodes import Question
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of
 from adyton.study import Study
@@ -43,9 +43,9 @@ _WORDS = ("STDDEV(", "VARIANCE(")
 class Asked:
     """A variance that was asked, what was released for it, and where it stands."""
 
-    part: Noised
+    part: NoisyReading
     released: Columns
-    standing: Standing
+    context: PopulationContext
 
 
 class Learned:
@@ -56,32 +56,32 @@ class Learned:
         self._looked_at = 0
         self._known: dict[Hashable, Receipt] = {}
 
-    def spreads(self, readings: Iterable[Reading], standing: Standing) -> dict[Hashable, Floats]:
+    def spreads(self, readings: Iterable[Reading], context: PopulationContext) -> dict[Hashable, Floats]:
         """Upper ends, for each cell, as far as known: of the variances of values whose means are read, in
         their own units, and of the sums of the squares of values whose sums are, in squared steps.
         """
         # Parts of split units have sizes of their own, so that the sums of one say nothing about another.
         kinds = Mean if self._study.parts > 1 else Mean | Sum
         wanted = {learned_key(reading): reading for reading in readings if isinstance(reading.measure, kinds)}
-        if not wanted or standing.missing is not None:
+        if not wanted or context.missing is not None:
             return {}
         self._look()
-        ends = {key: self._upper_end(reading, standing) for key, reading in wanted.items()}
+        ends = {key: self._upper_end(reading, context) for key, reading in wanted.items()}
         return {key: end for key, end in ends.items() if end is not None}
 
     def squares_in_sample(
-        self, readings: Iterable[Reading], standing: Standing, units: Units
+        self, readings: Iterable[Reading], context: PopulationContext, units: Units
     ) -> dict[Hashable, float]:
         """Of values whose means are read: bounds on the squares of what these units add, from the middle."""
-        population = standing.population
+        population = context.population
         means = {spread_key(reading): reading for reading in readings if isinstance(reading.measure, Mean)}
         if not means or not isinstance(population, SubsetPopulation):
             return {}
         self._look()
         found = {}
         for key, reading in means.items():
-            if (asked := self._asked(reading, standing)) is not None:
-                z = largest_normal(population.squares_failure(asked.standing))
+            if (asked := self._asked(reading, context)) is not None:
+                z = largest_normal(population.squares_failure(asked.context))
                 found[key] = most_centred_squares(asked.part, asked.released, units, z)
         return found
 
@@ -95,7 +95,7 @@ class Learned:
 
     def _question(self, receipt: Receipt) -> Question | None:
         try:
-            question = asking_of(receipt.order.question, *self._study.tables).question
+            question = request_of(receipt.order.question, *self._study.tables).question
         except InvalidRequest:  # a batch, or something else that is no one question
             return None
         return None if question.finds_keys or question.table != self._study.table else question
@@ -104,16 +104,16 @@ class Learned:
         readings = readings_of(question, self._study.unit_of(question.table))
         return [reading for reading in readings if isinstance(reading.measure, Variance)]
 
-    def _upper_end(self, wanted: Reading, standing: Standing) -> Floats | None:
-        asked, population = self._asked(wanted, standing), standing.population
+    def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:
+        asked, population = self._asked(wanted, context), context.population
         if asked is None or not isinstance(population, SubsetPopulation):
             return None
         if isinstance(wanted.measure, Sum):
             columns = [whole(column) for column in asked.released]
-            return population.most_squares(asked.part, columns, asked.standing)
-        return Spread(asked.part, root=False).population(asked.released, asked.standing).high
+            return population.most_squares(asked.part, columns, asked.context)
+        return Spread(asked.part, root=False).population(asked.released, asked.context).high
 
-    def _asked(self, wanted: Reading, standing: Standing) -> Asked | None:
+    def _asked(self, wanted: Reading, context: PopulationContext) -> Asked | None:
         """The newest variance of the same values of the same rows."""
         receipt = self._known.get(spread_key(wanted))
         if receipt is None or receipt.unproved:
@@ -130,7 +130,7 @@ class Learned:
             of_these = of_these and isinstance(reading.measure, Variance)
             if of_these and spread_key(reading) == spread_key(wanted):
                 noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
-                return Asked(Noised(reading, noise), columns, replace(standing, at=at))
+                return Asked(NoisyReading(reading, noise), columns, replace(context, at=at))
         return None
 
 

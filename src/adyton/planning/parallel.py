@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.accounting import Filter
-from adyton.accounting.noisy_reading import Noised
-from adyton.planning.part import Part
+from adyton.accounting.noisy_reading import NoisyReading
+from adyton.planning.part import MeasurePlan
 from adyton.privacy import PrivacyUnit
-from adyton.query.conditions.disjoint import Taken, facts_of
+from adyton.query.conditions.disjoint import Exclusions, facts_of
 from adyton.sensitivity import Reading
 
 Families = list[list[int]]
@@ -26,7 +26,7 @@ def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Fam
     if len(readings) == 1:
         return [[0]]
     families: Families = []
-    open_to_more: list[tuple[list[int], Taken]] = []
+    open_to_more: list[tuple[list[int], Exclusions]] = []
     for place, own in enumerate(readings):
         facts = {} if _counts_persons(own, unit) else facts_of(own[0].where)
         youngest = open_to_more[-_MOST_TRIED:]
@@ -35,7 +35,7 @@ def families_of(readings: Sequence[Sequence[Reading]], unit: PrivacyUnit) -> Fam
             home.append(place)
             continue
         families.append([place])
-        taken = Taken()
+        taken = Exclusions()
         if taken.takes(facts):
             open_to_more.append((families[-1], taken))
     return families
@@ -52,12 +52,12 @@ def shares_of(families: Families, unit: PrivacyUnit) -> dict[int, Fraction]:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class Charge:
     amount: int
     radius: int
 
 
-def due(parts: Sequence[Part], families: Families, unit: PrivacyUnit, rule: Filter) -> Due:
+def due(parts: Sequence[MeasurePlan], families: Families, unit: PrivacyUnit, rule: Filter) -> Charge:
     """What privacy and validity pay for all parts together.
 
     Claim:    for parts whose filters exclude each other the greatest amount covers all of them if units are
@@ -67,18 +67,18 @@ def due(parts: Sequence[Part], families: Families, unit: PrivacyUnit, rule: Filt
     Source:   parallel composition; derived on the theorem's page.  Theorem: DISJOINT-FILTERS.
     """
     totals = [_family_due([parts[place] for place in family], unit, rule) for family in families]
-    return Due(sum(t.amount for t in totals), sum(t.radius for t in totals))
+    return Charge(sum(t.amount for t in totals), sum(t.radius for t in totals))
 
 
-def _family_due(parts: Sequence[Part], unit: PrivacyUnit, rule: Filter) -> Due:
-    amounts = [sum(n.amount(rule) for n in part.noised) for part in parts]
+def _family_due(parts: Sequence[MeasurePlan], unit: PrivacyUnit, rule: Filter) -> Charge:
+    amounts = [sum(n.amount(rule) for n in part.noisy) for part in parts]
     if len(parts) == 1:
-        return Due(amounts[0], sum(n.radius() for n in parts[0].noised))
+        return Charge(amounts[0], sum(n.radius() for n in parts[0].noisy))
     amount = max(amounts)
     if unit.neighbours == "replace":
-        entering = sorted(sum(n.amount_of_one_more(rule) for n in part.noised) for part in parts)
+        entering = sorted(sum(n.amount_of_one_more(rule) for n in part.noisy) for part in parts)
         amount = max(amount, entering[-1] + entering[-2])
-    return Due(amount, max(sum(map(Noised.radius_from_nothing, part.noised)) for part in parts))
+    return Charge(amount, max(sum(map(NoisyReading.radius_from_nothing, part.noisy)) for part in parts))
 
 
 def _counts_persons(readings: Sequence[Reading], unit: PrivacyUnit) -> bool:

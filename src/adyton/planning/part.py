@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent, Bound, Values
 from adyton.columns import Cells
 from adyton.mechanisms import Mechanism, Ratio
 from adyton.mechanisms.ratio import Solved
 from adyton.noise import Bits
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.sensitivity import Reading
 
 Columns = Sequence[Sequence[int]]  # for each coordinate, one integer for each cell
 Read = Callable[[Reading], Columns]
 
 
-class Part(Protocol):
+class MeasurePlan(Protocol):
     """One measure: what is read, the noise, and the way back from noisy integers to values.
 
     ``values`` and the bounds see released integers and public facts only; ``release`` sees the exact ones.
@@ -30,7 +30,7 @@ class Part(Protocol):
     def name(self) -> str: ...
 
     @property
-    def noised(self) -> tuple[Noised, ...]:
+    def noisy(self) -> tuple[NoisyReading, ...]:
         """All that is paid for."""
         ...
 
@@ -51,15 +51,15 @@ class Part(Protocol):
         """From the integers of each reading; ``read`` reads more, which is already paid for."""
         ...
 
-    def alike(self, standing: Standing) -> Hashable:
+    def alike(self, context: PopulationContext) -> Hashable:
         """Parts of which this is the same give the same values for the same integers; None: like no other."""
         ...
 
-    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+    def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         """The ratios whose intervals the values need; those of many parts are found together."""
         ...
 
-    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         """``solved`` are the intervals of the ratios, in their order."""
         ...
 
@@ -68,7 +68,7 @@ class Part(Protocol):
         ...
 
     def population_bound(
-        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
     ) -> Bound | Absent: ...
 
 
@@ -76,7 +76,7 @@ class Part(Protocol):
 class OfOneReading:
     """What parts that rest on a single reading have in common."""
 
-    only: Noised
+    only: NoisyReading
 
     @property
     def name(self) -> str:
@@ -91,15 +91,15 @@ class OfOneReading:
         return self.only.mechanism
 
     @property
-    def noised(self) -> tuple[Noised, ...]:
+    def noisy(self) -> tuple[NoisyReading, ...]:
         return (self.only,)
 
     @property
     def keys(self) -> tuple[str, tuple[float | int, ...]] | None:
         return None
 
-    def alike(self, standing: Standing) -> Hashable:
+    def alike(self, context: PopulationContext) -> Hashable:
         return None
 
-    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+    def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         return []

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised
-from adyton.certify import Certificate, Key, KeyColumn, Keys, Known
+from adyton.accounting.noisy_reading import NoisyReading
+from adyton.certify import Certificate, KeyColumn, KeyLabel, Keys, Known
 from adyton.errors import InvalidRequest
 from adyton.ledger import Order
 from adyton.ledger.cap import Cap
@@ -24,7 +24,7 @@ from adyton.planning.measures.distribution import Distribution
 from adyton.planning.measures.search import Search, rounds_of
 from adyton.planning.measures.spread import Spread
 from adyton.planning.parallel import Families, due, families_of, shares_of
-from adyton.planning.part import Part
+from adyton.planning.part import MeasurePlan
 from adyton.planning.price import Price
 from adyton.planning.pricing import Pricing, matching_rows
 from adyton.planning.split_price import most_for_each, still_due, whole_price
@@ -34,7 +34,7 @@ from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
-from adyton.query.request import Asking
+from adyton.query.request import Request
 from adyton.query.shape import AS_ASKED, Shape
 from adyton.query.text import question_text
 from adyton.schema import Table, TextColumn
@@ -43,31 +43,31 @@ from adyton.study import Study
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QuestionPlan:
     """What is read for one question, and which noise it gets."""
 
     question: Question
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[MeasurePlan, ...]
     certificate: Certificate
     matching: int | None
     finding: KeyFinding | None = None
     shape: Shape = AS_ASKED
 
     @property
-    def noised(self) -> tuple[Noised, ...]:
-        finding = self.finding.noised if self.finding is not None else ()
-        return (*finding, *(noised for part in self.parts for noised in part.noised))
+    def noisy(self) -> tuple[NoisyReading, ...]:
+        finding = self.finding.noisy if self.finding is not None else ()
+        return (*finding, *(noisy for part in self.parts for noisy in part.noisy))
 
     @property
     def readings(self) -> list[Reading]:
         """What the values need."""
-        return [noised.reading for part in self.parts for noised in part.noised]
+        return [noisy.reading for part in self.parts for noisy in part.noisy]
 
     @property
     def known(self) -> dict[str, Known]:
         """What is public about each value, by its name."""
-        return {part.name: known_of(part.noised[0].reading.measure) for part in self.parts}
+        return {part.name: known_of(part.noisy[0].reading.measure) for part in self.parts}
 
     def values(self, cells: int) -> int:
         """How many noisy values of the answer must be right at the same time."""
@@ -78,7 +78,9 @@ class Plan:
         by, own = self.question.by, self.parts[0].keys
         names = [group.name for group in by]
         if self.question.finds_keys:
-            labels: list[Sequence[Key]] = [[_key(g, key[i]) for key in found or ()] for i, g in enumerate(by)]
+            labels: list[Sequence[KeyLabel]] = [
+                [_key(g, key[i]) for key in found or ()] for i, g in enumerate(by)
+            ]
             codes = [np.arange(len(found or ()), dtype=np.int32)] * len(by)
             cells = len(found or ())
         else:
@@ -94,10 +96,10 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Basket:
+class PricedBatch:
     """Plans that are paid for together: one question, or a batch of them."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[QuestionPlan, ...]
     amount: int
     radius: int
     price: Price
@@ -109,15 +111,15 @@ class Basket:
     @property
     def detail(self) -> str:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps([_detail(noised) for plan in self.plans for noised in plan.noised])
+        return json.dumps([_detail(noisy) for plan in self.plans for noisy in plan.noisy])
 
     @property
     def readings(self) -> list[Reading]:
         return [reading for plan in self.plans for reading in plan.readings]
 
     @property
-    def askings(self) -> list[Asking]:
-        return [Asking(plan.question, plan.shape) for plan in self.plans]
+    def askings(self) -> list[Request]:
+        return [Request(plan.question, plan.shape) for plan in self.plans]
 
     @property
     def unproved(self) -> bool:
@@ -125,7 +127,7 @@ class Basket:
         findings = [plan.finding for plan in self.plans if plan.finding is not None]
         return any(finding.counted.mechanism.norm == 2 for finding in findings)
 
-    def rows_planned(self, plan: Plan) -> int | None:
+    def rows_planned(self, plan: QuestionPlan) -> int | None:
         """For how many rows the width of a mean was planned, where a width was the price."""
         means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
         return plan.matching if self.price.by == "within" and means else None
@@ -135,16 +137,16 @@ class Basket:
         return Order(*what, request, cap, unproved=self.unproved)
 
 
-def make_plan(study: Study, question: Question, price: Price, left: int) -> Plan:
+def make_plan(study: Study, question: Question, price: Price, left: int) -> QuestionPlan:
     """The plan for one question; refuses what cannot be planned.  Reads nothing, charges nothing."""
-    return make_basket(study, [Asking(question)], price, left).plans[0]
+    return make_batch(study, [Request(question)], price, left).plans[0]
 
 
-def make_basket(
-    study: Study, askings: Sequence[Asking], price: Price, left: int, *, as_before: bool = False
-) -> Basket:
+def make_batch(
+    study: Study, askings: Sequence[Request], price: Price, left: int, *, as_before: bool = False
+) -> PricedBatch:
     """The plans for all that is asked; the price is for all of them together."""
-    return Outline.of(study, askings, as_before=as_before).basket(price, left)
+    return Outline.of(study, askings, as_before=as_before).batch(price, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +157,13 @@ class Outline:
     """
 
     study: Study
-    askings: Sequence[Asking]
+    askings: Sequence[Request]
     unit: PrivacyUnit
     measured: Sequence[_Measured]
     families: Families
 
     @classmethod
-    def of(cls, study: Study, askings: Sequence[Asking], *, as_before: bool = False) -> Outline:
+    def of(cls, study: Study, askings: Sequence[Request], *, as_before: bool = False) -> Outline:
         """``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that
         cannot match, a price for more groups of a person than there can be, and the number of units for that
         of rows.
@@ -177,7 +179,7 @@ class Outline:
         check_size(questions, [reading for one in measured for reading in one.readings])
         return cls(study, askings, unit, measured, families_of([one.readings for one in measured], unit))
 
-    def basket(self, price: Price, left: int) -> Basket:
+    def batch(self, price: Price, left: int) -> PricedBatch:
         priced = self.priced(price, left)
         in_order, table = iter(priced.parts), self.askings[0].question.table
         disjoint = len(self.families) < len(priced.parts)
@@ -187,9 +189,11 @@ class Outline:
             certificate = _certificate(self.study, table, parts, finding, disjoint=disjoint)
             text = question_text(asking.question)
             plans.append(
-                Plan(asking.question, text, parts, certificate, pricing.matching, finding, asking.shape)
+                QuestionPlan(
+                    asking.question, text, parts, certificate, pricing.matching, finding, asking.shape
+                )
             )
-        return Basket(tuple(plans), priced.amount, priced.radius, price)
+        return PricedBatch(tuple(plans), priced.amount, priced.radius, price)
 
     def priced(self, price: Price, left: int) -> Priced:
         """The noise, and what it costs."""
@@ -206,10 +210,10 @@ class Outline:
         ]
         paid = due(parts, self.families, self.unit, study.filter)
         findings = [plan_keys(q, self.unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
-        extra = [noised for finding in findings if finding is not None for noised in finding.noised]
+        extra = [noisy for finding in findings if finding is not None for noisy in finding.noisy]
         if extra and len(questions) > 1:
             raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")
-        amount = paid.amount + sum(noised.amount(study.filter) for noised in extra)
+        amount = paid.amount + sum(noisy.amount(study.filter) for noisy in extra)
         if self.unit.parts > 1:
             whole = whole_price(amount, parts, self.families, self.unit, study.filter)
             amount = still_due(whole, study.allowed - left)
@@ -220,13 +224,13 @@ class Priced(NamedTuple):
     """An outline at a price."""
 
     pricings: list[Pricing]
-    parts: list[Part]
+    parts: list[MeasurePlan]
     findings: list[KeyFinding | None]
     amount: int
     radius: int
 
 
-def planned_anew(study: Study, askings: Sequence[Asking]) -> bool:
+def planned_anew(study: Study, askings: Sequence[Request]) -> bool:
     """Whether an older version would have planned a question with other cells, or for other rows."""
     several = study.unit_of(askings[0].question.table).rows > 1
     return several or any(kept_cells(asking.question) is not None for asking in askings)
@@ -247,48 +251,48 @@ def _for_values(question: Question) -> Fraction:
     return 1 - PART if question.finds_keys else Fraction(1)
 
 
-def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, share: Fraction) -> Part:
+def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, share: Fraction) -> MeasurePlan:
     match measure:
         case Variance(root=root):
             pricing.check_total("a variance" if not root else "a standard deviation")
             (reading,) = readings
-            return Spread(Noised(reading, pricing.noise(reading, share)), root)
+            return Spread(NoisyReading(reading, pricing.noise(reading, share)), root)
         case Quantile() | Extreme():
             pricing.check_total("a quantile")
             (reading,) = readings
             rounds = rounds_of(reading)
-            return Search(Noised(reading, pricing.noise(reading, share / rounds), rounds))
+            return Search(NoisyReading(reading, pricing.noise(reading, share / rounds), rounds))
         case Cdf():
             pricing.check_total("a distribution")
             (reading,) = readings
-            return Distribution(Noised(reading, pricing.noise(reading, share)))
+            return Distribution(NoisyReading(reading, pricing.noise(reading, share)))
         case _:
             (reading,) = readings
-            return Additive(Noised(reading, pricing.noise(reading, share)))
+            return Additive(NoisyReading(reading, pricing.noise(reading, share)))
 
 
-def _detail(noised: Noised) -> list[object]:
-    scales = [repr(float(scale)) for scale in noised.mechanism.scales]
-    times = [noised.times] if noised.times > 1 else []
-    kept = noised.reading.kept  # said, so that an answer with all cells is never taken for one without some
+def _detail(noisy: NoisyReading) -> list[object]:
+    scales = [repr(float(scale)) for scale in noisy.mechanism.scales]
+    times = [noisy.times] if noisy.times > 1 else []
+    kept = noisy.reading.kept  # said, so that an answer with all cells is never taken for one without some
     cells = [f"{len(kept)} cells"] if kept is not None else []
-    return [noised.reading.name, noised.mechanism.name, *scales, *times, *cells]
+    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *cells]
 
 
-def _key(group: object, code: str | int) -> Key:
+def _key(group: object, code: str | int) -> KeyLabel:
     return code if isinstance(group, TextColumn) else group_values(group)[int(code)]  # type: ignore[arg-type]
 
 
 def _certificate(
-    study: Study, table: Table, parts: tuple[Part, ...], finding: KeyFinding | None, *, disjoint: bool
+    study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
 ) -> Certificate:
-    theorems = [name for part in parts for noised in part.noised for name in noised.mechanism.theorems]
+    theorems = [name for part in parts for noisy in part.noisy for name in noisy.mechanism.theorems]
     theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
     theorems += [name for part in parts for name in part.theorems]
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
     theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
-    left_out = any(noised.reading.kept is not None for part in parts for noised in part.noised)
+    left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
     theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from adyton.planning.plan import Basket, Outline
+from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price
-from adyton.query.request import Asking
+from adyton.query.request import Request
 from adyton.study import Study
 
 _ROUNDS = 8
 _NEARLY = 1 - Fraction(1, 10**6)
 
 
-def planned_basket(
-    study: Study, askings: Sequence[Asking], most: int, matching: int | None, *, as_before: bool = False
-) -> Basket:
+def planned_batch(
+    study: Study, askings: Sequence[Request], most: int, matching: int | None, *, as_before: bool = False
+) -> PricedBatch:
     """The plans with the least noise whose radius is at most ``most``, up to a millionth.
 
     What is spent of stability grows with the price, or with its square, so a few proportional steps find it.
@@ -27,15 +27,15 @@ def planned_basket(
     units, best, outline = study.allowed, None, Outline.of(study, askings, as_before=as_before)
     for _ in range(_ROUNDS):
         price = Price("units", Fraction(units), matching)
-        basket = outline.basket(price, study.allowed)
-        if basket.radius <= most and (best is None or basket.radius > best.radius):
-            best = basket
-        if most * _NEARLY <= basket.radius <= most:
+        batch = outline.batch(price, study.allowed)
+        if batch.radius <= most and (best is None or batch.radius > best.radius):
+            best = batch
+        if most * _NEARLY <= batch.radius <= most:
             break
-        over = basket.radius - most
+        over = batch.radius - most
         aim = most - over if 0 < over < most else most  # as far below, or roundings could keep it above
-        wanted = Fraction(aim, max(basket.radius, 1))
+        wanted = Fraction(aim, max(batch.radius, 1))
         if study.filter_name == "pure":
             wanted = Fraction(float(wanted) ** 0.5)
         units = max(1, int(units * wanted * (1 - (1 - _NEARLY) / 2)))
-    return best or basket
+    return best or batch

@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, Unpack, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive
-from adyton.query.request import Asking
+from adyton.query.request import Request
 from adyton.study import Study
 
 By = Literal["within", "epsilon", "share", "scale"]
@@ -46,12 +46,12 @@ class Price:
         return self.amount * own[value.casefold()] if self.each else self.amount
 
 
-def names_a_price(askings: Sequence[Asking], words: PriceWords) -> bool:
+def names_a_price(askings: Sequence[Request], words: PriceWords) -> bool:
     beside = any(words.get(by) is not None for by in get_args(By))
     return beside or any(asking.epsilon is not None for asking in askings)
 
 
-def agreed_price(askings: Sequence[Asking], words: PriceWords, study: Study) -> Price:
+def agreed_price(askings: Sequence[Request], words: PriceWords, study: Study) -> Price:
     """The price that the caller names, or the one that the question itself names in its OPTIONS."""
     written = [asking for asking in askings if asking.epsilon is not None]
     for asking in askings:

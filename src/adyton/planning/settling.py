@@ -15,14 +15,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.columns import whole
 from adyton.exact import float_down, float_up, units_up
 from adyton.exact.outward import MANY
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.search import Search
-from adyton.planning.part import Columns, Part
-from adyton.planning.plan import Basket
+from adyton.planning.part import Columns, MeasurePlan
+from adyton.planning.plan import PricedBatch
 from adyton.population.base import spread_key
 from adyton.query.measures import Mean
 from adyton.validity.subset.tails import largest_normal
@@ -39,7 +39,7 @@ class Units:
 
 
 def settled_radius(
-    basket: Basket,
+    batch: PricedBatch,
     stored: Sequence[Stored],
     units: Units,
     failure: Fraction,
@@ -54,46 +54,48 @@ def settled_radius(
     Assumes:  the number of units is in ``units`` and ``squares`` are right, each with a level of its own.
     Source:   derived here.  Theorem: SUBSET-VARIANCE.
     """
-    if units.least < SETTLED_FROM or any(plan.finding is not None for plan in basket.plans):
-        return basket.radius
+    if units.least < SETTLED_FROM or any(plan.finding is not None for plan in batch.plans):
+        return batch.radius
     parts = [
         (part, released)
-        for plan, own in zip(basket.plans, stored, strict=True)
+        for plan, own in zip(batch.plans, stored, strict=True)
         for part, released in zip(plan.parts, own.released, strict=True)
     ]
     z = largest_normal(failure / sum(_columns(part) for part, _ in parts))
     # Never 0: a question after it was not fixed in advance, and must not pay as if it had been.
     return min(
-        basket.radius, max(1, sum(_settled(part, released, units, z, squares) for part, released in parts))
+        batch.radius, max(1, sum(_settled(part, released, units, z, squares) for part, released in parts))
     )
 
 
-def _columns(part: Part) -> int:
+def _columns(part: MeasurePlan) -> int:
     """Each has a sum over all cells, whose noise has to be small."""
-    return sum(len(noised.reading.coordinates) for noised in part.noised)
+    return sum(len(noisy.reading.coordinates) for noisy in part.noisy)
 
 
-def _settled(part: Part, released: Columns, units: Units, z: float, squares: Mapping[Hashable, float]) -> int:
+def _settled(
+    part: MeasurePlan, released: Columns, units: Units, z: float, squares: Mapping[Hashable, float]
+) -> int:
     """What one part settles for: by the noisy count of what it adds up, which is its last column, and by how
     far from 0 the sums of the others are.
     """
-    full = sum(noised.radius() for noised in part.noised)
-    (noised,) = part.noised
-    low, high = noised.reading.sensitivity.boxes[-1]
-    if isinstance(part, Search) or not isinstance(noised.mechanism, GaussianNoise) or low < 0:
+    full = sum(noisy.radius() for noisy in part.noisy)
+    (noisy,) = part.noisy
+    low, high = noisy.reading.sensitivity.boxes[-1]
+    if isinstance(part, Search) or not isinstance(noisy.mechanism, GaussianNoise) or low < 0:
         return full
-    cells, most = len(released[-1]), float(high * noised.reading.sensitivity.rows)
+    cells, most = len(released[-1]), float(high * noisy.reading.sensitivity.rows)
     *others, (total, beyond) = (
         _total(column, float_up(scale), z)
-        for column, scale in zip(released, noised.mechanism.scales, strict=True)
+        for column, scale in zip(released, noisy.mechanism.scales, strict=True)
     )
     first, last = max(total - beyond, 0.0) / units.most, max(total + beyond, 0.0) / units.least
     if others:  # rows, of which a unit has no more than this in all cells together
         first, last = min(first, most), min(last, most)
-    scales, last_scale = noised.mechanism.scales, noised.mechanism.scales[-1]
-    spread = _most_spread(first, last, most, cells, float_up(_weight(noised) * last_scale**2))
-    if isinstance(noised.reading.measure, Mean) and spread_key(noised.reading) in squares:
-        known = squares[spread_key(noised.reading)] * float_up((last_scale / scales[0]) ** 2)
+    scales, last_scale = noisy.mechanism.scales, noisy.mechanism.scales[-1]
+    spread = _most_spread(first, last, most, cells, float_up(_weight(noisy) * last_scale**2))
+    if isinstance(noisy.reading.measure, Mean) and spread_key(noisy.reading) in squares:
+        known = squares[spread_key(noisy.reading)] * float_up((last_scale / scales[0]) ** 2)
         spread = min(spread, _most_spread(first, last, most, cells) + known * (1 + MANY))
     for (total, beyond), scale in zip(others, scales, strict=False):
         mean = max(abs(total) - beyond, 0.0) / units.most * float_down(last_scale / scale)
@@ -101,7 +103,7 @@ def _settled(part: Part, released: Columns, units: Units, z: float, squares: Map
     return min(full, units_up(Fraction(max(spread, 0.0)) / last_scale**2 * (1 + Fraction(MANY))))
 
 
-def most_centred_squares(variance: Noised, released: Columns, units: Units, z: float) -> float:
+def most_centred_squares(variance: NoisyReading, released: Columns, units: Units, z: float) -> float:
     """Of what units add to the centred sums of all cells: the most that its squares can be, in the mean.
 
     ``released`` are the sum, the squares and the count of a variance of the same values.
@@ -136,12 +138,12 @@ def _most_spread(first: float, last: float, most: float, cells: int, weight: flo
     return max(weight * most * m * (1 + MANY) - m**2 / cells, 0.0)
 
 
-def _weight(noised: Noised) -> Fraction:
+def _weight(noisy: NoisyReading) -> Fraction:
     """The squares of all coordinates of one row, in units of their noise, for each square of the last one.
 
     The others are at most so many times as large: a sum lies between bounds times its count.
     """
-    scales, boxes = noised.mechanism.scales, noised.reading.sensitivity.boxes
+    scales, boxes = noisy.mechanism.scales, noisy.reading.sensitivity.boxes
     last = Fraction(boxes[-1][1])
     farthest = [Fraction(max(abs(low), abs(high))) / last for low, high in boxes[:-1]]
     squares = [(far / scale) ** 2 for far, scale in zip(farthest, scales[:-1], strict=True)]

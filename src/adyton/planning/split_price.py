@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from adyton.accounting import Filter
 from adyton.planning.parallel import Families
-from adyton.planning.part import Part
+from adyton.planning.part import MeasurePlan
 from adyton.privacy import PrivacyUnit
 from adyton.study import Study
 
 
 def whole_price(
-    amount: int, parts: Sequence[Part], families: Families, unit: PrivacyUnit, rule: Filter
+    amount: int, parts: Sequence[MeasurePlan], families: Families, unit: PrivacyUnit, rule: Filter
 ) -> int:
     """What must be spent altogether before this question may be answered, whatever the others were.
 
@@ -25,7 +25,7 @@ def whole_price(
     if not unit.may_change_parts:
         return amount
     one_more = [
-        max(sum(noised.amount_of_one_more(rule) for noised in parts[place].noised) for place in family)
+        max(sum(noisy.amount_of_one_more(rule) for noisy in parts[place].noisy) for place in family)
         for family in families
     ]
     return max(amount, 2 * sum(one_more))

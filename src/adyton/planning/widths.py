@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from adyton.errors import InvalidRequest
 from adyton.planning.price import Price
-from adyton.query.expressions import Case, Clip, Floor, Negative, Number, Plus, Square, Times
+from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
 from adyton.query.leaves import DatePart, Lookup, ValueOf
 from adyton.query.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
 from adyton.query.nodes import Question
@@ -70,7 +70,7 @@ def _unit_text(measure: _Wide) -> str:
     return f"{kind} of {' and '.join(columns)}" if columns else kind
 
 
-def _leaves(value: Number | None) -> set[_Leaf]:
+def _leaves(value: NumberExpression | None) -> set[_Leaf]:
     """What a number is made of; the columns in its conditions only choose."""
     match value:
         case ValueOf() | DatePart() | Lookup():

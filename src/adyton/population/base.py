@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.exact import UNITS_PER_ONE
@@ -159,30 +159,38 @@ class Population(Protocol):
 
     # Of an answer whose interval is not missing:
 
-    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
+    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         """For counts and sums, in steps of the released integer."""
         ...
 
-    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         """For the ratio of a centred sum, the first of two integers, to a count."""
         ...
 
-    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+    def most_variance(
+        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
+    ) -> Floats | None:
         """Upper ends of variances, in squares of half of the range, from a centred sum, a centred sum of
         squares and a count; None where nothing is known but what ``means`` says of both.
         """
         ...
 
-    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
+    def cumulated(
+        self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
+    ) -> Ends:
         """For F = L / (L + R), from sums of noisy counts of so many bins on either side."""
         ...
 
-    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
+    def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
         """How far below and above 0 a comparison of a search may be although it is there already."""
         ...
 
     def half_width(
-        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self,
+        part: NoisyReading,
+        context: PopulationContext,
+        matching: int | None,
+        expect: Fraction | None = None,
     ) -> float | None:
         """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute.
 
@@ -192,7 +200,7 @@ class Population(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PopulationContext:
     """What the population intervals of one answer depend on, besides its plan and its integers."""
 
     population: Population

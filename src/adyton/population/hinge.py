@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised, step_of
+from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.errors import InvalidRequest
@@ -27,7 +27,7 @@ from adyton.ledger.cap import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
-from adyton.population.base import Counted, Position, Standing, assumptions_about, missing_anywhere
+from adyton.population.base import Counted, PopulationContext, Position, assumptions_about, missing_anywhere
 from adyton.study import Study, Validity, keys_failure, planned
 from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
@@ -132,17 +132,17 @@ class HingePopulation:
 
         return float_up(edge(enough, Fraction(1), Fraction(0), halvings=_HALVINGS))
 
-    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
-        reach = float_up(self._hidden(part, standing)[0] + self._drift(part, standing))
+    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
+        reach = float_up(self._hidden(part, context)[0] + self._drift(part, context))
         values = released.astype(float)
         slack = FEW * (np.abs(values) + reach)
         return values - reach - slack, values + reach + slack
 
-    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         """The stability part enters once.  Theorem: RATIO-OF-MEANS."""
         top, bottom = (column.astype(float) for column in released)
-        first, second = map(float_up, self._hidden(part, standing))
-        fixed, reach = first + float_up(self._drift(part, standing)), largest_ratio(part.reading.sensitivity)
+        first, second = map(float_up, self._hidden(part, context))
+        fixed, reach = first + float_up(self._drift(part, context)), largest_ratio(part.reading.sensitivity)
 
         def widths(low: Floats, high: Floats, _: Places) -> Ends:
             width = fixed + second * np.maximum(np.abs(low), np.abs(high)) * UP
@@ -151,12 +151,16 @@ class HingePopulation:
         whole = np.full(len(top), reach)
         return ratio_ends(top, bottom, -whole, whole, widths)
 
-    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
+    def most_variance(
+        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
+    ) -> Floats | None:
         return None
 
-    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
-        each = float_up(self._noise(part, standing, part.mechanism.scales[0]) + _ROUNDING)
-        drift = float_up(self._drift(part, standing))
+    def cumulated(
+        self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
+    ) -> Ends:
+        each = float_up(self._noise(part, context, part.mechanism.scales[0]) + _ROUNDING)
+        drift = float_up(self._drift(part, context))
 
         def widths(low: Floats, high: Floats, places: Places) -> Ends:
             on_left, on_right = (side[places] for side in bins)
@@ -167,15 +171,19 @@ class HingePopulation:
         nothing = np.zeros(len(left))
         return ratio_ends(left, left + right, nothing, nothing + 1, widths)
 
-    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
-        reach = math.ceil(self._hidden(part, standing)[0] + self._drift(part, standing))
+    def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
+        reach = math.ceil(self._hidden(part, context)[0] + self._drift(part, context))
         return reach, reach
 
     def half_width(
-        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self,
+        part: NoisyReading,
+        context: PopulationContext,
+        matching: int | None,
+        expect: Fraction | None = None,
     ) -> float | None:
         """The same whatever is expected: the hinge does not know the question."""
-        hidden, drift = self._hidden(part, standing), self._drift(part, standing)
+        hidden, drift = self._hidden(part, context), self._drift(part, context)
         steps = hidden[0] + drift
         if len(hidden) > 1:
             steps += Fraction(largest_ratio(part.reading.sensitivity)) * hidden[1]
@@ -200,31 +208,31 @@ class HingePopulation:
         z = laplace_multiplier(share)
         return max(1, math.ceil(count.released + Fraction(z) * Fraction(count.scale) + 1))
 
-    def _drift(self, part: Noised, standing: Standing) -> Fraction:
+    def _drift(self, part: NoisyReading, context: PopulationContext) -> Fraction:
         """How far what the rows add may be from what the population makes one expect, in steps."""
         assert self.schedule is not None
-        units, span = standing.known_units, self._span(part)
+        units, span = context.known_units, self._span(part)
         if isinstance(self.schedule, PlannedSchedule):  # part of it is for the excess of the noise
             units, span = max(units, self._rows), max(span, 1)
-        return units * span * Fraction(self.schedule.stability(standing.at.spent))
+        return units * span * Fraction(self.schedule.stability(context.at.spent))
 
-    def _noise(self, part: Noised, standing: Standing, scale: Fraction) -> Fraction:
+    def _noise(self, part: NoisyReading, context: PopulationContext, scale: Fraction) -> Fraction:
         """How much noise a value of the answer may hide, if it has this scale in what is claimed."""
-        schedule, noises = self.schedule, len(part.mechanism.scales) * standing.at.values
+        schedule, noises = self.schedule, len(part.mechanism.scales) * context.at.values
         if isinstance(schedule, PlannedSchedule):
             relative = scale / (self._rows * max(self._span(part), 1))
             return Fraction(schedule.threshold(relative, noises)) * scale
-        return Fraction(laplace_multiplier(self._failure(standing.at.question), noises)) * scale
+        return Fraction(laplace_multiplier(self._failure(context.at.question), noises)) * scale
 
-    def _hidden(self, part: Noised, standing: Standing) -> list[Fraction]:
+    def _hidden(self, part: NoisyReading, context: PopulationContext) -> list[Fraction]:
         """How much of each coordinate's noise the transcript may hide, all values of the answer at once.
 
         The noise of a mean's count stands in its claim times the mean, which is no more than the largest.
         """
         first, *others = part.mechanism.scales
         most = (others and Fraction(largest_ratio(part.reading.sensitivity))) or Fraction(1)
-        hidden = [self._noise(part, standing, first) + _ROUNDING]
-        return hidden + [self._noise(part, standing, scale * most) / most + _ROUNDING for scale in others]
+        hidden = [self._noise(part, context, first) + _ROUNDING]
+        return hidden + [self._noise(part, context, scale * most) / most + _ROUNDING for scale in others]
 
     @property
     def _rows(self) -> int:
@@ -232,7 +240,7 @@ class HingePopulation:
         assert self.study.table.rows is not None
         return self.study.table.rows
 
-    def _span(self, part: Noised) -> int:
+    def _span(self, part: NoisyReading) -> int:
         """The length of the interval in which one unit's share of the (first) integer lies.
 
         For a mean it is that of value - t * count at the true mean t, which is no longer than the box.

@@ -12,7 +12,7 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.ledger.cap import Cap
-from adyton.population.base import Counted, Position, Standing
+from adyton.population.base import Counted, PopulationContext, Position
 from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
 from adyton.study.validity import FOR_COUNTS
@@ -72,6 +72,6 @@ class SplitPopulation(SubsetPopulation):
         """Three things are said with each part: of its size, of its noisy count, and of all units by it."""
         return self._each * FOR_COUNTS / 3
 
-    def _certain(self, standing: Standing) -> Certain:
-        level = float_down(self._each * (1 - FOR_COUNTS) / standing.at.values)
-        return Certain(Before(), standing.known_units, level)
+    def _certain(self, context: PopulationContext) -> Certain:
+        level = float_down(self._each * (1 - FOR_COUNTS) / context.at.values)
+        return Certain(Before(), context.known_units, level)

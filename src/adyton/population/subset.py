@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised, step_of
+from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
 from adyton.columns import Array
 from adyton.exact import float_up, units_down
@@ -24,8 +24,8 @@ from adyton.mechanisms.ratio import Ends
 from adyton.noise.refine import Floats
 from adyton.population.base import (
     Counted,
+    PopulationContext,
     Position,
-    Standing,
     assumptions_about,
     learned_key,
     missing_anywhere,
@@ -121,56 +121,66 @@ class SubsetPopulation:
     def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
         return corrected_p_value(p_value, units, Before(at.before, at.pure))
 
-    def singles(self, part: Noised, released: Array, standing: Standing) -> Ends:
-        squares = standing.learned.get(learned_key(part.reading))
+    def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
+        squares = context.learned.get(learned_key(part.reading))
         if squares is None:
-            return single_ends(part, released, self._certain(standing))
-        return sum_ends(part, released, self._certain(standing), squares)
+            return single_ends(part, released, self._certain(context))
+        return sum_ends(part, released, self._certain(context), squares)
 
-    def means(self, part: Noised, released: Sequence[Array], standing: Standing) -> Ends:
+    def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         top, bottom = released
         first, second = (float_up(scale) for scale in part.mechanism.scales)
-        certain = self._certain(standing)
+        certain = self._certain(context)
         if isinstance(part.reading.measure, Variance):
             certain = replace(certain, level=certain.level * (1 - OF_VARIANCES))
-        spread = standing.learned.get(learned_key(part.reading))
+        spread = context.learned.get(learned_key(part.reading))
         return mean_ends(part, top, bottom, certain, (first, second), spread)
 
-    def most_variance(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats | None:
-        return most_variance(part, released, self._certain_of_variances(standing))
+    def most_variance(
+        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
+    ) -> Floats | None:
+        return most_variance(part, released, self._certain_of_variances(context))
 
-    def most_squares(self, part: Noised, released: Sequence[Array], standing: Standing) -> Floats:
+    def most_squares(
+        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
+    ) -> Floats:
         """Upper ends of sums of squared values, in squared steps, from what was released for variances."""
-        return most_squares(part, released, self._certain_of_variances(standing))
+        return most_squares(part, released, self._certain_of_variances(context))
 
-    def squares_failure(self, standing: Standing) -> Fraction:
+    def squares_failure(self, context: PopulationContext) -> Fraction:
         """How likely it may be that the noise of the squares of a variance is larger than means that settle
         by them take it to be: a part of the level of that variance, where it stands.
         """
-        return Fraction(self._certain_of_variances(standing).level * EACH)
+        return Fraction(self._certain_of_variances(context).level * EACH)
 
-    def _certain_of_variances(self, standing: Standing) -> Certain:
-        certain = self._certain(standing)  # a variance has the levels of two values
+    def _certain_of_variances(self, context: PopulationContext) -> Certain:
+        certain = self._certain(context)  # a variance has the levels of two values
         return replace(certain, level=2 * certain.level * OF_VARIANCES)
 
-    def cumulated(self, part: Noised, left: Floats, right: Floats, bins: Ends, standing: Standing) -> Ends:
-        return cumulated_ends(part, left, right, bins, self._certain(standing))
+    def cumulated(
+        self, part: NoisyReading, left: Floats, right: Floats, bins: Ends, context: PopulationContext
+    ) -> Ends:
+        return cumulated_ends(part, left, right, bins, self._certain(context))
 
-    def turns(self, part: Noised, standing: Standing) -> tuple[int, int]:
+    def turns(self, part: NoisyReading, context: PopulationContext) -> tuple[int, int]:
         measure = part.reading.measure
         assert isinstance(measure, Quantile)
         times, _ = search_weights(measure)
-        return search_reach(part, measure.fraction, times, self._certain(standing))
+        return search_reach(part, measure.fraction, times, self._certain(context))
 
     def half_width(
-        self, part: Noised, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self,
+        part: NoisyReading,
+        context: PopulationContext,
+        matching: int | None,
+        expect: Fraction | None = None,
     ) -> float | None:
-        certain, reading = self._certain(standing), part.reading
+        certain, reading = self._certain(context), part.reading
         if len(reading.coordinates) == 1 and not isinstance(reading.measure, Cdf):
             step = step_of(reading) / (reading.public_rows or 1)
-            middle = Fraction(standing.known_units * sum(span_of(part)), 2)
+            middle = Fraction(context.known_units * sum(span_of(part)), 2)
             released = middle if expect is None else expect / step
-            return _half(self.singles(part, np.array([round(released)]), _widest(standing)), step)
+            return _half(self.singles(part, np.array([round(released)]), _widest(context)), step)
         if not matching:
             return None
         if isinstance(reading.measure, Cdf):
@@ -185,7 +195,7 @@ class SubsetPopulation:
         ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
         count = matching * reading.coordinates[1].times
         both = np.array([round(ratio * count)]), np.array([count])
-        return _half(self.means(part, both, _widest(standing)), line.scale)
+        return _half(self.means(part, both, _widest(context)), line.scale)
 
     def units_read(self, units: int | None) -> int | None:
         return units
@@ -214,16 +224,16 @@ class SubsetPopulation:
         """How likely it may be that the noise of this answer is larger than settling takes it to be."""
         return self._failure * FOR_NOISE * Fraction(OpenLevels().share(question))
 
-    def _certain(self, standing: Standing) -> Certain:
-        at = standing.at
+    def _certain(self, context: PopulationContext) -> Certain:
+        at = context.at
         level = float(claims_failure(self.study)) * self._levels.share(at.question) / at.values
         planned = self.plan.kept(at.question) if self.plan is not None else None
-        return Certain(Before(at.before, at.pure), standing.known_units, level, planned)
+        return Certain(Before(at.before, at.pure), context.known_units, level, planned)
 
 
-def _widest(standing: Standing) -> Standing:
+def _widest(context: PopulationContext) -> PopulationContext:
     """For one cell, whichever it is."""
-    return replace(standing, learned={key: end.max(keepdims=True) for key, end in standing.learned.items()})
+    return replace(context, learned={key: end.max(keepdims=True) for key, end in context.learned.items()})
 
 
 def _half(ends: Ends, step: Fraction) -> float:

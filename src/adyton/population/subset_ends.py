@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.columns import Array
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.exact.lines import Line
@@ -44,7 +44,7 @@ class Certain:
         return ways_after(before, self.units, self.level * share, self.planned)
 
 
-def single_ends(part: Noised, released: Array, certain: Certain) -> Ends:
+def single_ends(part: NoisyReading, released: Array, certain: Certain) -> Ends:
     """Ends of what the population makes one expect of a count or a sum, in steps.
 
     A unit's part lies in an interval; given its mean it is spread at most as a coin between the two ends.
@@ -58,7 +58,7 @@ def single_ends(part: Noised, released: Array, certain: Certain) -> Ends:
     return coin.least(answers - HALF_STEP, ways), coin.greatest(answers + HALF_STEP, ways)
 
 
-def sum_ends(part: Noised, released: Array, certain: Certain, squares: Floats) -> Ends:
+def sum_ends(part: NoisyReading, released: Array, certain: Certain, squares: Floats) -> Ends:
     """The same of a sum, if the study knows upper ends of the sums of the squares of its values.
 
     Claim:    as ``single_ends``, at the same level, and never wider.
@@ -123,7 +123,7 @@ class Coin:
 
 
 def mean_ends(
-    part: Noised,
+    part: NoisyReading,
     top: Array,
     bottom: Array,
     certain: Certain,
@@ -184,7 +184,7 @@ def most_rows(coin: Coin, counts: Floats, certain: Certain) -> Floats:
     return most
 
 
-def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certain: Certain) -> Ends:
+def cumulated_ends(part: NoisyReading, left: Floats, right: Floats, bins: Ends, certain: Certain) -> Ends:
     """Ends of F = L / (L + R), L and R sums of ``bins`` noisy counts.  Theorem: SUBSET-MEANS."""
     scale, rows, whole = float_up(part.mechanism.scales[0]), part.reading.sensitivity.rows, left + right
     every = float(bins[0][0] + bins[1][0])
@@ -212,7 +212,7 @@ def cumulated_ends(part: Noised, left: Floats, right: Floats, bins: Ends, certai
     return ratio_ends(left, whole, nothing, nothing + 1, widths)
 
 
-def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) -> tuple[int, int]:
+def search_reach(part: NoisyReading, share: Fraction, times: int, certain: Certain) -> tuple[int, int]:
     """How far below and above 0 a comparison may be although the quantile is at that very place.
 
     There times * (rows not above) - times * share * (all rows) has the expectation 0, and is spread at most
@@ -229,7 +229,7 @@ def search_reach(part: Noised, share: Fraction, times: int, certain: Certain) ->
     return math.ceil(below + HALF_STEP), math.ceil(above + HALF_STEP)
 
 
-def uncentred(part: Noised) -> Line:
+def uncentred(part: NoisyReading) -> Line:
     """From the ratio of a mean's two integers to the mean that it stands for."""
     centred, counted = part.reading.coordinates
     assert centred.value is not None
@@ -238,7 +238,7 @@ def uncentred(part: Noised) -> Line:
     return Line(counted.times * half, (lattice.low + lattice.high) * half)
 
 
-def span_of(part: Noised) -> tuple[int, int]:
+def span_of(part: NoisyReading) -> tuple[int, int]:
     """Between which numbers one unit's part of the first integer lies.  Theorem: PERSONS-AS-ROWS."""
     low, high = part.reading.sensitivity.boxes[0]
     rows = part.reading.sensitivity.rows

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import Noised
+from adyton.accounting.noisy_reading import NoisyReading
 from adyton.columns import Array
 from adyton.exact import float_up
 from adyton.exact.outward import CANCELLED, MANY, UP
@@ -31,7 +31,7 @@ EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
 _ROUNDS = 3
 
 
-def most_variance(part: Noised, released: Sequence[Array], certain: Certain) -> Floats:
+def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certain) -> Floats:
     """Upper ends of the variances of the population, for each cell, in squares of half of the range.
 
     ``part`` reads a centred sum, a centred sum of squares and a count.
@@ -47,7 +47,7 @@ def most_variance(part: Noised, released: Sequence[Array], certain: Certain) -> 
     return np.minimum(ends, 1.0)
 
 
-def most_squares(part: Noised, released: Sequence[Array], certain: Certain) -> Floats:
+def most_squares(part: NoisyReading, released: Sequence[Array], certain: Certain) -> Floats:
     """Upper ends of what is expected of the sum of all squared values, for each cell, in squared steps.
 
     ``part`` is that of a variance.  Nothing is divided by the count, which has noise of its own.
@@ -67,7 +67,7 @@ def most_squares(part: Noised, released: Sequence[Array], certain: Certain) -> F
 class Around:
     """Squared distances from a place for each cell: of the released integers, their noise and rounding."""
 
-    def __init__(self, part: Noised, released: Sequence[Floats]) -> None:
+    def __init__(self, part: NoisyReading, released: Sequence[Floats]) -> None:
         (_, reach), (_, square), (counted, _) = part.reading.sensitivity.boxes
         self._linear, self._square, self._counted = counted / reach, counted / (2 * square), float(counted)
         self._each = float(counted * part.reading.sensitivity.rows)  # the most that a unit can count

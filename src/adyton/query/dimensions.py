@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from adyton.query.expressions import Case, Compare, Condition, Not, Number, Or, all_of
+from adyton.query.expressions import Case, Compare, Condition, Not, NumberExpression, Or, all_of
 from adyton.query.leaves import Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
 from adyton.query.measures import Measure
 from adyton.query.nodes import Bucket, Group, Question
@@ -115,7 +115,7 @@ class _Rewriter:
         known = dict(zip(entry.link.dimension.keys, entry.attribute.values, strict=True))
         return [known.get(value) for value in self._key(entry).values]
 
-    def _number(self, entry: Entry) -> Number:
+    def _number(self, entry: Entry) -> NumberExpression:
         grain = entry.own.grain if isinstance(entry.own, RealColumn) else Fraction(1)
         return Lookup(self._key(entry), tuple(self._listed(entry)), grain)
 

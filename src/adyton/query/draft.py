@@ -11,7 +11,7 @@ from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_persons
-from adyton.query.expressions import Condition, Number
+from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import (
@@ -33,7 +33,7 @@ from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
 
-Kind = Literal[
+MeasureName = Literal[
     "count",
     "persons",
     "sum",
@@ -60,8 +60,8 @@ class Draft:
     ``binned`` is a number and the width of its bins, which are one more group.
     """
 
-    measure: Kind
-    value: str | Number | Condition | None = None
+    measure: MeasureName
+    value: str | NumberExpression | Condition | None = None
     where: str | Condition | None = None
     by: tuple[By, ...] = ()
     name: str | None = None
@@ -155,7 +155,7 @@ def _group(table: Table, by: By) -> tuple[str | None, Grouped]:
     return None, parse_group(by, table)
 
 
-def _condition(written: str | Number | Condition | None, table: Table) -> Condition:
+def _condition(written: str | NumberExpression | Condition | None, table: Table) -> Condition:
     if isinstance(written, str):
         from adyton.query.sql.read import parse_condition
 
@@ -163,7 +163,9 @@ def _condition(written: str | Number | Condition | None, table: Table) -> Condit
     return EVERY_ROW if written is None else written  # type: ignore[return-value]  # the question checks it
 
 
-def _value(written: str | Number | Condition | None, table: Table) -> tuple[Number, Condition]:
+def _value(
+    written: str | NumberExpression | Condition | None, table: Table
+) -> tuple[NumberExpression, Condition]:
     if isinstance(written, str):
         from adyton.query.sql.read import parse_value
 
@@ -171,7 +173,7 @@ def _value(written: str | Number | Condition | None, table: Table) -> tuple[Numb
     return written, EVERY_ROW  # type: ignore[return-value]  # the measure checks it
 
 
-def _number(written: str | Number | Condition | None, table: Table) -> Number:
+def _number(written: str | NumberExpression | Condition | None, table: Table) -> NumberExpression:
     if isinstance(written, str):
         from adyton.query.sql.read import parse_number
 

@@ -37,8 +37,8 @@ from adyton.schema import Lattice, common_grain, times_finer
 
 @dataclass(frozen=True, slots=True)
 class Plus:
-    left: Number
-    right: Number
+    left: NumberExpression
+    right: NumberExpression
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -48,8 +48,8 @@ class Plus:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    left: Number
-    right: Number
+    left: NumberExpression
+    right: NumberExpression
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    inner: Number
+    inner: NumberExpression
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Negative:
 class Square:
     """``inner * inner``, which is never negative: a product of two numbers would not know."""
 
-    inner: Number
+    inner: NumberExpression
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Square:
 class Clip:
     """``inner``, or the nearer of two bounds where it lies beyond them.  SQL: CLAMP(inner, low, high)."""
 
-    inner: Number
+    inner: NumberExpression
     low: Fraction
     high: Fraction
     lattice: Lattice = field(init=False, repr=False, compare=False)
@@ -106,7 +106,7 @@ class Clip:
 class Floor:
     """The greatest whole number that is at most ``inner / step``.  SQL: FLOOR(inner / step)."""
 
-    inner: Number
+    inner: NumberExpression
     step: Fraction
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
@@ -136,8 +136,8 @@ class Indicator:
 class Case:
     """The number behind the first condition that is true, else ``otherwise``; missing where that is None."""
 
-    branches: tuple[tuple[Condition, Number], ...]
-    otherwise: Number | None = None
+    branches: tuple[tuple[Condition, NumberExpression], ...]
+    otherwise: NumberExpression | None = None
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class Case:
         set_lattice(self, Lattice(grain, min(s.low for s in scaled), max(s.high for s in scaled)))
 
 
-Number = (
+NumberExpression = (
     ValueOf
     | Constant
     | Plus
@@ -167,7 +167,7 @@ Number = (
     | DatePart
 )
 
-Comparable = Number | DayOf | Day
+Comparable = NumberExpression | DayOf | Day
 
 
 # Conditions ----------------------------------------------------------------------------------------------
@@ -220,9 +220,9 @@ Condition = Compare | OneOf | IsTrue | IsMissing | IsOutside | Always | Not | An
 # Checks -------------------------------------------------------------------------------------------------
 
 
-def number(node: Number) -> Number:
+def number(node: NumberExpression) -> NumberExpression:
     """``node``, if it is a number."""
-    if not isinstance(node, Number):
+    if not isinstance(node, NumberExpression):
         raise InvalidRequest(f"a number is needed here, not {_describe(node)}")
     return node
 
@@ -234,7 +234,7 @@ def condition(node: Condition) -> Condition:
     return node
 
 
-def aligned(left: Number, right: Number) -> tuple[Lattice, Lattice]:
+def aligned(left: NumberExpression, right: NumberExpression) -> tuple[Lattice, Lattice]:
     """The lattices of both on their common grain."""
     a, b = number(left).lattice, number(right).lattice
     grain = common_grain(a.grain, b.grain)
@@ -251,7 +251,7 @@ def _describe(node: object) -> str:
     names = {DayOf: "a date", Day: "a date", str: "a string"}
     if isinstance(node, Condition):
         return "a condition"
-    if isinstance(node, Number):
+    if isinstance(node, NumberExpression):
         return "a number"
     return names.get(type(node), f"a {type(node).__name__}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.query.expressions import Floor, Number, Times
+from adyton.query.expressions import Floor, NumberExpression, Times
 from adyton.query.leaves import Constant, DatePart, DayOf, ValueOf
 from adyton.query.names import default_name
 from adyton.query.nodes import Bucket, Group
@@ -27,7 +27,7 @@ Labels = tuple[str | int | bool, ...]
 class Grouped:
     """What rows are grouped by.  ``labels`` name the values of a number from 0 on."""
 
-    value: CategoryColumn | BooleanColumn | TextColumn | Number | DayOf
+    value: CategoryColumn | BooleanColumn | TextColumn | NumberExpression | DayOf
     labels: Labels | None = None
     default: str = "group"
 
@@ -49,23 +49,23 @@ class Grouped:
         return Bucket(name, self.value, self.labels)
 
 
-def grouped(value: Column | Number, labels: Labels | None = None) -> Grouped:
+def grouped(value: Column | NumberExpression, labels: Labels | None = None) -> Grouped:
     """Rows with the same value are a group, called after its column where there is one."""
     if isinstance(value, CategoryColumn | BooleanColumn | TextColumn):
         return Grouped(value, None, value.name)
     if isinstance(value, DateColumn):
         return Grouped(DayOf(value), None, value.name)
-    number: Number = ValueOf(value) if isinstance(value, IntegerColumn | RealColumn) else value
+    number: NumberExpression = ValueOf(value) if isinstance(value, IntegerColumn | RealColumn) else value
     return Grouped(number, labels, _name(number))
 
 
-def bins(value: Number, width: Fraction) -> Grouped:
+def bins(value: NumberExpression, width: Fraction) -> Grouped:
     """Bins of one width, each called by its lower end."""
     lower_end = Times(Floor(value, width), Constant(width))
     return Grouped(lower_end, None, value.column.name if isinstance(value, ValueOf) else "bin")
 
 
-def _name(number: Number) -> str:
+def _name(number: NumberExpression) -> str:
     match number:
         case ValueOf(column):
             return column.name

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, Number, Plus, Square, condition, number
+from adyton.query.expressions import Condition, NumberExpression, Plus, Square, condition, number
 from adyton.query.leaves import EVERY_ROW, Constant
 from adyton.query.weight import weight
 from adyton.schema import Lattice
@@ -40,7 +40,7 @@ class CountPersons:
 class Sum:
     """The sum of ``value`` over rows where it is present."""
 
-    value: Number
+    value: NumberExpression
     where: Condition = EVERY_ROW
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class SumOfPersons:
     (low, high)).
     """
 
-    value: Number
+    value: NumberExpression
     low: Fraction
     high: Fraction
     where: Condition = EVERY_ROW
@@ -82,7 +82,7 @@ class SumOfPersons:
 class Mean:
     """The average of ``value`` over rows where it is present."""
 
-    value: Number
+    value: NumberExpression
     where: Condition = EVERY_ROW
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Proportion:
 class Variance:
     """The mean squared distance of ``value`` from its mean, or the ``root`` of it: the standard deviation."""
 
-    value: Number
+    value: NumberExpression
     root: bool = False
     where: Condition = EVERY_ROW
 
@@ -120,7 +120,7 @@ class Variance:
 class Quantile:
     """The least number that at least this ``fraction`` of the values do not exceed."""
 
-    value: Number
+    value: NumberExpression
     fraction: Fraction
     where: Condition = EVERY_ROW
 
@@ -137,7 +137,7 @@ class Quantile:
 class Extreme:
     """About the least or the greatest value: as far in from the end as the noise makes necessary."""
 
-    value: Number
+    value: NumberExpression
     which: Literal["least", "greatest"]
     where: Condition = EVERY_ROW
 
@@ -150,7 +150,7 @@ class Extreme:
 class Cdf:
     """For each of ``points``, which rise, the fraction of values that do not exceed it."""
 
-    value: Number
+    value: NumberExpression
     points: tuple[Fraction, ...]
     where: Condition = EVERY_ROW
 
@@ -166,7 +166,7 @@ class Cdf:
 Measure = Count | CountPersons | Sum | SumOfPersons | Mean | Proportion | Variance | Quantile | Extreme | Cdf
 
 
-def middle_of_square(value: Number) -> Number:
+def middle_of_square(value: NumberExpression) -> NumberExpression:
     """The squared distance from the middle of the bounds, on which a variance rests."""
     lattice = value.lattice
     middle = (lattice.low + lattice.high) * lattice.grain / 2
@@ -189,11 +189,11 @@ def weight_of(measure: Measure) -> int:
             return own + 2 * weight(measure.value)
 
 
-def _check_sum(value: Number) -> None:
+def _check_sum(value: NumberExpression) -> None:
     if not any((number(value).lattice.low, value.lattice.high)):
         raise InvalidRequest("the sum of zeros is zero: there is nothing to ask")
 
 
-def _check_varies(value: Number, what: str) -> None:
+def _check_varies(value: NumberExpression, what: str) -> None:
     if number(value).lattice.low == value.lattice.high:
         raise InvalidRequest(f"the {what} of a constant is known: there is nothing to ask")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adyton.query.expressions import Condition, Indicator, Number
+from adyton.query.expressions import Condition, Indicator, NumberExpression
 from adyton.query.leaves import IsOutside, IsTrue, ValueOf
 
 
-def default_name(stem: str, about: Number | Condition | None = None) -> str:
+def default_name(stem: str, about: NumberExpression | Condition | None = None) -> str:
     """``stem`` and, if the value is about a single column, the name of that column."""
     subject = about.condition if isinstance(about, Indicator) else about
     if isinstance(subject, IsOutside):

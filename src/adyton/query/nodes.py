@@ -12,7 +12,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.query.check import check_columns, check_names, check_outside
-from adyton.query.expressions import Condition, Number, condition, number
+from adyton.query.expressions import Condition, NumberExpression, condition, number
 from adyton.query.leaves import EVERY_ROW, DayOf, ValueOf
 from adyton.query.measures import Cdf, Measure, weight_of
 from adyton.query.weight import MOST_WEIGHT, weight
@@ -33,7 +33,7 @@ class Bucket:
     """
 
     name: str
-    value: Number | DayOf
+    value: NumberExpression | DayOf
     labels: tuple[str | int | bool, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -19,8 +19,8 @@ from fractions import Fraction
 from adyton.errors import InvalidRequest
 from adyton.exact import Number as Written
 from adyton.exact import rational
-from adyton.query.draft import By, Draft, Kind
-from adyton.query.expressions import Condition, Number
+from adyton.query.draft import By, Draft, MeasureName
+from adyton.query.expressions import Condition, NumberExpression
 
 __all__ = [
     "cdf",
@@ -63,7 +63,7 @@ def count_persons(
 
 
 def sum_of(
-    value: str | Number,
+    value: str | NumberExpression,
     where: Where = None,
     by: Groups = (),
     name: str | None = None,
@@ -87,7 +87,9 @@ def sum_of(
     return Draft("sum of persons", value, where, _by(by), name, _numbers(per_person, "per_person"), groups)
 
 
-def mean(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+def mean(
+    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
     """The average of ``value`` over the rows where it is present.
 
     >>> curator.preview(adyton.mean("age", by="region"), share="0.5").affordable
@@ -107,18 +109,22 @@ def proportion(
     return Draft("proportion", condition, where, _by(by), name)
 
 
-def variance(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+def variance(
+    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
     """The mean squared distance of ``value`` from its mean."""
     return Draft("variance", value, where, _by(by), name)
 
 
-def stddev(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+def stddev(
+    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
     """The standard deviation of ``value``: the root of its variance."""
     return Draft("stddev", value, where, _by(by), name)
 
 
 def quantile(
-    value: str | Number,
+    value: str | NumberExpression,
     fraction: Written,
     where: Where = None,
     by: Groups = (),
@@ -132,7 +138,9 @@ def quantile(
     return Draft("quantile", value, where, _by(by), name, _numbers([fraction], "fraction"))
 
 
-def median(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+def median(
+    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
     """The least number that at least half of the values do not exceed.
 
     >>> curator.preview(adyton.median("age", where="smoker"), share="0.5").affordable
@@ -141,18 +149,22 @@ def median(value: str | Number, where: Where = None, by: Groups = (), name: str 
     return _place("median", value, where, by, name)
 
 
-def minimum(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+def minimum(
+    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
     """About the least value: as far in from the end as the noise makes necessary."""
     return _place("least", value, where, by, name)
 
 
-def maximum(value: str | Number, where: Where = None, by: Groups = (), name: str | None = None) -> Draft:
+def maximum(
+    value: str | NumberExpression, where: Where = None, by: Groups = (), name: str | None = None
+) -> Draft:
     """About the greatest value: as far in from the end as the noise makes necessary."""
     return _place("greatest", value, where, by, name)
 
 
 def cdf(
-    value: str | Number,
+    value: str | NumberExpression,
     points: Sequence[Written],
     where: Where = None,
     by: Groups = (),
@@ -182,7 +194,9 @@ def histogram(
     return Draft("count", None, where, _by(by), name, binned=(column, rational(width, "width")))
 
 
-def _place(kind: Kind, value: str | Number, where: Where, by: Groups, name: str | None) -> Draft:
+def _place(
+    kind: MeasureName, value: str | NumberExpression, where: Where, by: Groups, name: str | None
+) -> Draft:
     return Draft(kind, value, where, _by(by), name)
 
 

@@ -14,7 +14,7 @@ from adyton.schema import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Request:
     """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price."""
 
     question: Question
@@ -25,7 +25,7 @@ class Asking:
     @property
     def alone(self) -> Question:
         """The question, if nothing else is said: no price, and nothing about how to show its answer."""
-        if self != Asking(self.question):
+        if self != Request(self.question):
             raise InvalidRequest(
                 "a question alone is needed here, without ORDER BY, LIMIT, OFFSET, HAVING, epsilon or delta, "
                 "and without another name for a column"
@@ -33,21 +33,21 @@ class Asking:
         return self.question
 
 
-def asking_of(asked: str | Draft | Question, table: Table, *further: Table) -> Asking:
+def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> Request:
     """What is asked about ``table``, however it was asked: as SQL, as a draft, or ready.
 
     SQL and ready questions may also be about ``further`` tables of the same persons, joined or not.
     """
     match asked:
         case str():
-            from adyton.query.sql.read import parse_asking  # the parser costs more than all other imports
+            from adyton.query.sql.read import parse_request  # the parser costs more than all other imports
 
-            return parse_asking(asked, table, *further)
+            return parse_request(asked, table, *further)
         case Draft():
-            return Asking(asked.on(table))
+            return Request(asked.on(table))
         case Question():
             if not is_declared(asked.table, (table, *further)):
                 raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
-            return Asking(asked)
+            return Request(asked)
         case _:
             raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")

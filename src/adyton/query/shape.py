@@ -20,26 +20,26 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 
-Key = str | int | float | bool
-Row = tuple[Mapping[str, Key], Mapping[str, float]]
+KeyLabel = str | int | float | bool
+Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 # A column of an answer: its values, or for a key the labels there are and the number of each row's label.
-Told = Floats | tuple[Sequence[Key], npt.NDArray[Any]]
+Told = Floats | tuple[Sequence[KeyLabel], npt.NDArray[Any]]
 Sign = Literal["<", "<=", "=", "<>", ">=", ">"]
 _SIGNS = {"<": lt, "<=": le, "=": eq, "<>": ne, ">=": ge, ">": gt}
 _TURNED: dict[Sign, Sign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">=": "<=", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedName:
     """A value or a key of the answer, by its name."""
 
     name: str
 
 
-Side = Released | Fraction | str | bool
+Side = ReleasedName | Fraction | str | bool
 _Told = Told | Fraction | str | bool
 
 
@@ -119,7 +119,7 @@ class Shape:
         end = None if self.limit is None else self.offset + self.limit
         return shown[self.offset : end]
 
-    def named(self, keys: Mapping[str, Key]) -> dict[str, Key]:
+    def named(self, keys: Mapping[str, KeyLabel]) -> dict[str, KeyLabel]:
         """The keys of a row under the names that they are shown as."""
         shown = dict(self.names)
         return {shown.get(name, name): key for name, key in keys.items()}
@@ -148,7 +148,7 @@ def _holds(having: Having, columns: Mapping[str, Told], rows: int, wanted: bool 
 
 
 def _side(side: Side, columns: Mapping[str, Told]) -> Told | Fraction | str | bool:
-    return columns[side.name] if isinstance(side, Released) else side
+    return columns[side.name] if isinstance(side, ReleasedName) else side
 
 
 def _related(left: _Told, sign: Sign, right: _Told, rows: int) -> Truths:
@@ -175,7 +175,7 @@ def _beside_fraction(values: Floats, sign: Sign, exact: Fraction) -> Truths:
     return np.asarray(_SIGNS[sign](values, up if sign in ("<", ">=") else down))
 
 
-def _listed(side: _Told, rows: int) -> list[Key | Fraction]:
+def _listed(side: _Told, rows: int) -> list[KeyLabel | Fraction]:
     match side:
         case np.ndarray():
             return list(side.tolist())
@@ -204,6 +204,6 @@ def _missing(told: _Told, rows: int) -> Truths:
     return np.zeros(rows, np.bool_)
 
 
-def _rank(value: Key) -> tuple[bool, Key]:
+def _rank(value: KeyLabel) -> tuple[bool, KeyLabel]:
     missing = isinstance(value, float) and isnan(value)
     return missing, 0.0 if missing else value

@@ -23,7 +23,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
-    Number,
+    NumberExpression,
     Operator,
     Or,
     Plus,
@@ -269,7 +269,7 @@ def _constant(number: Comparable) -> Fraction | None:
     return number.value if isinstance(number, Constant) else None
 
 
-def _operands(number: Number, kind: type[Plus] | type[Times]) -> list[Number]:
+def _operands(number: NumberExpression, kind: type[Plus] | type[Times]) -> list[NumberExpression]:
     return (
         _operands(number.left, kind) + _operands(number.right, kind) if isinstance(number, kind) else [number]
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.query.expressions import Case, Clip, Compare, Condition, Floor, Number, Plus, all_of
+from adyton.query.expressions import Case, Clip, Compare, Condition, Floor, NumberExpression, Plus, all_of
 from adyton.query.leaves import Constant
 from adyton.query.nodes import MOST_CELLS, Bucket
 
@@ -35,7 +35,7 @@ class Bins:
         return start, min(start + self.width - 1, self.last)
 
 
-def levels_of(value: Number, cells: int) -> tuple[int, ...]:
+def levels_of(value: NumberExpression, cells: int) -> tuple[int, ...]:
     """How many bins each level has, coarse first.  Where there are groups, one level is all."""
     levels = [bins_of(value.lattice.low, value.lattice.high, cells)]
     while cells == 1 and levels[-1].width > 1:
@@ -58,7 +58,7 @@ def finer(bins: Bins, chosen: int) -> Bins:
     return bins_of(start, start + bins.width - 1, 1)
 
 
-def binned(value: Number, bins: Bins) -> tuple[Condition, Bucket]:
+def binned(value: NumberExpression, bins: Bins) -> tuple[Condition, Bucket]:
     """Where the value lies in any of the bins, and in which."""
     lattice = value.lattice
     inside = []
@@ -67,7 +67,7 @@ def binned(value: Number, bins: Bins) -> tuple[Condition, Bucket]:
     if bins.last < lattice.high:
         inside.append(Compare(value, "<=", Constant(bins.last * lattice.grain)))
     from_first = Plus(value, Constant(-bins.first * lattice.grain)) if bins.first else value
-    place: Number = Floor(from_first, bins.width * lattice.grain)
+    place: NumberExpression = Floor(from_first, bins.width * lattice.grain)
     if inside and min(bins.last, lattice.high) - bins.first < bins.width:  # the others lie beyond all values
         place = Case(((Compare(value, ">=", Constant(bins.first * lattice.grain)), Constant(Fraction(0))),))
     elif bins.number > 1 and inside:
@@ -75,7 +75,7 @@ def binned(value: Number, bins: Bins) -> tuple[Condition, Bucket]:
     return all_of(*inside), Bucket(_BIN, place)
 
 
-def upto(value: Number, points: tuple[Fraction, ...]) -> Bucket:
+def upto(value: NumberExpression, points: tuple[Fraction, ...]) -> Bucket:
     """The number of points that lie below the value: 0 for values up to the first point, and so on."""
     branches = [
         (Compare(value, "<=", Constant(point)), Constant(Fraction(i))) for i, point in enumerate(points)

@@ -15,7 +15,7 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.check import columns_in
 from adyton.query.conditions.possible_cells import Places, kept_cells
 from adyton.query.dimensions import without_dimensions
-from adyton.query.expressions import Condition, Indicator, Number, all_of
+from adyton.query.expressions import Condition, Indicator, NumberExpression, all_of
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import (
     Cdf,
@@ -44,7 +44,7 @@ _MOST_STEPS_PER_ROW = 2**20
 class Coordinate:
     """A sum over contributing rows of ``times * value - minus``, or of ``times`` where there is no value."""
 
-    value: Number | None = None
+    value: NumberExpression | None = None
     times: int = 1
     minus: int = 0
 
@@ -225,7 +225,7 @@ def search_weights(measure: Quantile | Extreme) -> tuple[int, int]:
     return (1, 0) if measure.which == "least" else (1, 1)
 
 
-def _centred_and_counted(*values: Number) -> tuple[Coordinate, ...]:
+def _centred_and_counted(*values: NumberExpression) -> tuple[Coordinate, ...]:
     """Twice the distance from the middle of the bounds, whole even where the middle is not, and a count in
     steps about as fine: noise is rounded to whole steps, and a whole row would be a coarse step for a mean.
     """

@@ -38,7 +38,7 @@ Said = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CheckOptions:
     """What the owner wants to know: keys that a question of this ``epsilon`` would find, and values or not.
 
     Up to the share ``allow`` of the rows may be clipped, undeclared, unparseable or left out.
@@ -70,7 +70,7 @@ def check_study(
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")
-    wanted, sources = Wanted(part, share, show_values), sources_of(known, data)
+    wanted, sources = CheckOptions(part, share, show_values), sources_of(known, data)
     tables, persons = [], {}
     for table in known.tables:
         said(f"reading {table.name}")
@@ -96,7 +96,7 @@ def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limi
     return Surveyor(engine_for(table, unit, source, "", limits, loads=loads))
 
 
-def _table(study: Study, table: Table, surveyor: Surveyor, wanted: Wanted) -> TableCheck:
+def _table(study: Study, table: Table, surveyor: Surveyor, wanted: CheckOptions) -> TableCheck:
     rows, codes = surveyor.rows(), surveyor.codes()
     columns = tuple(
         _column(surveyor, place, column, codes[place], wanted) for place, column in enumerate(table.columns)
@@ -121,7 +121,9 @@ def _with_lines(checked: TableCheck, source: Any) -> TableCheck:
     return replace(checked, unreadable_lines=unreadable_lines(file))
 
 
-def _column(surveyor: Surveyor, place: int, column: Column, codes: list[int], wanted: Wanted) -> ColumnCheck:
+def _column(
+    surveyor: Surveyor, place: int, column: Column, codes: list[int], wanted: CheckOptions
+) -> ColumnCheck:
     problem = surveyor.problems.get(column.name)
     if problem is not None:
         return ColumnCheck(column.name, column.kind, problem=problem)
@@ -179,7 +181,9 @@ def _finds_keys(study: Study, table: Table, checked: TableCheck) -> bool:
     return sized and bool(study.keys_delta) and any(isinstance(c, TextColumn) for c in table.columns)
 
 
-def _with_keys(study: Study, table: Table, checked: TableCheck, engine: Engine, wanted: Wanted) -> TableCheck:
+def _with_keys(
+    study: Study, table: Table, checked: TableCheck, engine: Engine, wanted: CheckOptions
+) -> TableCheck:
     try:
         engine.prepare()
         columns = tuple(
@@ -193,7 +197,9 @@ def _with_keys(study: Study, table: Table, checked: TableCheck, engine: Engine, 
     return replace(checked, columns=columns)
 
 
-def _keys(study: Study, table: Table, column: TextColumn, engine: Engine, wanted: Wanted) -> KeysCheck | None:
+def _keys(
+    study: Study, table: Table, column: TextColumn, engine: Engine, wanted: CheckOptions
+) -> KeysCheck | None:
     """Keys with at least as many units as the threshold: about half of those that just reach it are found."""
     question = Question(table, (("count", Count()),), by=(column,))
     try:

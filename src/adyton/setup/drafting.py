@@ -23,7 +23,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.text import fraction_text
-from adyton.setup.public_profile import MOST_VALUES, Profile, public_profiles
+from adyton.setup.public_profile import MOST_VALUES, ColumnProfile, public_profiles
 from adyton.setup.which_filter import choose_filter
 from adyton.study import FILL_IN, check_lines, check_size
 
@@ -38,7 +38,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DraftOptions:
     """What the owner says on the command line; everything else is left to fill in."""
 
     epsilon: str
@@ -55,7 +55,7 @@ class Wishes:
     questions: int | None = None
     why: str = ""  # this filter, where the number of questions decided it
 
-    def decided(self) -> Wishes:
+    def decided(self) -> DraftOptions:
         """With a filter: the one that is named, or the better one for that many questions."""
         limit = _guarantee(self)
         if self.questions is None or not limit.delta:
@@ -70,14 +70,14 @@ class Wishes:
 class _Known:
     """What public files say about the columns, and the name of the file that says it."""
 
-    profiles: dict[str, Profile]
+    profiles: dict[str, ColumnProfile]
     file: str | None = None
 
-    def of(self, name: str) -> Profile | None:
+    def of(self, name: str) -> ColumnProfile | None:
         return self.profiles.get(name.casefold())
 
 
-def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
+def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
     """The text of a study file for ``data``, with FILL IN where the owner must decide."""
     wishes = wishes.decided()
     types = describe(data)
@@ -96,7 +96,7 @@ def draft_study(data: Path, wishes: Wishes, study_file: Path) -> str:
     return "\n".join([_PREFACE, *notes, *sections, *columns])
 
 
-def _known(data: Path, columns: Iterable[str], wishes: Wishes) -> _Known:
+def _known(data: Path, columns: Iterable[str], wishes: DraftOptions) -> _Known:
     """Values are read here, and only from a file that the owner calls public."""
     if wishes.metadata is None:
         return _Known(_folded(public_profiles(data)) if wishes.public else {})
@@ -112,7 +112,7 @@ def _known(data: Path, columns: Iterable[str], wishes: Wishes) -> _Known:
     return _Known(profiles, wishes.metadata.name)
 
 
-def _folded(profiles: dict[str, Profile]) -> dict[str, Profile]:
+def _folded(profiles: dict[str, ColumnProfile]) -> dict[str, ColumnProfile]:
     return {name.casefold(): profile for name, profile in profiles.items()}
 
 
@@ -135,7 +135,7 @@ _METADATA_NOTE = """\
 """
 
 
-def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> str:
+def _table(data: Path, wishes: DraftOptions, rows: int | None, study_file: Path) -> str:
     lines = [
         "[table]",
         f"name = {toml_text(wishes.name or _NO_WORD.sub('_', data.stem))}",
@@ -158,18 +158,18 @@ def _table(data: Path, wishes: Wishes, rows: int | None, study_file: Path) -> st
 _LINES_ADVICE = "a public guess of how many rows count, at most {} of a person; or remove this line"
 
 
-def _rows(data: Path, wishes: Wishes) -> int | None:
+def _rows(data: Path, wishes: DraftOptions) -> int | None:
     """Counted only where the number is public: under ``replace``, or in a public file."""
     if wishes.rows is None and (wishes.neighbours == "replace" or wishes.public):
         return count_units(data, wishes.person)
     return wishes.rows
 
 
-def _guarantee(wishes: Wishes) -> Guarantee:
+def _guarantee(wishes: DraftOptions) -> Guarantee:
     return Guarantee(positive(wishes.epsilon, "epsilon"), rational(wishes.delta, "delta"))
 
 
-def _check_promise(wishes: Wishes, rows: int | None) -> None:
+def _check_promise(wishes: DraftOptions, rows: int | None) -> None:
     """What the study would refuse later is refused now."""
     unit = PrivacyUnit(wishes.neighbours, wishes.person, wishes.rows_per_person)
     check_size(rows, unit, _guarantee(wishes))
@@ -177,7 +177,7 @@ def _check_promise(wishes: Wishes, rows: int | None) -> None:
     filter_named(wishes.filter or "gdp").allowed(_guarantee(wishes))
 
 
-def _privacy(wishes: Wishes, *, finds_keys: bool) -> str:
+def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
     limit = _guarantee(wishes)
     lines = ["[privacy]", *([f"# {wishes.why}"] if wishes.why else [])]
     if wishes.person is None:
@@ -240,7 +240,7 @@ _ADVICE: dict[str, list[tuple[str, str]]] = {
 _TOO_MANY = f'more than {MOST_VALUES} values: list them, or write kind = "text" and no values'
 
 
-def _from_profile(profile: Profile, kind: str) -> dict[str, str]:
+def _from_profile(profile: ColumnProfile, kind: str) -> dict[str, str]:
     """Bounds and values as they are written in a study file; nothing where they say nothing."""
     if kind == "category":
         return {"values": toml_text(list(profile.values))} if profile.values else {}

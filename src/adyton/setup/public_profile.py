@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.loading.sources import connect, describe, execute, in_full
-from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Kind
+from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, SourceType
 from adyton.engines.spelling.duckdb import kind_of
 
 MOST_VALUES = 100
@@ -21,7 +21,7 @@ _CODE = "^[+-]?0[0-9]"
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ColumnProfile:
     """The kind of a column, its least and greatest value, and all its values if they are few."""
 
     kind: str
@@ -52,7 +52,7 @@ class _Public:
 _KNOWN, _FINITE = "{} IS NOT NULL", "isfinite({})"
 
 
-def public_profiles(source: Path) -> dict[str, Profile]:
+def public_profiles(source: Path) -> dict[str, ColumnProfile]:
     """All columns of a public file that hold single values, by name."""
     types = describe(source)
     with contextlib.closing(connect()) as connection, in_full(connection, source) as rows:
@@ -61,23 +61,23 @@ def public_profiles(source: Path) -> dict[str, Profile]:
     return {name: profile for name, profile in found.items() if profile is not None}
 
 
-def _profile(file: _Public, name: str, kind: Kind) -> Profile | None:
+def _profile(file: _Public, name: str, kind: SourceType) -> ColumnProfile | None:
     match kind:
         case "integer":
-            return Profile("integer", *file.ends(name, _KNOWN))
+            return ColumnProfile("integer", *file.ends(name, _KNOWN))
         case "float" | "decimal":
-            return Profile("real", *file.ends(f"CAST({name} AS DOUBLE)", _FINITE))
+            return ColumnProfile("real", *file.ends(f"CAST({name} AS DOUBLE)", _FINITE))
         case "date" | "timestamp" | "instant":
-            return Profile("date", *file.ends(f"TRY_CAST({name} AS DATE)", _FINITE))
+            return ColumnProfile("date", *file.ends(f"TRY_CAST({name} AS DATE)", _FINITE))
         case "boolean":
-            return Profile("boolean")
+            return ColumnProfile("boolean")
         case "text":
             return _profile_of_texts(file, f"CAST({name} AS VARCHAR)")
         case "other":
             return None
 
 
-def _profile_of_texts(file: _Public, name: str) -> Profile:
+def _profile_of_texts(file: _Public, name: str) -> ColumnProfile:
     text = f"trim({name}, ' \t\r\n')"
     words = ", ".join(map(text_literal, (*TRUE_WORDS, *FALSE_WORDS)))
     tests = (
@@ -90,16 +90,16 @@ def _profile_of_texts(file: _Public, name: str) -> Profile:
     ((present, *counts),) = file.rows(", ".join(f"count(*) FILTER (WHERE {test})" for test in tests))
     whole, numbers, days, truths = (count == present > 0 for count in counts)
     if whole:
-        return Profile("integer", *file.ends(f"TRY_CAST({text} AS BIGINT)", _KNOWN))
+        return ColumnProfile("integer", *file.ends(f"TRY_CAST({text} AS BIGINT)", _KNOWN))
     if numbers:
-        return Profile("real", *file.ends(f"TRY_CAST({text} AS DOUBLE)", _FINITE))
+        return ColumnProfile("real", *file.ends(f"TRY_CAST({text} AS DOUBLE)", _FINITE))
     if days:
-        return Profile("date", *file.ends(f"TRY_CAST(substr({text}, 1, 10) AS DATE)", _FINITE))
+        return ColumnProfile("date", *file.ends(f"TRY_CAST(substr({text}, 1, 10) AS DATE)", _FINITE))
     if truths:
-        return Profile("boolean")
+        return ColumnProfile("boolean")
     some = f"WHERE {text} <> '' ORDER BY 1 LIMIT {MOST_VALUES + 1}"
     listed = tuple(value for (value,) in file.rows(f"DISTINCT {name}", some))
-    return Profile("category", values=listed if len(listed) <= MOST_VALUES else None)
+    return ColumnProfile("category", values=listed if len(listed) <= MOST_VALUES else None)
 
 
 def _matches(value: str, pattern: str) -> str:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from adyton.errors import LedgerCorrupt
-from adyton.mechanisms import Watch
+from adyton.mechanisms import SparseState
 
 
 @dataclass(frozen=True, slots=True)
-class Fed:
+class StreamEntry:
     """One question of a stream and its answer; ``offset`` is the noise of the thresholds from here on."""
 
     question: str
@@ -28,19 +28,19 @@ class Fed:
     offset: int = field(repr=False)
 
 
-def start_text(watch: Watch) -> str:
+def start_text(watch: SparseState) -> str:
     return json.dumps({"left": watch.left, "offset": str(watch.offset)})
 
 
-def start_from(text: str) -> Watch:
+def start_from(text: str) -> SparseState:
     try:
         note = json.loads(text)
-        return Watch(int(note["left"]), int(note["offset"]))
+        return SparseState(int(note["left"]), int(note["offset"]))
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
         raise _unreadable() from None
 
 
-def fed_text(fed: Fed) -> str:
+def fed_text(fed: StreamEntry) -> str:
     """Digits as text, because other readers of JSON know no large integers."""
     return json.dumps(
         {
@@ -55,21 +55,21 @@ def fed_text(fed: Fed) -> str:
     )
 
 
-def fed_from(text: str) -> Fed:
+def fed_from(text: str) -> StreamEntry:
     try:
         note = json.loads(text)
         value = None if note["value"] is None else int(note["value"])
         threshold, above = Fraction(note["threshold"]), note["above"] is True
-        return Fed(note["question"], threshold, above, value, int(note["left"]), int(note["offset"]))
+        return StreamEntry(note["question"], threshold, above, value, int(note["left"]), int(note["offset"]))
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
         raise _unreadable() from None
 
 
-def following(watch: Watch, fed: Fed) -> Watch:
+def following(watch: SparseState, fed: StreamEntry) -> SparseState:
     """What to keep after an answer; a note that gives a positive back, or takes two, is none of ours."""
     if fed.left != watch.left - fed.above or fed.left < 0:
         raise _unreadable()
-    return Watch(fed.left, fed.offset)
+    return SparseState(fed.left, fed.offset)
 
 
 def nearest_float(threshold: Fraction) -> float:
@@ -78,7 +78,7 @@ def nearest_float(threshold: Fraction) -> float:
     return float(max(-Fraction(largest), min(threshold, Fraction(largest))))
 
 
-def chained(head: str, fed: Fed) -> str:
+def chained(head: str, fed: StreamEntry) -> str:
     """The digest of an answer and of all before it.
 
     The secret noise is not in it: it is a small number, and its digest would give it away.

@@ -17,18 +17,18 @@ from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.checks import check_head
-from adyton.mechanisms import NumericSparse, Watch
+from adyton.mechanisms import NumericSparse, SparseState
 from adyton.noise import Bits
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading, readings_of
 from adyton.streams.answer import StreamAnswer, StreamStatement
 from adyton.streams.notes import (
-    Fed,
+    StreamEntry,
     chained,
     fed_from,
     fed_text,
@@ -59,7 +59,7 @@ class Stream:
         The question is one COUNT without groups.  Below costs nothing, above costs one of the positives.
         The threshold is one that a count of this table could pass or miss, from 0 on.
         """
-        asked = asking_of(question, self._study.table).alone
+        asked = request_of(question, self._study.table).alone
         reading = self._reading(asked)
         threshold = checked_threshold(self._study, above)
         self._running()  # public facts end here: until now a refusal reads nothing
@@ -122,7 +122,7 @@ class Stream:
             raise InvalidRequest("one unit can move this count farther than the stream allows for")
         return reading
 
-    def _running(self) -> tuple[Watch, int]:
+    def _running(self) -> tuple[SparseState, int]:
         """The state, if the stream has not halted."""
         watch, feeds = self._state()
         if watch.left < 1:
@@ -138,7 +138,9 @@ class Stream:
             )
         return watch, feeds
 
-    def _compare(self, watch: Watch, exact: int, text: str, threshold: Fraction) -> tuple[Fed, Watch]:
+    def _compare(
+        self, watch: SparseState, exact: int, text: str, threshold: Fraction
+    ) -> tuple[StreamEntry, SparseState]:
         """A count is above t if it is at least the next whole number after t."""
         whole, value = math.floor(threshold) + 1, None
         if isinstance(self._machine, NumericSparse):
@@ -146,9 +148,9 @@ class Stream:
             above = value is not None
         else:
             above, after = self._machine.step(watch, exact, whole, self._bits)
-        return Fed(text, threshold, above, value, after.left, after.offset), after
+        return StreamEntry(text, threshold, above, value, after.left, after.offset), after
 
-    def _answer(self, fed: Fed, feeds: int) -> StreamAnswer:
+    def _answer(self, fed: StreamEntry, feeds: int) -> StreamAnswer:
         interval = None
         if fed.value is not None and isinstance(self._machine, NumericSparse):
             error = self._machine.value_error(LEVEL)
@@ -168,13 +170,13 @@ class Stream:
 
     # The state, which is the ledger's.
 
-    def _begin(self) -> Watch:
+    def _begin(self) -> SparseState:
         """The first noise of the threshold: drawn and stored once, whoever comes first."""
         if not self._ledger.notes(self.number):
             self._ledger.annotate(self.number, 0, start_text(self._machine.start(self._bits)))
         return start_from(self._ledger.notes(self.number)[0])
 
-    def _heads(self) -> tuple[list[str], Watch]:
+    def _heads(self) -> tuple[list[str], SparseState]:
         """The digests of the receipt and of every answer with all before it, and the newest state."""
         start, *notes = self._ledger.notes(self.number)
         heads, last = [self._receipt.digest], start_from(start)
@@ -184,7 +186,7 @@ class Stream:
             last = following(last, fed)
         return heads, last
 
-    def _state(self) -> tuple[Watch, int]:
+    def _state(self) -> tuple[SparseState, int]:
         """What this object knows and what others have added since."""
         watch, feeds = self._seen
         for text in self._ledger.notes(self.number, feeds + 1):

@@ -17,7 +17,7 @@ from typing import Any
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.show import Sheet
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
@@ -83,7 +83,7 @@ def _numbered(curator: Curator, questions: Sequence[str]) -> Iterator[None]:
 def _which(curator: Curator, questions: Sequence[str]) -> InvalidRequest | None:
     for number, question in enumerate(questions, start=1):
         try:
-            asking_of(question, *curator.study.tables)
+            request_of(question, *curator.study.tables)
         except InvalidRequest as wrong:
             return InvalidRequest(f"question {number} of {len(questions)}: {wrong.message}", **wrong.facts)
     return None

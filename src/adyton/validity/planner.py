@@ -22,7 +22,7 @@ from adyton.validity.plans.plans import MOST
 
 HALF = 0.5
 """Who always answers 1/2 is within it: a half-width from here on says nothing."""
-Wanted = Literal["questions", "tolerance", "rows"]
+Unknown = Literal["questions", "tolerance", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Option:
     """
 
     method: str
-    wanted: Wanted
+    wanted: Unknown
     value: int | float | None
     scale: float | None
     theorem: str
@@ -54,10 +54,10 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Comparison:
     """The options side by side, and the one to take: most questions, least tolerance or fewest rows."""
 
-    wanted: Wanted
+    wanted: Unknown
     rows: int | None
     tolerance: Fraction | None
     questions: int | None
@@ -147,7 +147,7 @@ def plan(
     expect_share: Number | None = None,
     spread: Number | None = None,
     group: Number | None = None,
-) -> Plan:
+) -> Comparison:
     """Compare all methods.  Give exactly two of ``rows``, ``tolerance`` and ``questions``.
 
     Every number is certified by the method's theorem: a width is rounded up, and a number of questions is
@@ -162,12 +162,12 @@ def plan(
     expected = Expected.of(expect_share, spread, group)
     wanted, offer = _task(n, within, k, failure, expected)
     options = tuple(_option(method, wanted, offer(method)) for method in methods_for(expected))
-    return Plan(wanted, n, within, k, rational(confidence, "confidence"), options, expected)
+    return Comparison(wanted, n, within, k, rational(confidence, "confidence"), options, expected)
 
 
 def _task(
     n: int | None, within: Fraction | None, k: int | None, failure: Fraction, expected: Expected
-) -> tuple[Wanted, Callable[[Method], Certified]]:
+) -> tuple[Unknown, Callable[[Method], Certified]]:
     if n is not None and within is not None and k is None:
         rows, limit = n, within
         return "questions", lambda method: method.questions(rows, limit, failure, expected)
@@ -180,7 +180,7 @@ def _task(
     raise InvalidRequest("give exactly two of rows, tolerance and questions")
 
 
-def _option(method: Method, wanted: Wanted, offered: Certified) -> Option:
+def _option(method: Method, wanted: Unknown, offered: Certified) -> Option:
     value = offered.value
     if value is None or not math.isfinite(value):
         return Option(method.name, wanted, None, None, method.theorem, shares=method.shares)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.accounting.pld.lattice import Array, Lattice
+from adyton.accounting.pld.lattice import Array, LossLattice
 from adyton.accounting.pld.slots import fold
 from adyton.exact.outward import UNIT_ROUNDOFF
 
@@ -74,7 +74,7 @@ class Shelf:
     infinite: float
 
     @classmethod
-    def of(cls, laws: Sequence[Lattice], step: float) -> Shelf:
+    def of(cls, laws: Sequence[LossLattice], step: float) -> Shelf:
         sizes = np.array([len(law.masses) for law in laws])
         heads = np.concatenate(([0], np.cumsum(sizes)[:-1]))
         starts = tuple(law.start for law in laws)

@@ -27,7 +27,7 @@ _STEP_BITS = 22  # so that whole multiples of a step are floats, exactly, up to 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lattice:
+class LossLattice:
     """Masses of P at the losses start, start + 1, ... in steps; ``infinite`` is what Q cannot explain."""
 
     start: int
@@ -35,7 +35,7 @@ class Lattice:
     infinite: float = 0.0
 
 
-NOTHING = Lattice(0, np.ones(1))
+NOTHING = LossLattice(0, np.ones(1))
 """A release that reveals nothing: the loss is 0."""
 
 
@@ -63,7 +63,9 @@ def cells_down(reach: float, step: float) -> int:
     return near if near * step <= reach else near - 1
 
 
-def connect_the_dots(losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0) -> Lattice:
+def connect_the_dots(
+    losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0
+) -> LossLattice:
     """The least lattice law that dominates finitely many (loss, mass of P).
 
     Claim:    the hockey-stick divergence of the lattice law is at least that of the losses for every epsilon,
@@ -72,7 +74,7 @@ def connect_the_dots(losses: Iterable[tuple[float, float]], step: float, infinit
     """
     atoms = list(losses)
     if not atoms:
-        return Lattice(0, np.full(1, _HARDLY_ANYTHING), infinite)
+        return LossLattice(0, np.full(1, _HARDLY_ANYTHING), infinite)
     below = [math.floor(loss / step) for loss, _ in atoms]
     below = [j if j * step <= loss else j - 1 for j, (loss, _) in zip(below, atoms, strict=True)]
     start = min(below)
@@ -80,19 +82,19 @@ def connect_the_dots(losses: Iterable[tuple[float, float]], step: float, infinit
     for j, (loss, mass) in zip(below, atoms, strict=True):
         masses[j + 1 - start] += mass * share_above(loss - j * step, step)
         masses[j - start] += mass * share_below((j + 1) * step - loss, step)
-    return Lattice(start, masses * (1 + 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
+    return LossLattice(start, masses * (1 + 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
 
 
-def round_down(losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0) -> Lattice:
+def round_down(losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0) -> LossLattice:
     """Each loss moved to the point below it: never above the truth, because delta grows with the loss."""
     atoms = [(math.floor(loss / step) - 1, mass) for loss, mass in losses]
     if not atoms:
-        return Lattice(0, np.full(1, _HARDLY_ANYTHING), infinite)
+        return LossLattice(0, np.full(1, _HARDLY_ANYTHING), infinite)
     start = min(j for j, _ in atoms)
     masses = np.zeros(max(j for j, _ in atoms) - start + 1)
     for j, mass in atoms:
         masses[j - start] += mass
-    return Lattice(start, masses * (1 - 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
+    return LossLattice(start, masses * (1 - 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
 
 
 def share_above(distance: float, step: float) -> float:
@@ -105,11 +107,11 @@ def share_below(distance: float, step: float) -> float:
     return math.expm1(distance) / math.expm1(step)
 
 
-def mirrored(half: Array, step: float) -> Lattice:
+def mirrored(half: Array, step: float) -> LossLattice:
     """The law of a symmetric pair, from what its losses of at least 0 give to the points 0, 1, 2, ...
 
     For (P, Q) and (Q, P) alike the mass at -l is exp(-l) times the mass at l; the point 0 gets both halves.
     """
     last = len(half) - 1
     lower = half[:0:-1] * np.exp(-step * np.arange(last, 0, -1))
-    return Lattice(-last, np.concatenate((lower, 2 * half[:1], half[1:])))
+    return LossLattice(-last, np.concatenate((lower, 2 * half[:1], half[1:])))

@@ -17,7 +17,7 @@ import numpy as np
 from adyton.accounting.pld.lattice import (
     NOTHING,
     Array,
-    Lattice,
+    LossLattice,
     cells_down,
     cells_up,
     connect_the_dots,
@@ -53,11 +53,11 @@ class Pair(Protocol):
         """(Q, P) instead of (P, Q)."""
         ...
 
-    def pessimistic(self, step: float) -> Lattice:
+    def pessimistic(self, step: float) -> LossLattice:
         """A law on the lattice that dominates the lattice part."""
         ...
 
-    def optimistic(self, step: float) -> Lattice:
+    def optimistic(self, step: float) -> LossLattice:
         """A law on the lattice that the lattice part dominates."""
         ...
 
@@ -97,7 +97,7 @@ class RandomizedResponsePair(_Symmetric):
     def backwards(self) -> RandomizedResponsePair:
         return self
 
-    def pessimistic(self, step: float) -> Lattice:
+    def pessimistic(self, step: float) -> LossLattice:
         epsilon = self.reach
         last = cells_up(epsilon, step)
         half = np.zeros(last + 1)
@@ -105,7 +105,7 @@ class RandomizedResponsePair(_Symmetric):
         half[last] = share_above(epsilon - (last - 1) * step, step)
         return mirrored(half / (1 + math.exp(-epsilon)), step)
 
-    def optimistic(self, step: float) -> Lattice:
+    def optimistic(self, step: float) -> LossLattice:
         last = cells_down(float_down(Fraction(self.epsilon0)), step)
         if last == 0:
             return NOTHING
@@ -138,7 +138,7 @@ class LaplacePair(_Symmetric):
     def backwards(self) -> LaplacePair:
         return self
 
-    def pessimistic(self, step: float) -> Lattice:
+    def pessimistic(self, step: float) -> LossLattice:
         epsilon = self.reach
         last = cells_up(epsilon, step)
         over = epsilon - (last - 1) * step  # the last cell is cut off here; exact, as the two are close
@@ -150,7 +150,7 @@ class LaplacePair(_Symmetric):
         half[last] = _density_above(over, step) + share_above(over, step) / 2
         return mirrored(half, step)
 
-    def optimistic(self, step: float) -> Lattice:
+    def optimistic(self, step: float) -> LossLattice:
         """Laplace noise of a smaller epsilon0 on the lattice; cells of two steps merged into their middle."""
         last = cells_down(float_down(Fraction(self.epsilon0)), step)
         if last == 0:
@@ -159,7 +159,7 @@ class LaplacePair(_Symmetric):
         masses = math.sinh(step / 2) * np.exp((losses - last * step) / 2)
         masses[::2] = 0.0
         masses[[0, -1]] = [math.exp(-last * step) / 2, 0.5]
-        return Lattice(-last, masses)
+        return LossLattice(-last, masses)
 
     def log_mgf(self, theta: float) -> float:
         e = self.reach
@@ -190,10 +190,10 @@ class GaussianPair:
     def backwards(self) -> GaussianPair:
         return self
 
-    def pessimistic(self, step: float) -> Lattice:
+    def pessimistic(self, step: float) -> LossLattice:
         return NOTHING
 
-    def optimistic(self, step: float) -> Lattice:
+    def optimistic(self, step: float) -> LossLattice:
         return NOTHING
 
     def log_mgf(self, theta: float) -> float:
@@ -232,11 +232,11 @@ class FinitePair:
     def backwards(self) -> FinitePair:
         return FinitePair(self.second, self.first)
 
-    def pessimistic(self, step: float) -> Lattice:
+    def pessimistic(self, step: float) -> LossLattice:
         losses = [(_log_up(p / q), float_up(p)) for p, q in self._outputs() if p and q]
         return connect_the_dots(losses, step, float_up(self._unexplained()))
 
-    def optimistic(self, step: float) -> Lattice:
+    def optimistic(self, step: float) -> LossLattice:
         losses = [(_log_down(p / q), float_down(p)) for p, q in self._outputs() if p and q]
         return round_down(losses, step, float_down(self._unexplained()))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.accounting.pld.convolve import LONG, Shelf, composed, merged
-from adyton.accounting.pld.lattice import NOTHING, Array, Lattice, step_down, step_up
+from adyton.accounting.pld.lattice import NOTHING, Array, LossLattice, step_down, step_up
 from adyton.accounting.pld.pairs import Pair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import fold, grouped
@@ -111,7 +111,7 @@ def _cells_within(groups: Groups, unit: float, atoms: int, points: int) -> int:
     return max(1, int(min(by_atoms, unit * points / (20 * spread), by_work)))
 
 
-def _shelves(groups: Groups, step: float, law: Callable[[Pair], Lattice] | None = None) -> Shelves:
+def _shelves(groups: Groups, step: float, law: Callable[[Pair], LossLattice] | None = None) -> Shelves:
     on_lattice = law or (lambda pair: pair.pessimistic(step))
     shelves = [(Shelf.of([on_lattice(pair) for pair in pairs], step), times) for pairs, times in groups]
     return shelves or [(Shelf.of([NOTHING], step), 1)]

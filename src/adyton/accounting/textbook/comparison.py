@@ -25,7 +25,7 @@ from adyton.exact import Number, float_down, float_up, positive, rational
 from adyton.exact.search import largest_real_within
 from adyton.privacy import GaussianCost, PureCost
 
-Mechanism = Literal["laplace", "gaussian"]
+NoiseName = Literal["laplace", "gaussian"]
 Step = Callable[[str], None]
 
 _DIGITS = 15  # as many as survive being printed and read again
@@ -54,7 +54,7 @@ class Calibrated:
     """Noise of ``scale`` (b of Laplace, sigma of Gaussian), for which one release costs epsilon0 or mu."""
 
     theorem: str
-    mechanism: Mechanism
+    mechanism: NoiseName
     scale: float
     epsilon0: float | None
     mu: float | None

@@ -17,7 +17,7 @@ from adyton.accounting.filters import LARGEST_EPSILON, LEAST_DELTA, LEAST_EPSILO
 from adyton.accounting.pld.slots import fold
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive, rational
-from adyton.exact.interval import Interval, exp, interval, log, sqrt, tanh_half, upper
+from adyton.exact.interval import RealInterval, exp, interval, log, sqrt, tanh_half, upper
 from adyton.privacy import Guarantee
 
 MOST_TIMES = 10**9  # releases in one slot
@@ -105,7 +105,9 @@ def checked_times(times: int) -> int:
     return times
 
 
-def _deviation_and_drift(slots: Slots, delta: Fraction, drift: Callable[[Interval], Interval]) -> float:
+def _deviation_and_drift(
+    slots: Slots, delta: Fraction, drift: Callable[[RealInterval], RealInterval]
+) -> float:
     left = slack(slots, delta)
     squares = fold(lambda one: one.epsilon**2, slots)
     drifts = fold(lambda one: upper(drift(interval(one.epsilon))), slots)

@@ -18,7 +18,7 @@ from adyton.accounting.pld.slots import fold
 from adyton.accounting.textbook.composition import checked_delta, checked_times
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
-from adyton.exact.interval import Interval, exp, interval, log, upper
+from adyton.exact.interval import RealInterval, exp, interval, log, upper
 from adyton.exact.search import minimise
 
 _GOLDEN_SECTIONS = 36  # of 24 in the logarithm: less than 1e-6 is left
@@ -31,7 +31,7 @@ class Curve(Protocol):
         """The curve at infinity: a pure epsilon, if there is one."""
         ...
 
-    def renyi(self, alpha: Fraction) -> Interval:
+    def renyi(self, alpha: Fraction) -> RealInterval:
         """The divergence of order ``alpha`` > 1, as an interval that contains it."""
         ...
 
@@ -63,7 +63,7 @@ class LaplaceCurve:
     def pure(self) -> Fraction:
         return self.epsilon
 
-    def renyi(self, alpha: Fraction) -> Interval:
+    def renyi(self, alpha: Fraction) -> RealInterval:
         more, a, e = interval(alpha - 1), interval(alpha), interval(self.epsilon)
         return log((a * exp(more * e) + more * exp(-a * e)) / (2 * a - 1)) / more
 
@@ -95,7 +95,7 @@ class PureCurve:
     def pure(self) -> Fraction:
         return self.epsilon
 
-    def renyi(self, alpha: Fraction) -> Interval:
+    def renyi(self, alpha: Fraction) -> RealInterval:
         more, a, e = interval(alpha - 1), interval(alpha), interval(self.epsilon)
         return log((exp(a * e) + exp(-more * e)) / (exp(e) + 1)) / more
 
@@ -124,7 +124,7 @@ class GaussianCurve:
     def pure(self) -> None:
         return None
 
-    def renyi(self, alpha: Fraction) -> Interval:
+    def renyi(self, alpha: Fraction) -> RealInterval:
         return interval(alpha * self.mu_squared / 2)
 
     def estimate(self, alpha: float) -> float:

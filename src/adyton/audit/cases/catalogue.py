@@ -14,7 +14,7 @@ import numpy as np
 from adyton.accounting import FILTERS, gaussian
 from adyton.audit.cases import read_again, selections, split_studies, streamed, streams, workloads
 from adyton.audit.cases.questions import QUESTIONS, ask_both
-from adyton.audit.cases.trial import Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, positive, rational
@@ -41,18 +41,18 @@ _PAIRS: dict[str, tuple[Sensitivity, tuple[Any, Any]]] = {
 class Entry:
     name: str
     about: str
-    trials: Callable[[Wish], Iterator[Trial]]
+    trials: Callable[[AuditTarget], Iterator[Trial]]
     aliases: tuple[str, ...] = ()
 
 
-def _geometric(wish: Wish) -> Iterator[Trial]:
+def _geometric(wish: AuditTarget) -> Iterator[Trial]:
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GeometricNoise.for_cost(sensitivity, wish.epsilon)
         claim = Promise(float_up(noise.cost(sensitivity).epsilon), 0.0)
         yield Trial("geometric", pair_name, sensitivity.neighbours, _repeated(noise, wish.bits), pair, claim)
 
 
-def _gaussian(wish: Wish) -> Iterator[Trial]:
+def _gaussian(wish: AuditTarget) -> Iterator[Trial]:
     if wish.delta == 0:
         raise InvalidRequest("the Gaussian mechanism needs delta above 0")
     mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
@@ -74,7 +74,7 @@ def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[An
     return release
 
 
-def _randomized_response(wish: Wish) -> Iterator[Trial]:
+def _randomized_response(wish: AuditTarget) -> Iterator[Trial]:
     for categories in (2, 5):
         mechanism = RandomizedResponse.for_epsilon(wish.epsilon, categories)
         claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
@@ -88,7 +88,7 @@ def _respond(mechanism: RandomizedResponse, bits: Bits, value: int, n: int) -> A
     return np.array(mechanism.release([value] * n, bits))
 
 
-def _questions(filter_name: str, wish: Wish) -> Iterator[Trial]:
+def _questions(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         for name in QUESTIONS:
             asked = ask_both(name, neighbours, filter_name, wish)
@@ -129,8 +129,8 @@ def entry_named(name: str) -> Entry:
     raise InvalidRequest(f"unknown mechanism {name!r}; known: {', '.join(e.name for e in CATALOGUE)}")
 
 
-def wish_of(epsilon: object = 1, delta: object = "0.01", bits: Bits | None = None) -> Wish:
+def wish_of(epsilon: object = 1, delta: object = "0.01", bits: Bits | None = None) -> AuditTarget:
     asked = rational(delta, "delta")
     if not 0 <= asked < 1:
         raise InvalidRequest("delta must be at least 0 and below 1")
-    return Wish(positive(epsilon, "epsilon"), asked, bits if bits is not None else SystemBits())
+    return AuditTarget(positive(epsilon, "epsilon"), asked, bits if bits is not None else SystemBits())

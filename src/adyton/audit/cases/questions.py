@@ -17,20 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.audit.cases.questions_asked import QUESTIONS, Case, study_of, tables_of
-from adyton.audit.cases.trial import Wish
+from adyton.audit.cases.trial import AuditTarget
 from adyton.audit.replay import Replay, Trace, compare, run_both
-from adyton.audit.watching import Key
+from adyton.audit.watching import FoundKey
 from adyton.certify import Promise
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.outward import SAFE
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
 from adyton.planning.measures.search import Search
-from adyton.planning.part import Columns, Part
-from adyton.planning.plan import Basket, Plan, make_basket
+from adyton.planning.part import Columns, MeasurePlan
+from adyton.planning.plan import PricedBatch, QuestionPlan, make_batch
 from adyton.planning.price import price_of
 from adyton.privacy import Neighbours
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
@@ -62,10 +62,10 @@ class Known:
     """What one table gives: its integers and, for groups that nobody declared, all keys of both tables."""
 
     exact: list[Columns]
-    keys: tuple[Key, ...] | None
+    keys: tuple[FoundKey, ...] | None
 
 
-def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) -> Asked:
+def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: AuditTarget) -> Asked:
     """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
     case = QUESTIONS[name]
     study = study_of(case, neighbours, filter_name, wish)
@@ -73,13 +73,13 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: Wish) ->
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, neighbours, Path(folder))
         runs = run_both(study, tables, asked, wish.bits, None, {"epsilon": wish.epsilon})
-    basket = _basket(study, case, wish)
-    if runs[0].public["receipts"][0][2] != basket.detail:
+    batch = _basket(study, case, wish)
+    if runs[0].public["receipts"][0][2] != batch.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
-    claim = Promise(study.epsilon_of(basket.amount), float(study.limit.delta))
-    release = release_of(basket.plans, wish.bits)
+    claim = Promise(study.epsilon_of(batch.amount), float(study.limit.delta))
+    release = release_of(batch.plans, wish.bits)
     return Asked(
-        release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, basket.amount), compare(*runs)
+        release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, batch.amount), compare(*runs)
     )
 
 
@@ -104,7 +104,7 @@ def mu_of(study: Study, amount: int) -> float | None:
     return math.sqrt(amount / UNITS_PER_ONE) * SAFE
 
 
-def release_of(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outputs]:
+def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[Known, int], Outputs]:
     def release(known: Known, n: int) -> Outputs:
         """n rows; a column for each integer that the question releases."""
         exact, released = iter(known.exact), []
@@ -112,13 +112,13 @@ def release_of(plans: Sequence[Plan], bits: Bits) -> Callable[[Known, int], Outp
             if plan.finding is not None:
                 return _found(plan, plan.finding, known, n, bits)
             for part in plan.parts:
-                released += _of_part(part, [next(exact) for _ in part.noised], n, bits)
+                released += _of_part(part, [next(exact) for _ in part.noisy], n, bits)
         return np.concatenate(released, axis=1)
 
     return release
 
 
-def _of_part(part: Part, exact: list[Columns], n: int, bits: Bits) -> list[Outputs]:
+def _of_part(part: MeasurePlan, exact: list[Columns], n: int, bits: Bits) -> list[Outputs]:
     if isinstance(part, Search):
         most = max(1, _AT_ONCE // part.only.reading.sensitivity.cells)
         blocks = [min(most, n - start) for start in range(0, n, most)]
@@ -140,7 +140,7 @@ def _searched(part: Search, counts: Sequence[int], n: int, bits: Bits) -> Output
     return np.concatenate([np.array(column, dtype=np.int64).reshape(n, -1) for column in released], axis=1)
 
 
-def _found(plan: Plan, finding: KeyFinding, known: Known, n: int, bits: Bits) -> Outputs:
+def _found(plan: QuestionPlan, finding: KeyFinding, known: Known, n: int, bits: Bits) -> Outputs:
     """For each key of either table whether it is shown, its values if so, and the noisy number of keys."""
     assert known.keys is not None
     counts, size = known.exact[0][0], len(known.keys)
@@ -151,7 +151,7 @@ def _found(plan: Plan, finding: KeyFinding, known: Known, n: int, bits: Bits) ->
     (number,) = finding.number.mechanism.release([[occurring] * n], bits)
     outputs, exact = [shown.reshape(n, size), np.array(number, np.int64).reshape(n, 1)], iter(known.exact[1:])
     for part in plan.parts:
-        own = [next(exact) for _ in part.noised]
+        own = [next(exact) for _ in part.noisy]
         passed = [[[column[i % size] for i in kept.places] for column in columns] for columns in own]
         for column in part.release(passed, _nothing, bits):
             values = np.zeros(n * size, np.int64)
@@ -164,6 +164,6 @@ def _nothing(reading: Reading) -> Columns:
     raise AssertionError("a search over one level reads nothing more")
 
 
-def _basket(study: Study, case: Case, wish: Wish) -> Basket:
-    asked = [asking_of(sql, study.table) for sql in case.asked]
-    return make_basket(study, asked, price_of(epsilon=wish.epsilon), study.allowed)
+def _basket(study: Study, case: Case, wish: AuditTarget) -> PricedBatch:
+    asked = [request_of(sql, study.table) for sql in case.asked]
+    return make_batch(study, asked, price_of(epsilon=wish.epsilon), study.allowed)

@@ -7,7 +7,7 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
-from adyton.audit.cases.trial import Wish
+from adyton.audit.cases.trial import AuditTarget
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import (
     BooleanColumn,
@@ -152,7 +152,7 @@ QUESTIONS: dict[str, Case] = {
 }
 
 
-def study_of(case: Case, neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
+def study_of(case: Case, neighbours: Neighbours, filter_name: str, wish: AuditTarget) -> Study:
     unit = PrivacyUnit(neighbours)
     if case.persons:
         unit = PrivacyUnit(neighbours, "pid", _ROWS_OF_A_PERSON)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from adyton.accounting import FILTERS
 from adyton.audit.cases.questions import mu_of
 from adyton.audit.cases.questions_asked import QUESTIONS, study_of, tables_of
-from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.certify import Promise
 from adyton.curator import Curator, open_study
@@ -31,7 +31,7 @@ from adyton.errors import Interrupted
 from adyton.ledger import LedgerOnDemand
 from adyton.noise import Bits
 from adyton.planning.part import Columns
-from adyton.planning.plan import Plan
+from adyton.planning.plan import QuestionPlan
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.sensitivity import Reading
 from adyton.study import Study
@@ -68,7 +68,7 @@ class _Attempt(Releasing):
         super().__init__(before._engine, before._bits)
         self._happens = happens
 
-    def release(self, plans: Sequence[Plan], receipt: int) -> list[Stored]:
+    def release(self, plans: Sequence[QuestionPlan], receipt: int) -> list[Stored]:
         drawn = super().release(plans, receipt)
         self._happens()
         return drawn
@@ -81,12 +81,12 @@ class _Bare(Curator):
         return known[-1]()
 
 
-def _trials(filter_name: str, wish: Wish) -> Iterator[Trial]:
+def _trials(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         yield _trial(filter_name, neighbours, wish)
 
 
-def _trial(filter_name: str, neighbours: Neighbours, wish: Wish) -> Trial:
+def _trial(filter_name: str, neighbours: Neighbours, wish: AuditTarget) -> Trial:
     study, price = study_of(_CASE, neighbours, filter_name, wish), {"epsilon": wish.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, neighbours, Path(folder))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.exact import Law
 from adyton.certify import Promise
 from adyton.exact import float_up
@@ -38,20 +38,20 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def _selection(name: str, wish: Wish) -> Iterator[Trial]:
+def _selection(name: str, wish: AuditTarget) -> Iterator[Trial]:
     for neighbours, pair in _SCORES.items():
         mechanism = _KINDS[name]((0, 1, 2), wish.epsilon, ScoreSensitivity.of_counts(neighbours))
         laws = tuple(_law(mechanism.law(scores), 0) for scores in pair)
         yield _trial(name, "three candidates", neighbours, mechanism, pair, wish, (laws[0], laws[1]))
 
 
-def _top_k(wish: Wish) -> Iterator[Trial]:
+def _top_k(wish: AuditTarget) -> Iterator[Trial]:
     for neighbours, pair in _SCORES.items():
         mechanism = TopK((0, 1, 2), 2, wish.epsilon, ScoreSensitivity.of_counts(neighbours))
         yield _trial("top-k", "the best two of three", neighbours, mechanism, pair, wish)
 
 
-def _quantile(wish: Wish) -> Iterator[Trial]:
+def _quantile(wish: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         mechanism = PrivateQuantile(_HALF, 0, 10, wish.epsilon, neighbours)
         pair = _VALUES[neighbours]
@@ -70,7 +70,7 @@ def _trial(
     neighbours: Neighbours,
     mechanism: Any,
     pair: Any,
-    wish: Wish,
+    wish: AuditTarget,
     laws: tuple[Law, Law] | None = None,
 ) -> Trial:
     claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
@@ -78,7 +78,7 @@ def _trial(
     return Trial(name, how, neighbours, release, pair, claim, laws=laws, slow=True)
 
 
-def _once(mechanism: Any, wish: Wish, scores: Any) -> Any:
+def _once(mechanism: Any, wish: AuditTarget, scores: Any) -> Any:
     return mechanism.release(scores, wish.bits)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from adyton.audit.cases.questions import Known, mu_of, release_of
 from adyton.audit.cases.questions_asked import OLD, YOUNG, Case, study_of, tables_of
-from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.noise_seen import distances, gaps
 from adyton.audit.replay import Replay, Trace, compare, run_both
 from adyton.certify import Promise
@@ -51,12 +51,12 @@ _STUDIES = {
 }
 
 
-def _trials(filter_name: str, wish: Wish) -> Iterator[Trial]:
+def _trials(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
     for name, splitting in _STUDIES.items():
         yield _trial(name, splitting, filter_name, wish)
 
 
-def _trial(name: str, splitting: _Splitting, filter_name: str, wish: Wish) -> Trial:
+def _trial(name: str, splitting: _Splitting, filter_name: str, wish: AuditTarget) -> Trial:
     case = Case(splitting.asked, persons=splitting.persons)
     study = _study(case, splitting.neighbours, filter_name, wish)
     price = {"epsilon": wish.epsilon}
@@ -79,13 +79,13 @@ def _trial(name: str, splitting: _Splitting, filter_name: str, wish: Wish) -> Tr
     )
 
 
-def _study(case: Case, neighbours: Neighbours, filter_name: str, wish: Wish) -> Study:
+def _study(case: Case, neighbours: Neighbours, filter_name: str, wish: AuditTarget) -> Study:
     declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
     return replace(study_of(case, neighbours, filter_name, wish), validity=declared)
 
 
 def _run(
-    study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, wish: Wish, price: Any
+    study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, wish: AuditTarget, price: Any
 ) -> tuple[Trace, Trace]:
     """A question on both tables, by curators that were asked those before it."""
     return run_both(study, tables, asked[number], wish.bits, partial(_after, asked[:number], price), price)
@@ -98,7 +98,9 @@ def _after(asked: Sequence[str], price: Any, study: Study, data: Any) -> Curator
     return curator
 
 
-def _placed(case: Case, splitting: _Splitting, study: Study, folder: Path, wish: Wish, price: Any) -> Case:
+def _placed(
+    case: Case, splitting: _Splitting, study: Study, folder: Path, wish: AuditTarget, price: Any
+) -> Case:
     """An exchanged person has another name, which is in another part or in the same one.
 
     Parts follow from names by a salted hash, so names are tried: whether the first part has as many rows.
@@ -136,8 +138,8 @@ def _told_apart(runs: Sequence[tuple[Trace, Trace]]) -> Fraction:
     """mu**2 of all Gaussian answers: squared distances, each in units of its noise."""
     total = Fraction(0)
     for first, second in runs:
-        noised = [one for plan in first.plans for one in plan.noised]
-        for one, a, b in zip(noised, first.exact, second.exact, strict=True):
+        noisy = [one for plan in first.plans for one in plan.noisy]
+        for one, a, b in zip(noisy, first.exact, second.exact, strict=True):
             moved = gaps(one.reading, a, b)
             assert moved is not None  # nothing here is a search
             total += distances(moved, one.mechanism.scales)[1]

@@ -16,7 +16,7 @@ from typing import Any
 
 from adyton.accounting import FILTERS
 from adyton.audit.cases.questions_asked import Case, study_of, tables_of
-from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.audit.replay import Movement, Replay
 from adyton.audit.watching import RecordingBits, ReplayedBits, Watched, watch
 from adyton.certify import Promise
@@ -25,7 +25,7 @@ from adyton.ledger import Receipt
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.noise import Bits
 from adyton.privacy import NEIGHBOURS, Neighbours
-from adyton.query.request import asking_of
+from adyton.query.request import request_of
 from adyton.sensitivity import Sensitivity, readings_of
 from adyton.streams.plan import machine_of
 from adyton.study import Study
@@ -52,7 +52,7 @@ class Run:
     events: tuple[str, ...]
 
 
-def _streams(filter_name: str, wish: Wish) -> Iterator[Trial]:
+def _streams(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         yield _trial(filter_name, neighbours, neighbours == "add-or-remove", None, wish)
     if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
@@ -60,7 +60,7 @@ def _streams(filter_name: str, wish: Wish) -> Iterator[Trial]:
 
 
 def _trial(
-    filter_name: str, neighbours: Neighbours, numeric: bool, refresh: bool | None, wish: Wish
+    filter_name: str, neighbours: Neighbours, numeric: bool, refresh: bool | None, wish: AuditTarget
 ) -> Trial:
     study = study_of(_CASE, neighbours, filter_name, wish)
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,7 @@ def _run(
     numeric: bool,
     refresh: bool | None,
     bits: RecordingBits | ReplayedBits,
-    wish: Wish,
+    wish: AuditTarget,
 ) -> Run:
     """Feeds every question until the stream halts."""
     with open_study(study, data=data) as curator:
@@ -106,7 +106,7 @@ def _run(
 
 def _read(study: Study, data: Path, engine: Watched) -> tuple[tuple[int, ...], tuple[Sensitivity, ...]]:
     """All counts of the stream: those it read itself, and the others."""
-    readings = [readings_of(asking_of(sql, study.table).alone, study.unit)[0] for sql, _ in _FED]
+    readings = [readings_of(request_of(sql, study.table).alone, study.unit)[0] for sql, _ in _FED]
     with open_study(study, data=data) as curator:
         curator._engine.prepare(readings)
         counts = [columns[0][0] for columns in curator._engine.exact(readings)]

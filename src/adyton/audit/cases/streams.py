@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.certify import Promise
 from adyton.exact import float_up
 from adyton.mechanisms.sparse.above_threshold import AboveThreshold
@@ -17,12 +17,12 @@ _AGAINST = (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0)
 _TOGETHER = (0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1)
 
 
-def _above_threshold(wish: Wish) -> Iterator[Trial]:
+def _above_threshold(wish: AuditTarget) -> Iterator[Trial]:
     for monotone, pair in ((False, _AGAINST), (True, _TOGETHER)):
         yield _trial("above-threshold", AboveThreshold.for_cost(wish.epsilon, monotone=monotone), pair, wish)
 
 
-def _sparse(wish: Wish) -> Iterator[Trial]:
+def _sparse(wish: AuditTarget) -> Iterator[Trial]:
     for monotone, refresh, pair in (
         (False, False, _AGAINST),
         (True, False, _TOGETHER),
@@ -32,11 +32,13 @@ def _sparse(wish: Wish) -> Iterator[Trial]:
         yield _trial("sparse", mechanism, pair, wish)
 
 
-def _numeric_sparse(wish: Wish) -> Iterator[Trial]:
+def _numeric_sparse(wish: AuditTarget) -> Iterator[Trial]:
     yield _trial("numeric-sparse", NumericSparse.for_cost(wish.epsilon, 1), _AGAINST, wish)
 
 
-def _trial(name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: Any, wish: Wish) -> Trial:
+def _trial(
+    name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: Any, wish: AuditTarget
+) -> Trial:
     release = _once(mechanism, wish)
     spent = mechanism.cost().pure
     assert spent is not None  # no Gaussian values here
@@ -47,7 +49,7 @@ def _trial(name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: 
     return Trial(name, how, "either", release, pair, claim, slow=True)
 
 
-def _once(mechanism: AboveThreshold | Sparse | NumericSparse, wish: Wish) -> Callable[[Any], Any]:
+def _once(mechanism: AboveThreshold | Sparse | NumericSparse, wish: AuditTarget) -> Callable[[Any], Any]:
     def release(stream: tuple[int, ...]) -> tuple[Any, ...]:
         return tuple(mechanism.release(stream, (0,) * len(stream), wish.bits))
 

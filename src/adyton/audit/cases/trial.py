@@ -14,7 +14,7 @@ from adyton.noise import Bits
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuditTarget:
     """What a mechanism shall be calibrated to; delta is for those that need one."""
 
     epsilon: Fraction
@@ -40,4 +40,6 @@ class Trial:
         return f"{self.mechanism}, {self.pair_name}"
 
 
-Listed = tuple[str, str, Callable[[Wish], Iterator[Trial]], tuple[str, ...]]  # name, about, trials, aliases
+Listed = tuple[
+    str, str, Callable[[AuditTarget], Iterator[Trial]], tuple[str, ...]
+]  # name, about, trials, aliases

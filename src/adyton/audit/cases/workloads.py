@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adyton.accounting import gaussian
-from adyton.audit.cases.trial import Listed, Trial, Wish
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
@@ -31,7 +31,7 @@ _PAIRS: dict[Neighbours, tuple[Any, Any]] = {
 }
 
 
-def _matrix(wish: Wish) -> Iterator[Trial]:
+def _matrix(wish: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         for strategy in (tree(_CELLS, 2), wavelet(_CELLS)):
             mechanism = GeometricMatrix.for_cost(strategy, neighbours, wish.epsilon)
@@ -42,7 +42,7 @@ def _matrix(wish: Wish) -> Iterator[Trial]:
         yield _gaussian_matrix(neighbours, wish)
 
 
-def _gaussian_matrix(neighbours: Neighbours, wish: Wish) -> Trial:
+def _gaussian_matrix(neighbours: Neighbours, wish: AuditTarget) -> Trial:
     if wish.delta == 0:
         raise InvalidRequest("the Gaussian matrix mechanism needs delta above 0")
     mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
@@ -54,11 +54,11 @@ def _gaussian_matrix(neighbours: Neighbours, wish: Wish) -> Trial:
     return Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, mu=true_mu, slow=True)
 
 
-def _measure(mechanism: Any, wish: Wish, histogram: Any) -> Any:
+def _measure(mechanism: Any, wish: AuditTarget, histogram: Any) -> Any:
     return mechanism.release(histogram, wish.bits)
 
 
-def _mwem(wish: Wish) -> Iterator[Trial]:
+def _mwem(wish: AuditTarget) -> Iterator[Trial]:
     workload = Prefixes(_CELLS)
     mechanism = Mwem.for_cost(workload, wish.epsilon, 2)
     spent = mechanism.cost().pure
@@ -72,7 +72,7 @@ def _mwem(wish: Wish) -> Iterator[Trial]:
         yield Trial("mwem", "two rounds", neighbours, release, pair, Promise(float_up(spent), 0.0), slow=True)
 
 
-def _private_mw(wish: Wish) -> Iterator[Trial]:
+def _private_mw(wish: AuditTarget) -> Iterator[Trial]:
     workload = Prefixes(_CELLS)
     plan = PmwPlan(_CELLS, 10, NumericSparse.for_cost(wish.epsilon, 1), threshold=2, gap=0.1)
 

@@ -15,7 +15,7 @@ from typing import assert_never
 from adyton.engines.loading.fitting import misfit
 from adyton.engines.loading.given import Given, given
 from adyton.engines.loading.parting import check_parts, part_of
-from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Dialect, Kind
+from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Dialect, SourceType
 from adyton.engines.spelling.marking import Mark, packed
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
@@ -47,7 +47,7 @@ class Origin:
 
     sql: str
     types: Mapping[str, str]
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, SourceType]
     untyped: frozenset[str] = frozenset()
     valued: str | None = None
     headed: bool = False
@@ -107,7 +107,7 @@ def bounded_table(
     person may keep several, ``who`` stays: later questions may ask for one number of each
     person.  It also stays on demand (``keep_who``), for a join.
     """
-    told_who = told_alike(origin, table, unit)
+    told_who = person_is_hashable(origin, table, unit)
     check_parts(unit, dialect.in_order, told_who)
     valued = (
         f"SELECT * FROM {origin.valued}"
@@ -215,7 +215,7 @@ def person_sql(person: str, origin: Origin, names: Mapping[str, str], dialect: D
     )
 
 
-def told_alike(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
+def person_is_hashable(origin: Origin, table: Table, unit: PrivacyUnit) -> bool:
     """Whether every engine writes the same text for a person, so that it can be hashed.  Not for floats."""
     if unit.person is None:
         return False
@@ -240,7 +240,7 @@ def _digest(table: Table, places: Mapping[str, str], salt: str, dialect: Dialect
 # One value --------------------------------------------------------------------------------------------------
 
 
-def loaded_value(column: Column, source: str, kind: Kind, dialect: Dialect) -> str:
+def loaded_value(column: Column, source: str, kind: SourceType, dialect: Dialect) -> str:
     """The clipped integer (or truth) that stands for ``source`` from now on; NULL where there is none."""
     match column:
         case IntegerColumn() | RealColumn():
@@ -260,7 +260,7 @@ def loaded_value(column: Column, source: str, kind: Kind, dialect: Dialect) -> s
             assert_never(column)
 
 
-def is_outside(column: Bounded, source: str, kind: Kind, dialect: Dialect) -> str:
+def is_outside(column: Bounded, source: str, kind: SourceType, dialect: Dialect) -> str:
     """True where a value came from outside of what is declared, else not true."""
     if isinstance(column, CategoryColumn):
         found = loaded_value(column, source, kind, dialect)
@@ -268,14 +268,14 @@ def is_outside(column: Bounded, source: str, kind: Kind, dialect: Dialect) -> st
     return f"({' OR '.join(beyond(column, source, kind, dialect))})"
 
 
-def present(source: str, kind: Kind, dialect: Dialect) -> str:
+def present(source: str, kind: SourceType, dialect: Dialect) -> str:
     """Whether a source has a value, whatever can be made of it.  NaN is none."""
     there = f"{source} IS NOT NULL"
     return f"({there} AND NOT {dialect.not_a_number(source)})" if kind == "float" else f"({there})"
 
 
 def beyond(
-    column: IntegerColumn | RealColumn | DateColumn, source: str, kind: Kind, dialect: Dialect
+    column: IntegerColumn | RealColumn | DateColumn, source: str, kind: SourceType, dialect: Dialect
 ) -> tuple[str, str]:
     """Whether a value, before it is clipped and rounded, lies below the bounds, and whether above."""
     if isinstance(column, DateColumn):
@@ -294,7 +294,7 @@ def beyond(
     return f"{x} < {low}", f"({x} > {high} AND NOT {dialect.not_a_number(x)})"  # NaN is above all numbers
 
 
-def _double(source: str, kind: Kind, dialect: Dialect) -> str:
+def _double(source: str, kind: SourceType, dialect: Dialect) -> str:
     """NULL or NaN where there is no number."""
     match kind:
         case "boolean":
@@ -310,7 +310,7 @@ def _double(source: str, kind: Kind, dialect: Dialect) -> str:
             return dialect.number("NULL", "integer")
 
 
-def _number(lattice: Lattice, source: str, kind: Kind, dialect: Dialect) -> str:
+def _number(lattice: Lattice, source: str, kind: SourceType, dialect: Dialect) -> str:
     x = _double(source, kind, dialect)
     low, high = (dialect.double(float(bound * lattice.grain)) for bound in (lattice.low, lattice.high))
     clipped = f"least(greatest({x}, {low}), {high})"
@@ -321,14 +321,14 @@ def _number(lattice: Lattice, source: str, kind: Kind, dialect: Dialect) -> str:
     return f"CASE WHEN {x} IS NOT NULL AND NOT {dialect.not_a_number(x)} THEN {bounded} END"
 
 
-def _day(column: DateColumn, source: str, kind: Kind, dialect: Dialect) -> str:
+def _day(column: DateColumn, source: str, kind: SourceType, dialect: Dialect) -> str:
     low, high = f"DATE '{column.low}'", f"DATE '{column.high}'"
     day = _raw_day(column, source, kind, dialect)
     clipped = f"least(greatest({day}, {low}), {high})"  # also tames an engine's infinite dates
     return f"CASE WHEN {day} IS NOT NULL THEN {dialect.days(clipped)} END"
 
 
-def _raw_day(column: DateColumn, source: str, kind: Kind, dialect: Dialect) -> str:
+def _raw_day(column: DateColumn, source: str, kind: SourceType, dialect: Dialect) -> str:
     """The day as it came; where a text says that it is infinite, the bound on that side."""
     low, high = f"DATE '{column.low}'", f"DATE '{column.high}'"
     match kind:
@@ -347,7 +347,7 @@ def _raw_day(column: DateColumn, source: str, kind: Kind, dialect: Dialect) -> s
             return "CAST(NULL AS DATE)"
 
 
-def _whole_text(source: str, kind: Kind, dialect: Dialect) -> str:
+def _whole_text(source: str, kind: SourceType, dialect: Dialect) -> str:
     """The digits of a whole number; no other number is one of a list of whole numbers."""
     match kind:
         case "integer":
@@ -364,7 +364,7 @@ def _whole_text(source: str, kind: Kind, dialect: Dialect) -> str:
     return f"CAST({whole} AS {dialect.text_type})"
 
 
-def _truth(source: str, kind: Kind, dialect: Dialect) -> str:
+def _truth(source: str, kind: SourceType, dialect: Dialect) -> str:
     match kind:
         case "boolean":
             return source

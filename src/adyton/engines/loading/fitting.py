@@ -6,7 +6,7 @@ values or as numbers that nobody meant.
 
 from __future__ import annotations
 
-from adyton.engines.spelling.dialect import Kind
+from adyton.engines.spelling.dialect import SourceType
 from adyton.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -16,11 +16,11 @@ from adyton.schema import (
     RealColumn,
 )
 
-_NUMBERS: tuple[Kind, ...] = ("integer", "float", "decimal")
-_MOMENTS: tuple[Kind, ...] = ("timestamp", "instant", "text")
+_NUMBERS: tuple[SourceType, ...] = ("integer", "float", "decimal")
+_MOMENTS: tuple[SourceType, ...] = ("timestamp", "instant", "text")
 
 
-def misfit(column: Column | None, found: Kind, *, untyped: bool) -> str | None:
+def misfit(column: Column | None, found: SourceType, *, untyped: bool) -> str | None:
     """What is wrong with a source of this kind for a column, or for a person (None); nothing if it fits."""
     if found == "other":
         return "which holds no single value"
@@ -29,7 +29,7 @@ def misfit(column: Column | None, found: Kind, *, untyped: bool) -> str | None:
     return f"and columns.{column.name} says {_said(column)}: {_way_out(column, found)}"
 
 
-def _fitting(column: Column) -> tuple[Kind, ...]:
+def _fitting(column: Column) -> tuple[SourceType, ...]:
     match column:
         case IntegerColumn(clock=clock) if clock is not None:
             return _MOMENTS
@@ -59,7 +59,7 @@ def _said(column: Column) -> str:
             return f"kind = {column.kind!r}"
 
 
-def _way_out(column: Column, found: Kind) -> str:
+def _way_out(column: Column, found: SourceType) -> str:
     if _MOMENTS[0] in _fitting(column):
         if found == "date":
             return "a day has no time; leave out part and zone"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from adyton.engines.loading.zones import DAY_SECONDS, offset_sql
-from adyton.engines.spelling.dialect import MOMENT, Dialect, Kind
+from adyton.engines.spelling.dialect import MOMENT, Dialect, SourceType
 from adyton.schema import (
     LONGEST_TEXT,
     CategoryColumn,
@@ -37,7 +37,7 @@ class Given:
 
     source: str
     steps: tuple[Step, ...]
-    kind: Kind
+    kind: SourceType
 
     def at(self, step: int, name: str) -> str:
         if step == 0:
@@ -45,7 +45,7 @@ class Given:
         return self.steps[step](name) if step < len(self.steps) else name
 
 
-def given(column: Column, source: str, kind: Kind, dialect: Dialect) -> Given:
+def given(column: Column, source: str, kind: SourceType, dialect: Dialect) -> Given:
     """``source`` is the name of a column whose type fits (``fitting``)."""
     first: Step = dialect.name
     if kind == "text":
@@ -71,7 +71,7 @@ def longest_text(column: Column) -> int:
             return LONGEST_TEXT
 
 
-def _moment(kind: Kind, dialect: Dialect, zone: str | None) -> tuple[Step, ...]:
+def _moment(kind: SourceType, dialect: Dialect, zone: str | None) -> tuple[Step, ...]:
     """To the seconds that a clock in the zone shows, counted as if they were in UTC."""
     if kind == "text":
         seconds = partial(_written, dialect, zoned=zone is not None)
@@ -80,7 +80,7 @@ def _moment(kind: Kind, dialect: Dialect, zone: str | None) -> tuple[Step, ...]:
     return (seconds,) if zone is None else (seconds, partial(_local, zone))
 
 
-def _stored(dialect: Dialect, kind: Kind, source: str) -> str:
+def _stored(dialect: Dialect, kind: SourceType, source: str) -> str:
     return dialect.seconds(source, kind)
 
 

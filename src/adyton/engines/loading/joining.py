@@ -16,7 +16,7 @@ from adyton.engines.loading.clipped import (
     Origin,
     bounded_table,
     matched,
-    told_alike,
+    person_is_hashable,
     units_found,
     valued_rows,
 )
@@ -109,7 +109,7 @@ class Loading:
 
     def told(self, opened: Sequence[Opened]) -> bool:
         """Whether all engines write the same text for a person."""
-        return told_alike(opened[0].origin, self.members[0].table, self.members[0].unit)
+        return person_is_hashable(opened[0].origin, self.members[0].table, self.members[0].unit)
 
     def counted(self, units: str) -> str | None:
         """A SELECT of the number of units in the loaded table, where it is public."""

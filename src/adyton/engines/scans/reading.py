@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.columns import Cells
-from adyton.engines.base import Exact, Key
+from adyton.engines.base import Exact, FoundKey
 from adyton.engines.scans.cube import cubes_of, read_cube
 from adyton.engines.scans.folding import apart
 from adyton.engines.scans.persons import needs_choice, persons_scan
@@ -48,10 +48,10 @@ def exact_from(
     return [found[place] for place in range(len(readings))]
 
 
-def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[Key], Exact]:
+def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
     """For every key under which something counts in one of the readings, in the order of the keys."""
     units = units.read_for(readings)
-    found: dict[Key, dict[int, list[int]]] = {}
+    found: dict[FoundKey, dict[int, list[int]]] = {}
     for asked, scan in _scans(units, readings, counted=True):
         for row in run(scan.sql):
             key, values = tuple(row[: scan.keys]), row[scan.keys :]

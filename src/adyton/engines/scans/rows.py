@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from adyton.engines.scans.folding import fold_columns
 from adyton.engines.scans.scan import Aggregates, Recipe, Scan, Units, keys_of, only_where, selected
 from adyton.engines.spelling.rows import clipped
-from adyton.query.expressions import Condition, Number
+from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.leaves import EVERY_ROW
 from adyton.schema import LARGEST_VALUE
 from adyton.sensitivity import Reading
@@ -58,7 +58,7 @@ class _Emitter:
         valued = [c.value for c in reading.coordinates if c.value is not None]
         return self._count(self._row.number(valued[0]) if valued else "", reading.where)
 
-    def _clipped(self, value: Number, reading: Reading) -> Recipe:
+    def _clipped(self, value: NumberExpression, reading: Reading) -> Recipe:
         assert reading.persons is not None
         reach, bounds = (value.lattice.low, value.lattice.high), (reading.persons.low, reading.persons.high)
         always = always_the_same(reach, bounds)

@@ -6,7 +6,9 @@ from typing import Literal, Protocol
 
 from adyton.engines.spelling.marking import Coding
 
-Kind = Literal["integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant", "other"]
+SourceType = Literal[
+    "integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant", "other"
+]
 
 # Only ASCII, and only what every engine's own cast reads alike.
 NUMBER = (
@@ -47,7 +49,7 @@ class Dialect(Coding, Protocol):
     def matches(self, text: str, pattern: str) -> str:
         """Whether the pattern matches; a text of any length and content has an answer."""
 
-    def number(self, source: str, kind: Kind) -> str:
+    def number(self, source: str, kind: SourceType) -> str:
         """A double; a decimal rounded to the nearest, a text that matches NUMBER read as C's strtod does."""
 
     def not_a_number(self, double: str) -> str:
@@ -56,13 +58,13 @@ class Dialect(Coding, Protocol):
     def whole(self, value: str) -> str:
         """A bigint, from a whole double below 2**63, an integer, or a text of up to 18 digits."""
 
-    def day(self, source: str, kind: Kind) -> str:
+    def day(self, source: str, kind: SourceType) -> str:
         """A date, of an instant in UTC, from a kind that has days or a text YYYY-MM-DD; NULL if none."""
 
     def days(self, date: str) -> str:
         """The bigint number of days from 1970-01-01."""
 
-    def seconds(self, source: str, kind: Kind) -> str:
+    def seconds(self, source: str, kind: SourceType) -> str:
         """The bigint of whole seconds from 1970-01-01, of a timestamp or an instant in UTC, rounded down."""
 
     def quotient(self, dividend: str, divisor: int) -> str:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from adyton.duckdb_files import quoted, text_literal
-from adyton.engines.spelling.dialect import FAR_SECONDS, Kind
+from adyton.engines.spelling.dialect import FAR_SECONDS, SourceType
 
-_KINDS: tuple[tuple[str, Kind], ...] = (
+_KINDS: tuple[tuple[str, SourceType], ...] = (
     (r"U?(TINY|SMALL|BIG|HUGE)INT$|U?INTEGER$", "integer"),
     (r"FLOAT$|DOUBLE$", "float"),
     (r"DECIMAL", "decimal"),
@@ -20,7 +20,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
 _NESTED = re.compile(r"\]$|^(STRUCT|MAP|UNION|BLOB|BIT|VARIANT|GEOMETRY)")
 
 
-def kind_of(type_name: str) -> Kind:
+def kind_of(type_name: str) -> SourceType:
     """Anything that has a text and is nothing else (an enum, a UUID, a time of day) is read as its text."""
     if _NESTED.search(type_name):
         return "other"
@@ -57,7 +57,7 @@ class DuckDBDialect:
     def matches(self, text: str, pattern: str) -> str:
         return f"regexp_matches({text}, {text_literal(pattern)})"
 
-    def number(self, source: str, kind: Kind) -> str:
+    def number(self, source: str, kind: SourceType) -> str:
         # Not every version rounds a wide decimal only once; its text is.
         return f"TRY_CAST({f'CAST({source} AS VARCHAR)' if kind == 'decimal' else source} AS DOUBLE)"
 
@@ -67,10 +67,10 @@ class DuckDBDialect:
     def whole(self, value: str) -> str:
         return f"TRY_CAST({value} AS BIGINT)"
 
-    def day(self, source: str, kind: Kind) -> str:
+    def day(self, source: str, kind: SourceType) -> str:
         return f"TRY_CAST({source} AS DATE)"
 
-    def seconds(self, source: str, kind: Kind) -> str:
+    def seconds(self, source: str, kind: SourceType) -> str:
         moment = f"TRY_CAST({source} AS {'TIMESTAMPTZ' if kind == 'instant' else 'TIMESTAMP'})"
         micro = f"epoch_us(CASE WHEN isfinite({moment}) THEN {moment} END)"
         up, down = (

@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 
 from adyton.duckdb_files import quoted, text_literal
-from adyton.engines.spelling.dialect import FAR_SECONDS, Kind
+from adyton.engines.spelling.dialect import FAR_SECONDS, SourceType
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, SourceType] = {
     "int2": "integer",
     "int4": "integer",
     "int8": "integer",
@@ -67,7 +67,7 @@ class PostgresDialect:
     def matches(self, text: str, pattern: str) -> str:
         return f'({text} COLLATE "C" ~ {text_literal(pattern)})'
 
-    def number(self, source: str, kind: Kind) -> str:
+    def number(self, source: str, kind: SourceType) -> str:
         assert kind != "text", "a text in Postgres is never a number: its type says so"
         if kind == "decimal":
             return _decimal(source)
@@ -79,10 +79,10 @@ class PostgresDialect:
     def whole(self, value: str) -> str:
         return f"CAST({value} AS BIGINT)"
 
-    def day(self, source: str, kind: Kind) -> str:
+    def day(self, source: str, kind: SourceType) -> str:
         return f"pg_temp.adyton_day({source})" if kind == "text" else f"CAST({source} AS DATE)"
 
-    def seconds(self, source: str, kind: Kind) -> str:
+    def seconds(self, source: str, kind: SourceType) -> str:
         infinite = f"CASE WHEN {source} = 'infinity' THEN {FAR_SECONDS} ELSE -{FAR_SECONDS} END"
         finite = f"CAST(floor(EXTRACT(EPOCH FROM {source})) AS BIGINT)"
         return f"(CASE WHEN isfinite({source}) THEN {finite} WHEN {source} IS NOT NULL THEN {infinite} END)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from adyton.engines.spelling.dialect import Kind
+from adyton.engines.spelling.dialect import SourceType
 
-_KINDS: tuple[tuple[str, Kind], ...] = (
+_KINDS: tuple[tuple[str, SourceType], ...] = (
     (r"(tinyint|smallint|int|bigint)$", "integer"),
     (r"(float|double)$", "float"),
     (r"decimal", "decimal"),
@@ -21,7 +21,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
 _SMALL = 2**22
 
 
-def kind_of(type_name: str) -> Kind:
+def kind_of(type_name: str) -> SourceType:
     return next((kind for pattern, kind in _KINDS if re.match(pattern, type_name)), "other")
 
 
@@ -54,7 +54,7 @@ class SparkDialect:
         whole = pattern.removesuffix("$") + r"\z" if pattern.endswith("$") else pattern
         return f"({text} RLIKE {self.text(whole)})"
 
-    def number(self, source: str, kind: Kind) -> str:
+    def number(self, source: str, kind: SourceType) -> str:
         return f"TRY_CAST({source} AS DOUBLE)"
 
     def not_a_number(self, double: str) -> str:
@@ -63,13 +63,13 @@ class SparkDialect:
     def whole(self, value: str) -> str:
         return f"TRY_CAST({value} AS BIGINT)"
 
-    def day(self, source: str, kind: Kind) -> str:
+    def day(self, source: str, kind: SourceType) -> str:
         if kind != "instant":
             return f"TRY_CAST({source} AS DATE)"
         seconds = f"unix_seconds({source})"  # the day in UTC, whatever the time zone of the session
         return f"date_from_unix_date(CAST(({seconds} - pmod({seconds}, 86400)) DIV 86400 AS INT))"
 
-    def seconds(self, source: str, kind: Kind) -> str:
+    def seconds(self, source: str, kind: SourceType) -> str:
         if kind == "instant":
             return f"unix_seconds({source})"
         day = f"CAST(unix_date(TRY_CAST({source} AS DATE)) AS BIGINT)"

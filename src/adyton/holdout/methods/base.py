@@ -19,7 +19,7 @@ Ends = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class HoldoutSize:
     """The public facts that every plan starts from: items, steps of one value, failure probability."""
 
     items: int

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.exact.search import largest_that_holds
-from adyton.holdout.methods.base import Ends, Frame
+from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import COARSE, Steps, total
 from adyton.noise import Bits
 from adyton.validity.published.compressibility import Rounded, counted_rounding_width
@@ -29,7 +29,7 @@ class SplitPlan:
     Its claim is that of ``splitting_width``.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     scores: int
     name: ClassVar[str] = "split"
     filter_name: ClassVar[str] = "pure"
@@ -67,7 +67,7 @@ class RoundingPlan:
     Its claim is that of ``counted_rounding_width``.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     scores: int
     name: ClassVar[str] = "rounding"
     filter_name: ClassVar[str] = "pure"
@@ -103,7 +103,7 @@ def around(value: Fraction, half: float) -> Ends:
 
 
 @lru_cache(maxsize=256)
-def _split_width(frame: Frame, scores: int) -> float:
+def _split_width(frame: HoldoutSize, scores: int) -> float:
     made = splitting_width(frame.items, scores, frame.failure)
     if made is not None and frame.steps == COARSE and frame.items // scores <= 10**5:
         made = exact_splitting_width(frame.items, scores, frame.failure)
@@ -111,12 +111,12 @@ def _split_width(frame: Frame, scores: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def _rounded(frame: Frame, scores: int) -> Rounded:
+def _rounded(frame: HoldoutSize, scores: int) -> Rounded:
     return counted_rounding_width(frame.items, scores, frame.failure)
 
 
 def plan_baseline(
-    kind: type[_Baseline], frame: Frame, tolerance: Fraction | None, scores: int | None
+    kind: type[_Baseline], frame: HoldoutSize, tolerance: Fraction | None, scores: int | None
 ) -> _Baseline:
     """As many scores as the tolerance allows, or so many if that is certified."""
     if scores is None and tolerance is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from adyton.exact import float_up, units_up
 from adyton.exact.outward import SAFE
-from adyton.holdout.methods.base import Ends, Frame
+from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
 from adyton.validity.plans.planned_scores import Blocks, Side, Table
@@ -45,7 +45,7 @@ class GaussianPlan:
     Source:   derived here.  Theorem: HOLDOUT-SCORES.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     blocks: Blocks
     reach: tuple[float, float]
     expected: Fraction | None = None
@@ -151,12 +151,12 @@ class GaussianPlan:
         return {**facts, "anytime": "yes"} if self.anytime else facts
 
 
-def margin(frame: Frame) -> Fraction:
+def margin(frame: HoldoutSize) -> Fraction:
     """Half a step of the sum for the rounded noise, and what rounding the values of items can do."""
     return Fraction(1, 2 * frame.whole) + frame.rounding
 
 
-def squares_of(frame: Frame) -> float | None:
+def squares_of(frame: HoldoutSize) -> float | None:
     """As plans need it."""
     return None if frame.squares is None else float_up(frame.squares)
 
@@ -181,7 +181,7 @@ def table(plan: GaussianPlan) -> Table:
 
 
 def _parts(
-    frame: Frame, before: Sequence[Fraction], sides: Sequence[Side], factor: int, choices: int
+    frame: HoldoutSize, before: Sequence[Fraction], sides: Sequence[Side], factor: int, choices: int
 ) -> tuple[Floats, Floats, Floats]:
     """Fresh parts, prices and levels: c / (1 - c) is ``factor`` times that of the plan."""
     fresh, price, level = [], [], []

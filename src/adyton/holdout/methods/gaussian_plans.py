@@ -10,9 +10,9 @@ from typing import Literal, get_args
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.exact.search import least_that_holds
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import SLACK, GaussianPlan, margin, squares_of
-from adyton.validity.plans.planned_scores import Blocks, Wish
+from adyton.validity.plans.planned_scores import Blocks, ScoreTarget
 from adyton.validity.plans.score_plans import (
     best_wish,
     constant_scores,
@@ -37,7 +37,7 @@ class GaussianWish:
     noise: str = "constant"
 
 
-def plan_gaussian(frame: Frame, wish: GaussianWish) -> GaussianPlan:
+def plan_gaussian(frame: HoldoutSize, wish: GaussianWish) -> GaussianPlan:
     """As many scores as the tolerance allows, or the best noise for so many scores.
 
     With weights what is expected may be worth less than their squares, of which it knows nothing.
@@ -54,7 +54,7 @@ def plan_gaussian(frame: Frame, wish: GaussianWish) -> GaussianPlan:
     return max(offers, key=lambda plan: (plan.scores, -plan.half_width()))
 
 
-def _planned(frame: Frame, wish: GaussianWish) -> GaussianPlan:
+def _planned(frame: HoldoutSize, wish: GaussianWish) -> GaussianPlan:
     if wish.scores is not None:
         return _for_scores(frame, wish, wish.scores)
     if wish.tolerance is None:
@@ -93,12 +93,12 @@ def _check(wish: GaussianWish) -> None:
         raise InvalidRequest("decreasing noise is planned for a tolerance, not for a number of scores")
 
 
-def _made(frame: Frame, wanted: Wish, blocks: Blocks, wish: GaussianWish) -> GaussianPlan:
+def _made(frame: HoldoutSize, wanted: ScoreTarget, blocks: Blocks, wish: GaussianWish) -> GaussianPlan:
     in_steps = Blocks(blocks.counts, tuple(scale * frame.steps for scale in blocks.scales))
     return GaussianPlan(frame, in_steps, wanted.parts(_float(wish.expected)), wish.expected, wish.anytime)
 
 
-def _for_scores(frame: Frame, wish: GaussianWish, scores: int) -> GaussianPlan:
+def _for_scores(frame: HoldoutSize, wish: GaussianWish, scores: int) -> GaussianPlan:
     wanted, blocks = constant_wish(
         frame.items, frame.failure, scores, _float(wish.expected), squares_of(frame)
     )
@@ -112,7 +112,7 @@ def _for_scores(frame: Frame, wish: GaussianWish, scores: int) -> GaussianPlan:
     return made
 
 
-def _none(frame: Frame, tolerance: Fraction) -> str:
+def _none(frame: HoldoutSize, tolerance: Fraction) -> str:
     """Noise of an eighth of the tolerance is about the best for one score, which needs hardly any."""
     within = float(tolerance)
 

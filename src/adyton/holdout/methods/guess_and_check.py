@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from adyton.exact import float_up
-from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.textbook.concentration import hoeffding_width
@@ -29,7 +29,7 @@ class GuessAndCheckPlan:
     Source:   Rogers, Roth, Smith, Srebro, Thakkar, Woodworth 2020; counted here.  Theorem: GUESS-AND-CHECK.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     tolerance: Fraction
     name: ClassVar[str] = "guess_and_check"
     filter_name: ClassVar[str] = "pure"

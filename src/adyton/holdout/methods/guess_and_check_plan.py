@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.exact import float_down, float_up
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.guess_and_check import MOST_CELLS, SERIES, GuessAndCheckPlan
 from adyton.validity.textbook.concentration import log_up
 
@@ -14,7 +14,7 @@ _RELATIVE, _ABSOLUTE = 1 + 1e-8, 1e-6  # far more than the sums of logarithms be
 
 
 def most_wrong_guesses(
-    frame: Frame, tolerance: Fraction, questions: int, near: Fraction, enough: int | None = None
+    frame: HoldoutSize, tolerance: Fraction, questions: int, near: Fraction, enough: int | None = None
 ) -> int | None:
     """How many of ``questions`` guesses may be wrong if all questions shall be answered; None: not even one.
 
@@ -40,7 +40,7 @@ def most_wrong_guesses(
     return questions
 
 
-def first_step(frame: Frame, tolerance: Fraction) -> float | None:
+def first_step(frame: HoldoutSize, tolerance: Fraction) -> float | None:
     """The step of the grid to which the first answer to a wrong guess is rounded; later ones are finer."""
     cells = GuessAndCheckPlan(frame, tolerance).cells(GuessAndCheckPlan.START)
     return None if cells is None else 1 / cells

@@ -15,7 +15,7 @@ import numpy as np
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import float_up, whole
 from adyton.exact.search import minimise
-from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.textbook.concentration import hoeffding_width
@@ -31,7 +31,7 @@ class LadderPlan:
     Source:   Blum, Hardt 2015; the number of transcripts is counted here.  Theorem: LADDER.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     scores: int
     rung: int
     name: ClassVar[str] = "ladder"
@@ -76,7 +76,7 @@ class FreeLadderPlan:
     Source: Blum, Hardt 2015.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     scores: int
     name: ClassVar[str] = "ladder-free"
     filter_name: ClassVar[str] = "pure"
@@ -114,12 +114,12 @@ class FreeLadderPlan:
         return {"scores": self.scores}
 
 
-def loss_of(frame: Frame, values: Steps) -> int:
+def loss_of(frame: HoldoutSize, values: Steps) -> int:
     exact = total(values)
     return frame.whole - exact if frame.greater_is_better else exact
 
 
-def value_of(frame: Frame, loss: int) -> Fraction:
+def value_of(frame: HoldoutSize, loss: int) -> Fraction:
     share = Fraction(loss, frame.whole)
     return 1 - share if frame.greater_is_better else share
 
@@ -138,7 +138,7 @@ def ladder_nodes(scores: int, rungs: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def ladder_width(frame: Frame, scores: int, rung: int) -> float:
+def ladder_width(frame: HoldoutSize, scores: int, rung: int) -> float:
     """sqrt(ln(2 nodes / failure) / (2 n)) + rung, rounded up.  Theorem: LADDER."""
     nodes = ladder_nodes(scores, -(-frame.whole // rung))
     stray = hoeffding_width(frame.items, frame.failure / nodes)
@@ -151,7 +151,7 @@ def published_ladder_width(items: int, scores: int, rung: float, failure: float)
     return math.sqrt(log / (2 * items)) + rung
 
 
-def plan_ladder(frame: Frame, scores: int, tolerance: Fraction | None = None) -> LadderPlan:
+def plan_ladder(frame: HoldoutSize, scores: int, tolerance: Fraction | None = None) -> LadderPlan:
     """The rung with about the least half-width; the tolerance may be left out."""
     whole(scores, "the number of scores")
 

@@ -14,7 +14,7 @@ from typing import ClassVar, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, whole
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan, plan_baseline
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, Noise, check_noise, plan_gaussian
@@ -80,7 +80,7 @@ class Gaussian:
         _positive(self.expected, "what is expected")
         check_noise(self.noise)
 
-    def plan(self, frame: Frame, aim: Aim) -> GaussianPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> GaussianPlan:
         """What so many items certify, or InvalidRequest."""
         expected = aim.part(self.expected, "what is expected")
         return plan_gaussian(
@@ -105,7 +105,7 @@ class Slices:
     def __post_init__(self) -> None:
         _positive(self.expected, "what is expected")
 
-    def plan(self, frame: Frame, aim: Aim) -> SlicesPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> SlicesPlan:
         """What so many items certify, or InvalidRequest."""
         expected = aim.part(self.expected, "what is expected")
         groups = groups_from(self.groups, frame.items)
@@ -136,7 +136,7 @@ class Thresholdout:
         if self.scale is not None and (self.threshold is None or self.overfits is None):
             raise InvalidRequest("with a scale, give the threshold and the number of overfits too")
 
-    def plan(self, frame: Frame, aim: Aim) -> ThresholdoutPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> ThresholdoutPlan:
         """Calculated from the tolerance, or as given: then its half-width is whatever the theorem says."""
         questions = _QUESTIONS if aim.scores is None else aim.scores
         threshold, scale = aim.part(self.threshold, "the threshold"), aim.part(self.scale, "the scale")
@@ -164,7 +164,7 @@ class GuessAndCheck:
 
     name: ClassVar[str] = "guess_and_check"
 
-    def plan(self, frame: Frame, aim: Aim) -> GuessAndCheckPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> GuessAndCheckPlan:
         """What so many items certify, or InvalidRequest."""
         if aim.scores is not None:
             raise _meaningless("scores", self.name)
@@ -176,21 +176,21 @@ class GuessAndCheck:
 
 @dataclass(frozen=True, slots=True)
 class SparseValidate:
-    """Says yes or no: is the score within the tolerance of the guess?  ``noes``: how often it may say no.
+    """Says yes or no: is the score within the tolerance of the guess?  Up to ``rejections`` times it says no.
 
-    >>> SparseValidate(noes=5)
-    SparseValidate(noes=5)
+    >>> SparseValidate(rejections=5)
+    SparseValidate(rejections=5)
     """
 
-    noes: int = 10
+    rejections: int = 10
     name: ClassVar[str] = "sparse_validate"
 
     def __post_init__(self) -> None:
-        whole(self.noes, "how often it may say no")
+        whole(self.rejections, "how often it may say no")
 
-    def plan(self, frame: Frame, aim: Aim) -> SparseValidatePlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> SparseValidatePlan:
         """What so many items certify, or InvalidRequest."""
-        return plan_sparse_validate(frame, aim.within, aim.number, self.noes)
+        return plan_sparse_validate(frame, aim.within, aim.number, self.rejections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Ladder:
     def __post_init__(self) -> None:
         _positive(self.rung, "the rung")
 
-    def plan(self, frame: Frame, aim: Aim) -> LadderPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> LadderPlan:
         """What so many items certify, or InvalidRequest."""
         part = aim.part(self.rung, "the rung")
         if part is None:
@@ -228,7 +228,7 @@ class FreeLadder:
 
     name: ClassVar[str] = "ladder-free"
 
-    def plan(self, frame: Frame, aim: Aim) -> FreeLadderPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> FreeLadderPlan:
         """What so many items certify, or InvalidRequest."""
         return FreeLadderPlan(frame, aim.number)
 
@@ -243,7 +243,7 @@ class Split:
 
     name: ClassVar[str] = "split"
 
-    def plan(self, frame: Frame, aim: Aim) -> SplitPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> SplitPlan:
         """What so many items certify, or InvalidRequest."""
         return plan_baseline(SplitPlan, frame, aim.tolerance, aim.scores)
 
@@ -258,7 +258,7 @@ class Rounding:
 
     name: ClassVar[str] = "rounding"
 
-    def plan(self, frame: Frame, aim: Aim) -> RoundingPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> RoundingPlan:
         """What so many items certify, or InvalidRequest."""
         return plan_baseline(RoundingPlan, frame, aim.tolerance, aim.scores)
 
@@ -281,7 +281,7 @@ class Auto:
         _positive(self.expected, "what is expected")
         check_noise(self.noise)
 
-    def plan(self, frame: Frame, aim: Aim) -> GaussianPlan | RoundingPlan | SplitPlan:
+    def plan(self, frame: HoldoutSize, aim: Aim) -> GaussianPlan | RoundingPlan | SplitPlan:
         """What so many items certify, or InvalidRequest."""
         gaussian = Gaussian(expected=self.expected, noise=self.noise)
         offers: list[GaussianPlan | RoundingPlan | SplitPlan] = []

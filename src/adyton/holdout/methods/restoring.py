@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
-from adyton.holdout.methods.base import Frame
+from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.guess_and_check import GuessAndCheckPlan
@@ -22,7 +22,9 @@ StagedPlan = ThresholdoutPlan | LadderPlan | FreeLadderPlan | SparseValidatePlan
 Plan = PricedPlan | StagedPlan
 
 
-def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dict[str, str | int]) -> Plan:
+def restore(
+    frame: HoldoutSize, method: str, tolerance: Fraction | None, settings: dict[str, str | int]
+) -> Plan:
     """The plan that the file of a holdout holds."""
     if method in ("gaussian", "slices") and "reach" not in settings:
         raise InvalidRequest(_OLDER)
@@ -44,7 +46,7 @@ def restore(frame: Frame, method: str, tolerance: Fraction | None, settings: dic
             case "ladder-free":
                 return FreeLadderPlan(frame, _int(settings["scores"]))
             case "sparse_validate":
-                counts = [_int(settings[key]) for key in ("questions", "noes", "accept")]
+                counts = [_int(settings[key]) for key in ("questions", "rejections", "accept")]
                 return SparseValidatePlan(frame, counts[0], counts[1], counts[2])
             case "guess_and_check" if tolerance is not None:
                 return GuessAndCheckPlan(frame, tolerance)
@@ -59,7 +61,7 @@ _OLDER = (
 )
 
 
-def _gaussian(frame: Frame, settings: dict[str, str | int]) -> GaussianPlan:
+def _gaussian(frame: HoldoutSize, settings: dict[str, str | int]) -> GaussianPlan:
     counts, scales = (json.loads(str(settings[key])) for key in ("counts", "scales"))
     if any(type(count) is not int for count in counts) or sum(counts) != settings["scores"]:
         raise ValueError

@@ -14,7 +14,7 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, rational
 from adyton.exact.outward import MANY, UNIT_ROUNDOFF
-from adyton.holdout.methods.base import Ends, Frame
+from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import Array, Steps, one_list
@@ -48,7 +48,7 @@ class SlicesPlan:
     Source:   derived here.  Theorem: SLICES.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     scores: int
     names: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -156,7 +156,7 @@ def _least(answer: Fraction, units: int, noise: float, way: Way) -> Fraction:
     return Fraction(float(least_share(np.array([float(answer)]), units, noise, [way])[0])) * units
 
 
-def part_of(frame: Frame, size: int, slices: int) -> Frame:
+def part_of(frame: HoldoutSize, size: int, slices: int) -> HoldoutSize:
     """A slice has its own items and its share of the failure; the mean of all has one too.  Theorem:
     SLICES."""
     return replace(frame, items=size, failure=frame.failure / (slices + 1))
@@ -176,7 +176,7 @@ def groups_from(given: object, items: int) -> Groups:
     )
 
 
-def plan_slices(frame: Frame, groups: Groups, wish: GaussianWish) -> SlicesPlan:
+def plan_slices(frame: HoldoutSize, groups: Groups, wish: GaussianWish) -> SlicesPlan:
     """As many scores as the smallest slice allows, and for each slice the best noise for so many."""
     frames = [part_of(frame, size, len(groups.sizes)) for size in groups.sizes]
     firsts = [_named(name, f, wish) for name, f in zip(groups.names, frames, strict=True)]
@@ -187,14 +187,14 @@ def plan_slices(frame: Frame, groups: Groups, wish: GaussianWish) -> SlicesPlan:
     return SlicesPlan(frame, k, groups.names, groups.sizes, tuple(scales), tuple(reaches), wish.expected)
 
 
-def _named(name: str, frame: Frame, wish: GaussianWish) -> GaussianPlan:
+def _named(name: str, frame: HoldoutSize, wish: GaussianWish) -> GaussianPlan:
     try:
         return plan_gaussian(frame, wish)
     except InvalidRequest as refused:
         raise InvalidRequest(f"group {name!r}: {refused}") from None
 
 
-def restored_slices(frame: Frame, settings: dict[str, str | int]) -> SlicesPlan:
+def restored_slices(frame: HoldoutSize, settings: dict[str, str | int]) -> SlicesPlan:
     """From the file of a holdout; KeyError, ValueError or TypeError if it cannot be read."""
     names, sizes, scales, reaches = (
         json.loads(str(settings[key])) for key in ("names", "sizes", "scales", "reach")

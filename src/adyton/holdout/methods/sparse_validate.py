@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, whole
-from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits
 from adyton.validity.textbook.concentration import hoeffding_width
@@ -26,9 +26,9 @@ class SparseValidatePlan:
     Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015; counted here.  Theorem: SPARSE-VALIDATE.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     questions: int
-    noes: int
+    rejections: int
     accept: int
     name: ClassVar[str] = "sparse_validate"
     filter_name: ClassVar[str] = "pure"
@@ -38,24 +38,24 @@ class SparseValidatePlan:
 
     def __post_init__(self) -> None:
         whole(self.questions, "the number of questions")
-        whole(self.noes, "the number of rejections")
+        whole(self.rejections, "the number of rejections")
         whole(self.accept, "the accepted steps", least=0)
 
     def half_width(self) -> float:
         """Of a guess that got a yes."""
         share = Fraction(self.accept, self.frame.whole) + Fraction(1, 2 * self.frame.whole)
-        stray = validate_width(self.frame, self.questions, self.noes)
+        stray = validate_width(self.frame, self.questions, self.rejections)
         return float_up(share + Fraction(stray) + self.frame.rounding)
 
     def start(self, bits: Bits) -> State:
-        return {"asked": 0, "left": self.noes}
+        return {"asked": 0, "left": self.rejections}
 
     def left(self, state: State) -> int | None:
         return min(int(state["left"]), self.questions - int(state["asked"]))
 
     def refusal(self, state: State) -> str | None:
         if state["left"] < 1:
-            return f"all {self.noes:,} rejections are used up"
+            return f"all {self.rejections:,} rejections are used up"
         return f"all {self.questions:,} questions are used up" if state["asked"] >= self.questions else None
 
     def step(self, state: State, values: Steps, guess: Fraction | None, bits: Bits) -> tuple[Reply, State]:
@@ -65,32 +65,34 @@ class SparseValidatePlan:
         return Reply("yes", guess, self.half_width()) if near else Reply("no", None, None), after
 
     def settings(self) -> dict[str, str | int]:
-        return {"questions": self.questions, "noes": self.noes, "accept": self.accept}
+        return {"questions": self.questions, "rejections": self.rejections, "accept": self.accept}
 
 
-def validate_nodes(questions: int, noes: int) -> int:
+def validate_nodes(questions: int, rejections: int) -> int:
     """How many different questions any one analyst can ever ask: C(m,1) + ... + C(m,B).
 
     Theorem: SPARSE-VALIDATE.
     """
-    return sum(math.comb(questions, j) for j in range(1, min(noes, questions) + 1))
+    return sum(math.comb(questions, j) for j in range(1, min(rejections, questions) + 1))
 
 
 @lru_cache(maxsize=4096)
-def validate_width(frame: Frame, questions: int, noes: int) -> float:
+def validate_width(frame: HoldoutSize, questions: int, rejections: int) -> float:
     """How far any of those can stray.  Theorem: SPARSE-VALIDATE."""
-    return hoeffding_width(frame.items, frame.failure / validate_nodes(questions, noes))
+    return hoeffding_width(frame.items, frame.failure / validate_nodes(questions, rejections))
 
 
-def plan_sparse_validate(frame: Frame, tolerance: Fraction, questions: int, noes: int) -> SparseValidatePlan:
+def plan_sparse_validate(
+    frame: HoldoutSize, tolerance: Fraction, questions: int, rejections: int
+) -> SparseValidatePlan:
     """As much of the tolerance as is not needed for what the items may stray is accepted."""
     whole(questions, "the number of questions")
-    whole(noes, "the number of rejections")
-    stray = Fraction(validate_width(frame, questions, noes))
+    whole(rejections, "the number of rejections")
+    stray = Fraction(validate_width(frame, questions, rejections))
     room = tolerance - stray - frame.rounding - Fraction(1, frame.whole)
     if room <= 0:
         raise InvalidRequest(
-            f"{questions:,} questions with {noes:,} rejections may be off by {float(stray):.4g} already; "
-            f"the tolerance is {float_down(tolerance):g}"
+            f"{questions:,} questions with {rejections:,} rejections may be off by {float(stray):.4g} "
+            f"already; the tolerance is {float_down(tolerance):g}"
         )
-    return SparseValidatePlan(frame, questions, noes, math.floor(room * frame.whole))
+    return SparseValidatePlan(frame, questions, rejections, math.floor(room * frame.whole))

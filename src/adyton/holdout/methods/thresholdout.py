@@ -21,7 +21,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_up, whole
 from adyton.exact.outward import SAFE
 from adyton.exact.search import largest_near, largest_that_holds, minimise
-from adyton.holdout.methods.base import Frame, Reply, State
+from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.mechanisms.sparse.above_threshold import draw_one
 from adyton.noise import Bits
@@ -47,7 +47,7 @@ class ThresholdoutPlan:
               What it says of the population: ``half_width``.  Theorem: THRESHOLDOUT-VALIDITY.
     """
 
-    frame: Frame
+    frame: HoldoutSize
     overfits: int
     questions: int
     threshold: int
@@ -116,7 +116,7 @@ class ThresholdoutPlan:
 
 
 @lru_cache(maxsize=4096)
-def width_of(frame: Frame, overfits: int, questions: int, threshold: int, scale: float) -> float:
+def width_of(frame: HoldoutSize, overfits: int, questions: int, threshold: int, scale: float) -> float:
     """Half-width of all answers, against the population, rounded up; infinite if nothing is certified.
 
     Claim:    Pr[some |a_j - q_j(P)| > width] <= failure over ``questions`` adaptive questions.
@@ -150,7 +150,7 @@ def noise_part(overfits: int, questions: int, threshold: int, scale: float, fail
 
 
 def plan_thresholdout(
-    frame: Frame,
+    frame: HoldoutSize,
     tolerance: Fraction,
     questions: int,
     threshold: Fraction | None = None,
@@ -195,7 +195,7 @@ def _guess(width: float, threshold: Fraction, tolerance: Fraction) -> int:
     return max(1, int(min(math.pow(room / one, _GROWTH), _MOST_QUESTIONS)))
 
 
-def _near_scale(frame: Frame, overfits: int, questions: int) -> float:
+def _near_scale(frame: HoldoutSize, overfits: int, questions: int) -> float:
     """About the best scale: searched with the Gaussian pair, which is quick; the true one is near it."""
     beta = float(frame.failure)
     slope = noise_part(overfits, questions, 0, 1e6, beta) / 1e6  # the noise part is this times the scale

@@ -19,12 +19,12 @@ _NOISE = 0.01
 _PUBLISHED = {15: 0.474, 4: None, 2: 0.016}  # the gap at so many digits; for the others see the notes
 _TOLERANCE = 6 * 0.075 / _RUNS**0.5  # one run has a deviation of at most 0.075
 
-Mechanism = Callable[[Fraction], Fraction]
+Answering = Callable[[Fraction], Fraction]
 
 
-def binary_representation(dice: np.random.Generator) -> Report:
+def binary_representation(rng: np.random.Generator) -> Report:
     """20 of 40 values are in the table.  "What is the mean of 2**-x?", and then "is x one of those?"."""
-    samples = [frozenset(dice.permutation(_UNIVERSE)[:_ROWS].tolist()) for _ in range(_RUNS)]
+    samples = [frozenset(rng.permutation(_UNIVERSE)[:_ROWS].tolist()) for _ in range(_RUNS)]
     seed = sum(Fraction(1, 2**x) for x in (1, 2, 3, 4))
     rounded = {digits: mean_gap(samples, to_digits(digits)) for digits in (1, 2, 3, 4, 6, 8, 10, 12, 15)}
     findings = (
@@ -37,7 +37,7 @@ def binary_representation(dice: np.random.Generator) -> Report:
         ),
         Finding(
             f"the same, Gaussian noise of {_NOISE:g}",
-            mean_gap(samples, lambda mean: mean + Fraction(float(dice.normal(0, _NOISE)))),
+            mean_gap(samples, lambda mean: mean + Fraction(float(rng.normal(0, _NOISE)))),
         ),
     )
     line = Line("rounded answers", tuple(map(float, rounded)), tuple(rounded.values()))
@@ -46,16 +46,16 @@ def binary_representation(dice: np.random.Generator) -> Report:
     )
 
 
-def to_digits(digits: int) -> Mechanism:
+def to_digits(digits: int) -> Answering:
     rounding = RoundedMeans(10**digits)
     return lambda mean: rounding.release([mean])[0]
 
 
-def mean_gap(samples: list[frozenset[int]], mechanism: Mechanism) -> float:
+def mean_gap(samples: list[frozenset[int]], mechanism: Answering) -> float:
     return sum(gap(sample, mechanism) for sample in samples) / len(samples)
 
 
-def gap(sample: frozenset[int], mechanism: Mechanism) -> float:
+def gap(sample: frozenset[int], mechanism: Answering) -> float:
     """Share of the rows among the values that were read, minus their share of the universe."""
     exact = Fraction(sum(2 ** (_UNIVERSE - 1 - x) for x in sample), len(sample) * 2**_UNIVERSE)
     digits = int(mechanism(exact) * len(sample) * 2**_UNIVERSE)

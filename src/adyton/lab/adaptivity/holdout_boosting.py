@@ -16,7 +16,7 @@ import numpy as np
 from adyton.exact.special import special
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
-from adyton.holdout.methods.base import Frame, State
+from adyton.holdout.methods.base import HoldoutSize, State
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
@@ -41,10 +41,10 @@ Wrong = np.ndarray[Any, np.dtype[np.int8]]
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def holdout_boosting(bits: Bits, dice: np.random.Generator) -> Report:
+def holdout_boosting(bits: Bits, rng: np.random.Generator) -> Report:
     ours = plan_gaussian(_frame(), GaussianWish(scores=_K + 1))
-    found = {name: _mean_loss(name, _K, ours, bits, dice) for name in _WEIGHTS}
-    exceeded = sum(_worst_error(ours, bits, dice) > ours.half_width() for _ in range(_ATTACKS))
+    found = {name: _mean_loss(name, _K, ours, bits, rng) for name in _WEIGHTS}
+    exceeded = sum(_worst_error(ours, bits, rng) > ours.half_width() for _ in range(_ATTACKS))
     noise = ours.blocks.scales[0] / ours.frame.whole
     findings = (
         Finding("loss of the vote on the holdout, full scores", found["full"], boosted_loss(_N, _K), _SLACK),
@@ -57,7 +57,7 @@ def holdout_boosting(bits: Bits, dice: np.random.Generator) -> Report:
         Finding("ours: certified half-width", ours.half_width()),
         Finding(f"ours: of {_ATTACKS} attacks, those that pass the half-width", exceeded, 0, 0),
     )
-    return Report(HOLDOUT_BOOSTING, findings, _NOTES, _chart(ours, bits, dice))
+    return Report(HOLDOUT_BOOSTING, findings, _NOTES, _chart(ours, bits, rng))
 
 
 def boosted_loss(items: int, submissions: int, noise: float = 0.0) -> float:
@@ -71,31 +71,31 @@ def boosted_loss(items: int, submissions: int, noise: float = 0.0) -> float:
     return float(special().ndtr(-math.sqrt(submissions / 2) * math.sqrt(2 / math.pi) * 2 * own * seen))
 
 
-def _frame() -> Frame:
-    return Frame(_N, 2, Fraction(0), Fraction(1, 20), greater_is_better=False)
+def _frame() -> HoldoutSize:
+    return HoldoutSize(_N, 2, Fraction(0), Fraction(1, 20), greater_is_better=False)
 
 
-def _mean_loss(name: str, count: int, ours: GaussianPlan, bits: Bits, dice: np.random.Generator) -> float:
+def _mean_loss(name: str, count: int, ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> float:
     losses = []
     for _ in range(_RUNS):
-        wrong = dice.integers(0, 2, (count, _N), dtype=np.int8)
-        losses.append(_vote(wrong, _WEIGHTS[name](wrong, ours, bits), dice).mean())
+        wrong = rng.integers(0, 2, (count, _N), dtype=np.int8)
+        losses.append(_vote(wrong, _WEIGHTS[name](wrong, ours, bits), rng).mean())
     return float(np.mean(losses))
 
 
-def _vote(wrong: Wrong, weights: Weights, dice: np.random.Generator) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _vote(wrong: Wrong, weights: Weights, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """On each item as the weighted majority; ties by a coin."""
     kept = np.flatnonzero(weights)
     ballots = weights[kept].astype(np.float32) @ (2 * wrong[kept] - 1).astype(np.float32)
-    made: np.ndarray[Any, np.dtype[np.bool_]] = ballots + dice.uniform(-1e-3, 1e-3, _N) > 0
+    made: np.ndarray[Any, np.dtype[np.bool_]] = ballots + rng.uniform(-1e-3, 1e-3, _N) > 0
     return made
 
 
-def _worst_error(ours: GaussianPlan, bits: Bits, dice: np.random.Generator) -> float:
+def _worst_error(ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> float:
     """The largest error of any shown score, the vote's included; the truth is always one half."""
-    wrong = dice.integers(0, 2, (_K, _N), dtype=np.int8)
+    wrong = rng.integers(0, 2, (_K, _N), dtype=np.int8)
     shown = _noisy(wrong, ours, bits)
-    vote = _vote(wrong, 0.5 - shown, dice)
+    vote = _vote(wrong, 0.5 - shown, rng)
     last = ours.release(2 * int(np.count_nonzero(vote)), ours.scores, bits) / ours.frame.whole
     return float(max(np.abs(shown - 0.5).max(), abs(last - 0.5)))
 
@@ -143,10 +143,10 @@ _WEIGHTS: dict[str, Callable[[Wrong, GaussianPlan, Bits], Weights]] = {
 }
 
 
-def _chart(ours: GaussianPlan, bits: Bits, dice: np.random.Generator) -> Chart:
+def _chart(ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> Chart:
     counts = tuple(float(count) for count in _COUNTS)
     lines = [
-        Line(name, counts, tuple(_mean_loss(name, count, ours, bits, dice) for count in _COUNTS))
+        Line(name, counts, tuple(_mean_loss(name, count, ours, bits, rng) for count in _COUNTS))
         for name in ("full", "two digits", "ladder", "thresholdout", "ours")
     ]
     theory = tuple(boosted_loss(_N, count) for count in _COUNTS)

@@ -40,11 +40,11 @@ class Outcome:
     overfits: float
 
 
-def holdout_science(dice: np.random.Generator) -> Report:
-    none = {mode: average(dice, False, 500, mode) for mode in ("plain", "thresholdout")}
-    few = {mode: average(dice, True, 20, mode) for mode in ("plain", "thresholdout")}
-    many = {mode: average(dice, True, 500, mode) for mode in ("plain", "thresholdout")}
-    strict = average(dice, False, 500, "published")
+def holdout_science(rng: np.random.Generator) -> Report:
+    none = {mode: average(rng, False, 500, mode) for mode in ("plain", "thresholdout")}
+    few = {mode: average(rng, True, 20, mode) for mode in ("plain", "thresholdout")}
+    many = {mode: average(rng, True, 500, mode) for mode in ("plain", "thresholdout")}
+    strict = average(rng, False, 500, "published")
     findings = (
         *_plain("no signal, k = 500", none["plain"], (0.6342, 0.6331, 0.5000)),
         *_reused("no signal, k = 500", none["thresholdout"], (0.5136, 0.4989)),
@@ -55,56 +55,56 @@ def holdout_science(dice: np.random.Generator) -> Report:
         Finding("overfits of the supplement's code, no signal", none["thresholdout"].overfits, 208, 12),
         Finding("overfits as published, sigma = 0.01, no signal", strict.overfits, 1890, 150),
     )
-    return Report(HOLDOUT_SCIENCE, findings, _NOTES, _chart(dice))
+    return Report(HOLDOUT_SCIENCE, findings, _NOTES, _chart(rng))
 
 
-def average(dice: np.random.Generator, signal: bool, size: int, mode: str, runs: int = _RUNS) -> Outcome:
-    found = [_run(dice, signal, size, mode) for _ in range(runs)]
+def average(rng: np.random.Generator, signal: bool, size: int, mode: str, runs: int = _RUNS) -> Outcome:
+    found = [_run(rng, signal, size, mode) for _ in range(runs)]
     shares = [sum(f[i] for f in found) / runs for i in range(4)]
     return Outcome(*shares)
 
 
-def _run(dice: np.random.Generator, signal: bool, size: int, mode: str) -> tuple[float, float, float, float]:
+def _run(rng: np.random.Generator, signal: bool, size: int, mode: str) -> tuple[float, float, float, float]:
     truth = np.zeros(_D)
     if signal:
         truth[:_SIGNALS] = _BIAS
     edge = 1 / math.sqrt(_N)
-    train, real = (truth + dice.normal(0, edge, _D) for _ in range(2))
-    answered, overfits = (real, 0.0) if mode == "plain" else _thresholdout(dice, train, real, mode)
+    train, real = (truth + rng.normal(0, edge, _D) for _ in range(2))
+    answered, overfits = (real, 0.0) if mode == "plain" else _thresholdout(rng, train, real, mode)
     kept = np.flatnonzero(((train > edge) & (answered > edge)) | ((train < -edge) & (answered < -edge)))
     chosen = kept[np.argsort(np.abs(train[kept]))[-size:]]
     signs = np.sign(train[chosen])
-    right = _share(dice, float(signs @ train[chosen]), chosen.size)
-    held = _share(dice, float(signs @ real[chosen]), chosen.size)
-    fresh = float(np.mean(dice.normal(float(signs @ truth[chosen]), math.sqrt(chosen.size), _N) > 0))
+    right = _share(rng, float(signs @ train[chosen]), chosen.size)
+    held = _share(rng, float(signs @ real[chosen]), chosen.size)
+    fresh = float(np.mean(rng.normal(float(signs @ truth[chosen]), math.sqrt(chosen.size), _N) > 0))
     if mode != "plain":
-        held = float(_thresholdout(dice, np.array([right]), np.array([held]), mode)[0][0])
+        held = float(_thresholdout(rng, np.array([right]), np.array([held]), mode)[0][0])
     return right, held, fresh, overfits
 
 
-def _share(dice: np.random.Generator, mean: float, size: int) -> float:
+def _share(rng: np.random.Generator, mean: float, size: int) -> float:
     """Of n votes with this mean over the rows, exactly: centred normal noise around it."""
-    noise = dice.normal(0, math.sqrt(size), _N)
+    noise = rng.normal(0, math.sqrt(size), _N)
     return float(np.mean(mean + noise - noise.mean() > 0))
 
 
-def _thresholdout(dice: np.random.Generator, train: Floats, real: Floats, mode: str) -> tuple[Floats, float]:
+def _thresholdout(rng: np.random.Generator, train: Floats, real: Floats, mode: str) -> tuple[Floats, float]:
     """``thresholdout``: Gaussian noise and no budget, as the supplement's code; ``published``: as the paper.
 
     Simulated without a ledger, and without the stop that a budget would bring.
     """
     threshold, tolerance = 4 / math.sqrt(_N), 1 / math.sqrt(_N)
     if mode == "thresholdout":
-        over = np.abs(train - real) > threshold + dice.normal(0, tolerance, train.size)
-        told = real + dice.normal(0, tolerance, train.size)
+        over = np.abs(train - real) > threshold + rng.normal(0, tolerance, train.size)
+        told = real + rng.normal(0, tolerance, train.size)
     else:
         over = np.zeros(train.size, dtype=bool)
-        eta = dice.laplace(0, 4 * tolerance, train.size)
-        gamma = dice.laplace(0, 2 * tolerance)
+        eta = rng.laplace(0, 4 * tolerance, train.size)
+        gamma = rng.laplace(0, 2 * tolerance)
         for i in range(train.size):
             if abs(train[i] - real[i]) > threshold + gamma + eta[i]:
-                over[i], gamma = True, dice.laplace(0, 2 * tolerance)
-        told = real + dice.laplace(0, tolerance, train.size)
+                over[i], gamma = True, rng.laplace(0, 2 * tolerance)
+        told = real + rng.laplace(0, tolerance, train.size)
     return np.where(over, told, train), float(np.count_nonzero(over))
 
 
@@ -121,12 +121,12 @@ def _reused(what: str, found: Outcome, expected: tuple[float, float]) -> list[Fi
     return [Finding(f"{what}: {n}", s, e, 0.012) for n, s, e in zip(names, shares, expected, strict=True)]
 
 
-def _chart(dice: np.random.Generator) -> Chart:
+def _chart(rng: np.random.Generator) -> Chart:
     """Both halves of the experiment; without a signal fresh data is a coin, whatever was reported."""
     lines = []
     for signal, what in ((False, "no signal"), (True, "signal")):
         for mode, name in (("plain", "plain holdout"), ("thresholdout", "Thresholdout")):
-            found = [average(dice, signal, size, mode, _DRAWN) for size in _SIZES]
+            found = [average(rng, signal, size, mode, _DRAWN) for size in _SIZES]
             sizes = tuple(float(size) for size in _SIZES)
             lines.append(Line(f"{what}: {name} reports", sizes, tuple(f.holdout for f in found)))
             lines.append(Line(f"{what}: fresh data after {name}", sizes, tuple(f.fresh for f in found)))

@@ -19,7 +19,7 @@ _DEVIATION = 0.5  # t: how far a subset's mean may be from 0 before it counts as
 _CELLS = 8_000_000  # simulated subsets for one number of rows
 
 
-def unrealistic(dice: np.random.Generator) -> Report:
+def unrealistic(rng: np.random.Generator) -> Report:
     """n standard normals in subsets of about ln n; of each group of subsets the one with the largest mean."""
     picked = {n: picked_mean(n) for n in _ROWS}
     private = {n: private_mean(n) for n in _ROWS}
@@ -28,7 +28,7 @@ def unrealistic(dice: np.random.Generator) -> Report:
         for n in _ROWS
         for finding in (
             Finding(f"mean of the winners, {n:,} rows", picked[n], _PICKED[n], 5e-5),
-            Finding(f"picked privately, simulated, {n:,} rows", *_simulated(n, private[n], dice)),
+            Finding(f"picked privately, simulated, {n:,} rows", *_simulated(n, private[n], rng)),
         )
     )
     lines = tuple(
@@ -74,13 +74,13 @@ def private_mean(rows: int) -> float:
     return float(group * np.sum(below ** (group - 1) * first))
 
 
-def _simulated(rows: int, exact: float, dice: np.random.Generator) -> tuple[float, float, float]:
+def _simulated(rows: int, exact: float, rng: np.random.Generator) -> tuple[float, float, float]:
     """A simulation, the exact value, and six standard errors: a false alarm in 5e8."""
     subset, group = sizes(rows)
     runs, total = _CELLS // group // 8, 0.0
     for _ in range(8):
-        means = dice.normal(0, 1 / math.sqrt(subset), (runs, group))
-        noisy = means + dice.laplace(0, noise_scale(subset), means.shape)
+        means = rng.normal(0, 1 / math.sqrt(subset), (runs, group))
+        noisy = means + rng.laplace(0, noise_scale(subset), means.shape)
         total += float(np.take_along_axis(means, noisy.argmax(axis=1)[:, None], axis=1).mean())
     return total / 8, exact, 6 / math.sqrt(subset * 8 * runs)
 

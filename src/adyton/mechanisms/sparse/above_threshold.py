@@ -16,7 +16,7 @@ from adyton.privacy import PureCost
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class SparseState:
     """What must be kept between two questions: positives left, and the secret noise of all thresholds."""
 
     left: int

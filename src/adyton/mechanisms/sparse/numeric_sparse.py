@@ -11,7 +11,7 @@ from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.geometric import GeometricNoise
-from adyton.mechanisms.sparse.above_threshold import Watch, scale_for
+from adyton.mechanisms.sparse.above_threshold import SparseState, scale_for
 from adyton.mechanisms.sparse.sparse import Sparse, check_positives
 from adyton.mechanisms.sparse.split import value_share
 from adyton.noise import Bits
@@ -56,10 +56,12 @@ class NumericSparse:
         value = self.values.cost(one_integer(self.sparse.sensitivity))
         return ComposedCost(((self.sparse.cost(), 1), (value, self.sparse.positives)))
 
-    def start(self, bits: Bits) -> Watch:
+    def start(self, bits: Bits) -> SparseState:
         return self.sparse.start(bits)
 
-    def step(self, watch: Watch, exact: int, threshold: int, bits: Bits) -> tuple[int | None, Watch]:
+    def step(
+        self, watch: SparseState, exact: int, threshold: int, bits: Bits
+    ) -> tuple[int | None, SparseState]:
         """The noisy value if the question was found above, else None; and what to keep for the next."""
         above, after = self.sparse.step(watch, exact, threshold, bits)
         return (self.values.release([[exact]], bits)[0][0] if above else None), after

@@ -11,7 +11,14 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.exact.outward import FEW, next_up
 from adyton.mechanisms.composed_cost import ComposedCost
-from adyton.mechanisms.sparse.above_threshold import Watch, check_noise, draw_one, is_above, reach, scale_for
+from adyton.mechanisms.sparse.above_threshold import (
+    SparseState,
+    check_noise,
+    draw_one,
+    is_above,
+    reach,
+    scale_for,
+)
 from adyton.mechanisms.sparse.split import questions_per_threshold
 from adyton.noise import Bits, two_sided_geometric
 from adyton.privacy import PureCost
@@ -58,20 +65,20 @@ class Sparse:
         run = PureCost(self.sensitivity / self.threshold_scale + above * step / self.question_scale)
         return ComposedCost(((run, self.runs),))
 
-    def start(self, bits: Bits) -> Watch:
-        return Watch(self.positives, draw_one(self.threshold_scale, bits))
+    def start(self, bits: Bits) -> SparseState:
+        return SparseState(self.positives, draw_one(self.threshold_scale, bits))
 
-    def step(self, watch: Watch, exact: int, threshold: int, bits: Bits) -> tuple[bool, Watch]:
+    def step(self, watch: SparseState, exact: int, threshold: int, bits: Bits) -> tuple[bool, SparseState]:
         """The answer to one question, and what to keep for the next."""
         check_running(watch)
         above = is_above(exact, threshold, watch.offset, self.question_scale, bits)
         return above, self.after(watch, above, bits)
 
-    def after(self, watch: Watch, above: bool, bits: Bits) -> Watch:
+    def after(self, watch: SparseState, above: bool, bits: Bits) -> SparseState:
         if not above:
             return watch
         offset = draw_one(self.threshold_scale, bits) if self.refresh else watch.offset
-        return Watch(watch.left - 1, offset)
+        return SparseState(watch.left - 1, offset)
 
     def release(self, exact: Iterable[int], thresholds: Iterable[int], bits: Bits) -> list[bool]:
         """One answer a question, until the questions end or ``positives`` of them were above."""
@@ -130,7 +137,7 @@ def check_positives(positives: int) -> None:
 MOST_POSITIVES = 10**6
 
 
-def check_running(watch: Watch) -> None:
+def check_running(watch: SparseState) -> None:
     if watch.left < 1:
         raise InvalidRequest("this sparse vector has halted: all its positives are used up")
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 from adyton.errors import InvalidRequest
-from adyton.mechanisms.sparse.above_threshold import Watch
+from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.workloads.linear_question import LinearQuestion
 from adyton.mechanisms.workloads.multiplicative_weights import Guess
@@ -74,7 +74,7 @@ class PmwPlan:
     def start(self, bits: Bits) -> PrivateMw:
         return PrivateMw(self, self.stream.start(bits))
 
-    def resume(self, watch: Watch, corrections: Sequence[Correction]) -> PrivateMw:
+    def resume(self, watch: SparseState, corrections: Sequence[Correction]) -> PrivateMw:
         """The run as it was when ``watch`` and ``corrections`` were kept: a restart resets nothing."""
         run = PrivateMw(self, watch)
         for correction in corrections:
@@ -135,7 +135,7 @@ class PrivateMw:
 
     __slots__ = ("corrections", "guess", "plan", "watch")
 
-    def __init__(self, plan: PmwPlan, watch: Watch) -> None:
+    def __init__(self, plan: PmwPlan, watch: SparseState) -> None:
         self.plan = plan
         self.guess = Guess(plan.cells)
         self.corrections: list[Correction] = []

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, Noised, step_of
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact import float_up
@@ -18,7 +18,7 @@ from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, OfOneReading, Read
-from adyton.population.base import Standing, learned_key
+from adyton.population.base import PopulationContext, learned_key
 from adyton.population.subset_ends import uncentred
 
 _MANY = 32
@@ -41,21 +41,21 @@ class Additive(OfOneReading):
     def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.mechanism.release(exact[0], bits)
 
-    def alike(self, standing: Standing) -> Hashable:
+    def alike(self, context: PopulationContext) -> Hashable:
         """Which rows are read makes no difference, but for what is known of the spread in them."""
         reading = self.reading
-        if learned_key(reading) in standing.learned:
+        if learned_key(reading) in context.learned:
             return None
         public = (reading.coordinates, reading.sensitivity, reading.public_rows)
         return type(reading.measure), public, self.mechanism
 
-    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+    def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         return [mean_ratio(self.only, released, LEVEL)] if len(released) == 2 else []
 
-    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         if len(released) == 2:
-            return _means(self.only, released, standing, solved)
-        return _single(self.only, released[0], standing)
+            return _means(self.only, released, context, solved)
+        return _single(self.only, released[0], context)
 
     def bound(self, matching: int | None) -> Bound:
         error = worst_error(self.mechanism, self.reading.sensitivity, LEVEL)
@@ -67,28 +67,28 @@ class Additive(OfOneReading):
         return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
 
     def population_bound(
-        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        absent = standing.missing
+        absent = context.missing
         if absent is not None:
             return absent
-        width = standing.population.half_width(self.only, standing, matching, expect)
+        width = context.population.half_width(self.only, context, matching, expect)
         several = len(self.reading.coordinates) > 1
-        return Bound(standing.population.level, width, matching if several else None)
+        return Bound(context.population.level, width, matching if several else None)
 
 
-def _single(part: Noised, released: Sequence[int], standing: Standing) -> Values:
+def _single(part: NoisyReading, released: Sequence[int], context: PopulationContext) -> Values:
     step, z = step_of(part.reading) / (part.reading.public_rows or 1), whole(released)
     error = part.mechanism.error(LEVEL) * step
     noise = Intervals(LEVEL, Line(step, -error).down(z), Line(step, error).up(z))
-    population: Intervals | Absent | None = standing.missing
+    population: Intervals | Absent | None = context.missing
     if population is None:
-        low, high = standing.population.singles(part, z, standing)
-        population = Intervals(standing.population.level, Line(step).down(low), Line(step).up(high))
+        low, high = context.population.singles(part, z, context)
+        population = Intervals(context.population.level, Line(step).down(low), Line(step).up(high))
     return Values(Line(step).near(z), noise, population)
 
 
-def mean_ratio(part: Noised, released: Columns, level: float) -> Ratio:
+def mean_ratio(part: NoisyReading, released: Columns, level: float) -> Ratio:
     """The ratio of a mean's two integers, for the noise interval."""
     top, bottom = (whole(column).astype(float) for column in released)
     return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), part.mechanism.ratio_error(level))
@@ -105,19 +105,19 @@ def ratio_guess(released: Columns, solved: Solved) -> Floats:
     return guess
 
 
-def _means(part: Noised, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+def _means(part: NoisyReading, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
     """A mean from its centred sum and its count, clipped to the bounds that it must have."""
     (noise,) = solved
-    population: Intervals | Absent | None = standing.missing
+    population: Intervals | Absent | None = context.missing
     if population is None:
-        low, high = standing.population.means(part, [whole(column) for column in released], standing)
+        low, high = context.population.means(part, [whole(column) for column in released], context)
         wide = Solved(len(low), noise.reach, None, low, high)
-        population = Intervals(standing.population.level, *uncentred_outward(part, wide))
+        population = Intervals(context.population.level, *uncentred_outward(part, wide))
     guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
     return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
 
 
-def uncentred_outward(part: Noised, solved: Solved) -> Ends:
+def uncentred_outward(part: NoisyReading, solved: Solved) -> Ends:
     """From the ends of intervals of the ratio to those of the mean, rounded outwards."""
     line, reach = uncentred(part), solved.reach
     return _outward(solved, -reach, solved.low, line.down), _outward(solved, reach, solved.high, line.up)

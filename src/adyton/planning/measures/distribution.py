@@ -20,7 +20,7 @@ from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
 from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, OfOneReading, Read
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.query.measures import Cdf
 from adyton.query.nodes import POINTS
 
@@ -62,7 +62,7 @@ class Distribution(OfOneReading):
     def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.only.mechanism.release(exact[0], bits)
 
-    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         bins = len(self._points) + 1
         counts = whole(released[0]).astype(float).reshape(-1, bins)
         left = np.cumsum(counts, axis=1)[:, :-1].ravel()
@@ -70,10 +70,10 @@ class Distribution(OfOneReading):
         on_left = np.tile(np.arange(1.0, bins), len(counts))
         sides = left, right, on_left, bins - on_left
         low, high = _ends(*sides, self._noise_error())
-        wide: Intervals | Absent | None = standing.missing
+        wide: Intervals | Absent | None = context.missing
         if wide is None:
-            ends = standing.population.cumulated(self.only, left, right, sides[2:], standing)
-            wide = Intervals(standing.population.level, *ends)
+            ends = context.population.cumulated(self.only, left, right, sides[2:], context)
+            wide = Intervals(context.population.level, *ends)
         guess = np.clip(left / np.maximum(left + right, 1.0), low, high)
         return Values(guess, Intervals(LEVEL, low, high), wide)
 
@@ -84,12 +84,12 @@ class Distribution(OfOneReading):
         return Bound(LEVEL, float_up(Fraction(error) / matching) if matching else None, matching)
 
     def population_bound(
-        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        if standing.missing is not None:
-            return standing.missing
-        width = standing.population.half_width(self.only, standing, matching, expect)
-        return Bound(standing.population.level, width, matching)
+        if context.missing is not None:
+            return context.missing
+        width = context.population.half_width(self.only, context, matching, expect)
+        return Bound(context.population.level, width, matching)
 
     def _noise_error(self) -> Error:
         mechanism = self.only.mechanism

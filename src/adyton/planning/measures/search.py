@@ -18,7 +18,7 @@ from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits
 from adyton.noise.refine import Integers
 from adyton.planning.part import Columns, OfOneReading, Read
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.query.expressions import all_of
 from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
@@ -75,24 +75,24 @@ class Search(OfOneReading):
 
     # With what was released.
 
-    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         looked_at = list(self._looked_at(released))
         low, high = self._noise_ends(released, looked_at)
         # A later comparison may be surer than the turn that was taken.
         first, last = (np.minimum(np.maximum(step, low), high) for step in self._found(released))
         noise = Intervals(LEVEL, *self._outward(low, high))
-        population = self._population(released, looked_at, standing)
+        population = self._population(released, looked_at, context)
         return Values(Line(self._grain / 2).near(first + last), noise, population)
 
     def bound(self, matching: int | None) -> Bound:
         return Bound(LEVEL, None)
 
     def population_bound(
-        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
         if isinstance(self._measure, Extreme):
             return _BEYOND
-        return standing.missing or Bound(standing.population.level, None)
+        return context.missing or Bound(context.population.level, None)
 
     def _noise_ends(self, released: Columns, looked_at: list[Integers]) -> tuple[Integers, Integers]:
         match self._measure:
@@ -104,14 +104,14 @@ class Search(OfOneReading):
                 return self._ends(released, looked_at, below=-self._error, above=self._error)
 
     def _population(
-        self, released: Columns, looked_at: list[Integers], standing: Standing
+        self, released: Columns, looked_at: list[Integers], context: PopulationContext
     ) -> Intervals | Absent:
-        absent = _BEYOND if isinstance(self._measure, Extreme) else standing.missing
-        if absent is not None or standing.units is None:
+        absent = _BEYOND if isinstance(self._measure, Extreme) else context.missing
+        if absent is not None or context.units is None:
             return absent or _BEYOND
-        below, above = standing.population.turns(self.only, standing)
+        below, above = context.population.turns(self.only, context)
         ends = self._ends(released, looked_at, below=-below, above=above)
-        return Intervals(standing.population.level, *self._outward(*ends))
+        return Intervals(context.population.level, *self._outward(*ends))
 
     def _ends(
         self, released: Columns, looked_at: list[Integers], *, below: int | None, above: int | None

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import LEVEL, Noised
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Intervals, Values
 from adyton.columns import Cells, whole
 from adyton.exact.lines import Line
@@ -19,7 +19,7 @@ from adyton.noise import Bits
 from adyton.noise.refine import Floats
 from adyton.planning.measures.additive import mean_ratio, ratio_guess
 from adyton.planning.part import Columns, OfOneReading, Read
-from adyton.population.base import Standing
+from adyton.population.base import PopulationContext
 from adyton.population.subset_ends import uncentred
 
 _EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
@@ -38,21 +38,21 @@ class Spread(OfOneReading):
     root: bool
 
     @property
-    def mean(self) -> Noised:
+    def mean(self) -> NoisyReading:
         return self._ratio(_SUM)
 
     @property
-    def square(self) -> Noised:
+    def square(self) -> NoisyReading:
         return self._ratio(_SQUARE)
 
-    def _ratio(self, top: int) -> Noised:
+    def _ratio(self, top: int) -> NoisyReading:
         """One of the two means, as if it had been read alone; what is paid for is ``only``."""
         reading, both = self.reading, (top, _COUNT)
         coordinates = tuple(reading.coordinates[i] for i in both)
         boxes = tuple(coordinate.box for coordinate in coordinates)
         sensitivity = replace(reading.sensitivity, boxes=boxes, curved=False)
         pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
-        return Noised(pair, self.mechanism.at(*both))
+        return NoisyReading(pair, self.mechanism.at(*both))
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -65,25 +65,25 @@ class Spread(OfOneReading):
     def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
         return self.mechanism.release(exact[0], bits)
 
-    def ratios(self, released: Columns, standing: Standing) -> list[Ratio]:
+    def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         """Of the mean and of the square, for the noise."""
         both = (self.mean, _SUM), (self.square, _SQUARE)
         return [mean_ratio(part, _over_count(released, top), _EACH) for part, top in both]
 
-    def values(self, released: Columns, standing: Standing, solved: list[Solved]) -> Values:
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         noise = self._intervals(solved[0].ends(), solved[1].ends(), LEVEL)
         means = ratio_guess(_over_count(released, _SUM), solved[0])
         squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
-        population = standing.missing or self.population(released, standing)
+        population = context.missing or self.population(released, context)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
-    def population(self, released: Columns, standing: Standing) -> Intervals:
+    def population(self, released: Columns, context: PopulationContext) -> Intervals:
         """Where an interval is not missing."""
         sums, squares, counts = (whole(column) for column in released)
-        mean = standing.population.means(self.mean, (sums, counts), standing)
-        square = standing.population.means(self.square, (squares, counts), standing)
-        both = self._intervals(mean, square, standing.population.level)
-        most = standing.population.most_variance(self.only, (sums, squares, counts), standing)
+        mean = context.population.means(self.mean, (sums, counts), context)
+        square = context.population.means(self.square, (squares, counts), context)
+        both = self._intervals(mean, square, context.population.level)
+        most = context.population.most_variance(self.only, (sums, squares, counts), context)
         return both if most is None else replace(both, high=np.minimum(both.high, self._in_units(most)))
 
     def _in_units(self, most: Floats) -> Floats:
@@ -98,9 +98,9 @@ class Spread(OfOneReading):
         return Bound(LEVEL, None)
 
     def population_bound(
-        self, standing: Standing, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
-        return standing.missing or Bound(standing.population.level, None)
+        return context.missing or Bound(context.population.level, None)
 
     def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:
         first, last = map(self._from_middle, mean)

@@ -34,7 +34,7 @@ def facts_of(condition: Condition) -> Facts:
 
 
 @dataclass(slots=True)
-class Taken:
+class Exclusions:
     """What conditions that exclude each other have taken already, for every subject that tells them apart."""
 
     _by_subject: dict[object, _Places] | None = None

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from adyton.query.expressions import Case, Clip, Condition, Indicator, Not, Number, Or, all_of
+from adyton.query.expressions import Case, Clip, Condition, Indicator, Not, NumberExpression, Or, all_of
 from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue
 from adyton.query.measures import (
     Cdf,
@@ -65,7 +65,7 @@ def read_where(source: Source, clause: exp.Expr | None) -> Condition:
     return source.condition(clause.this)
 
 
-def read_value(source: Source, node: exp.Expr) -> tuple[Number, Condition]:
+def read_value(source: Source, node: exp.Expr) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
     node = source.bare(node)
     if is_condition(node):
@@ -169,7 +169,7 @@ def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
     return name, Sum(value, where)
 
 
-def _spread(kind: Callable[[Number, Condition], Measure], stem: str) -> Callable[..., Named]:
+def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -> Callable[..., Named]:
     def read(source: Source, node: exp.Expr, where: Condition) -> Named:
         name = called(source, node)
         form = f"{name}(number) or {name}(number, {_PER_ROW} => (low, high))"

@@ -12,7 +12,18 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
-from adyton.query.expressions import And, Compare, Condition, Negative, Not, Number, Operator, Or, Plus, Times
+from adyton.query.expressions import (
+    And,
+    Compare,
+    Condition,
+    Negative,
+    Not,
+    NumberExpression,
+    Operator,
+    Or,
+    Plus,
+    Times,
+)
 from adyton.query.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, read_call, read_case, read_extract, read_test
 from adyton.query.sql.names import Names, title
@@ -31,7 +42,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GTE: ">=",
 }
 # What can stand beside a comparison sign: a number, a day, a string, a boolean, or a column of these.
-Operand = Number | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
+Operand = NumberExpression | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
 _WRITTEN = Constant | Day | str | bool
 
 
@@ -41,7 +52,7 @@ class Source(Names):
 
     # Numbers ---------------------------------------------------------------------------------------------
 
-    def number(self, node: exp.Expr) -> Number:
+    def number(self, node: exp.Expr) -> NumberExpression:
         node = self.bare(node)
         read = _NUMBERS.get(type(node))
         if read is None:
@@ -58,10 +69,10 @@ class Source(Names):
             raise self.refusal(node, "a literal is needed here, such as 12 or 0.5")
         return value.value
 
-    def _value_of(self, node: exp.Expr) -> Number:
+    def _value_of(self, node: exp.Expr) -> NumberExpression:
         return ValueOf(self.column(node))  # type: ignore[arg-type]  # the node checks its column
 
-    def _negative(self, node: exp.Expr) -> Number:
+    def _negative(self, node: exp.Expr) -> NumberExpression:
         self.check_parts(node, "this")
         return _negated(self.number(node.this))
 
@@ -73,7 +84,7 @@ class Source(Names):
             raise self.refusal(node, "this is not a number in decimal digits")
         return Constant(rational(node.this, "a number"))
 
-    def _sum(self, node: exp.Expr) -> Number:
+    def _sum(self, node: exp.Expr) -> NumberExpression:
         first, rest = self.chain(node, (exp.Add, exp.Sub))
         terms = [self.number(first)]
         for kind, term in rest:
@@ -81,7 +92,7 @@ class Source(Names):
             terms.append(value if kind is exp.Add else _negated(value))
         return _balanced(Plus, terms)
 
-    def _product(self, node: exp.Expr) -> Number:
+    def _product(self, node: exp.Expr) -> NumberExpression:
         first, rest = self.chain(node, (exp.Mul, exp.Div))
         factors = [self.number(first)]
         for kind, factor in rest:
@@ -228,7 +239,7 @@ class Source(Names):
                 return Compare(left, operator, self.day(node, right))
             case (DayOf() | Day(), DayOf() | Day()):
                 return Compare(left, operator, right)
-        if isinstance(left, Number) and isinstance(right, Number):
+        if isinstance(left, NumberExpression) and isinstance(right, NumberExpression):
             return Compare(left, operator, right)
         raise self.refusal(
             node, f"{_described(left)} cannot be compared by {operator} with {_described(right)}"
@@ -249,7 +260,7 @@ class Source(Names):
 
 
 # Every kind of node that has a meaning, and how it is read.
-_NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Number]] = {
+_NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], NumberExpression]] = {
     exp.Literal: Source._constant,
     exp.Column: Source._value_of,
     exp.Neg: Source._negative,
@@ -294,11 +305,13 @@ def _whole(value: Fraction) -> int:
     return int(value)
 
 
-def _negated(number: Number) -> Number:
+def _negated(number: NumberExpression) -> NumberExpression:
     return Constant(-number.value) if isinstance(number, Constant) else Negative(number)
 
 
-def _balanced(node: Callable[[Number, Number], Number], parts: Sequence[Number]) -> Number:
+def _balanced(
+    node: Callable[[NumberExpression, NumberExpression], NumberExpression], parts: Sequence[NumberExpression]
+) -> NumberExpression:
     """The parts joined in a tree of least depth; order and brackets of a sum or product mean nothing."""
     if len(parts) == 1:
         return parts[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.expressions import Case, Clip, Condition, Floor, Indicator, Number, Square
+from adyton.query.expressions import Case, Clip, Condition, Floor, Indicator, NumberExpression, Square
 from adyton.query.leaves import Bounded, Constant, DatePart, DayOf, IsOutside, Lookup, Part, word_for
 from adyton.query.sql.reasons import reason_against
 from adyton.query.text import coarsest_grain
@@ -28,7 +28,7 @@ _PARTS: dict[str, Part] = {
 }
 
 
-def read_call(source: Source, node: exp.Expr) -> Number:
+def read_call(source: Source, node: exp.Expr) -> NumberExpression:
     """The number that a function of one row gives."""
     name = called(source, node)
     if name in _PARTS:
@@ -44,13 +44,13 @@ def read_call(source: Source, node: exp.Expr) -> Number:
     return read(source, node)
 
 
-def read_extract(source: Source, node: exp.Expr) -> Number:
+def read_extract(source: Source, node: exp.Expr) -> NumberExpression:
     """EXTRACT(part FROM date)."""
     source.check_parts(node, "this", "expression")
     return _part(source, node, str(node.this.this).upper(), node.args["expression"])
 
 
-def read_case(source: Source, node: exp.Expr) -> Number:
+def read_case(source: Source, node: exp.Expr) -> NumberExpression:
     """CASE WHEN condition THEN number ... [ELSE number] END; 1 or 0 for one condition is an indicator."""
     branches = [(when, source.number(then)) for when, then in whens(source, node)]
     default = node.args.get("default")
@@ -107,7 +107,7 @@ def _arguments(source: Source, node: exp.Expr, form: str, *numbers: int) -> list
     return list(node.expressions)
 
 
-def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> Number:
+def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> NumberExpression:
     if name not in _PARTS:
         raise source.refusal(
             node, f"the parts of a date are {', '.join(_PARTS)} (Monday is 1); not {name[:40]}"
@@ -115,22 +115,22 @@ def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> Number:
     return DatePart(_PARTS[name], DayOf(source.column(source.bare(day))))  # type: ignore[arg-type]  # checked there
 
 
-def _clamp(source: Source, node: exp.Expr) -> Number:
+def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
     inner, low, high = _arguments(source, node, "CLAMP(number, low, high)", 3)
     return Clip(source.number(inner), source.constant(low), source.constant(high))
 
 
-def _least(source: Source, node: exp.Expr) -> Number:
+def _least(source: Source, node: exp.Expr) -> NumberExpression:
     inner, bound = _bounded(source, node, "LEAST")
     return Clip(inner, inner.lattice.low * inner.lattice.grain, bound)
 
 
-def _greatest(source: Source, node: exp.Expr) -> Number:
+def _greatest(source: Source, node: exp.Expr) -> NumberExpression:
     inner, bound = _bounded(source, node, "GREATEST")
     return Clip(inner, bound, inner.lattice.high * inner.lattice.grain)
 
 
-def _bounded(source: Source, node: exp.Expr, name: str) -> tuple[Number, Fraction]:
+def _bounded(source: Source, node: exp.Expr, name: str) -> tuple[NumberExpression, Fraction]:
     inner, bound = map(source.number, _arguments(source, node, f"{name}(number, literal)", 2))
     if isinstance(inner, Constant):
         inner, bound = bound, inner
@@ -139,7 +139,7 @@ def _bounded(source: Source, node: exp.Expr, name: str) -> tuple[Number, Fractio
     return inner, bound.value
 
 
-def _floor(source: Source, node: exp.Expr) -> Number:
+def _floor(source: Source, node: exp.Expr) -> NumberExpression:
     """The last division is the width of bins; FLOOR without one has bins of width 1."""
     (inner,) = _arguments(source, node, "FLOOR(number) or FLOOR(number / width)", 1)
     inner = source.bare(inner)
@@ -151,11 +151,11 @@ def _floor(source: Source, node: exp.Expr) -> Number:
     return Floor(source.number(inner), Fraction(1))
 
 
-def _square(source: Source, node: exp.Expr) -> Number:
+def _square(source: Source, node: exp.Expr) -> NumberExpression:
     return Square(source.number(_arguments(source, node, "SQUARE(number)", 1)[0]))
 
 
-def _lookup(source: Source, node: exp.Expr) -> Number:
+def _lookup(source: Source, node: exp.Expr) -> NumberExpression:
     """A list of numbers, one for each declared value of a category, in the order of declaration."""
     if len(node.expressions) < 2:
         raise source.refusal(node, "write LOOKUP(category, number, number, ...)")
@@ -177,7 +177,7 @@ def _lookup(source: Source, node: exp.Expr) -> Number:
     return Lookup(column, tuple(None if value is None else int(value / grain) for value in values), grain)
 
 
-_FUNCTIONS: dict[str, Callable[[Source, exp.Expr], Number]] = {
+_FUNCTIONS: dict[str, Callable[[Source, exp.Expr], NumberExpression]] = {
     "CLAMP": _clamp,
     "FLOOR": _floor,
     "GREATEST": _greatest,

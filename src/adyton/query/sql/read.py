@@ -12,12 +12,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, Number
+from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.groups import Grouped
 from adyton.query.measures import Count, Measure
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Group, Question
-from adyton.query.request import Asking
+from adyton.query.request import Request
 from adyton.query.scope import is_person, names_in
 from adyton.query.sql.aggregates import read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
@@ -34,10 +34,10 @@ _SHAPE = ("having", "order", "limit", "offset")
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
     """The question that ``sql`` asks about ``table``; it names no price, and nothing about how to show it."""
-    return parse_asking(sql, table, *further).alone
+    return parse_request(sql, table, *further).alone
 
 
-def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
+def parse_request(sql: str, table: Table, *further: Table) -> Request:
     """All that ``sql`` says: the question about ``table``, or ``further`` tables of the same persons, how to
     show the answer, and perhaps a price.
     """
@@ -47,7 +47,7 @@ def parse_asking(sql: str, table: Table, *further: Table) -> Asking:
         return _asking(source, options, tree, (table, *further))
 
 
-def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asking:
+def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *_SHAPE)
@@ -60,7 +60,7 @@ def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[T
     measures, by = _measures(source, items, by)
     where = read_where(source, tree.args.get("where"))
     question = Question(table, measures, where, by, _most_groups(options, table))
-    return Asking(question, Answered(source, question, items).shape(tree), options.epsilon, options.delta)
+    return Request(question, Answered(source, question, items).shape(tree), options.epsilon, options.delta)
 
 
 def parse_condition(text: str, table: Table) -> Condition:
@@ -69,7 +69,7 @@ def parse_condition(text: str, table: Table) -> Condition:
     return source.condition(syntax_tree(text, _known(table)))
 
 
-def parse_number(text: str, table: Table) -> Number:
+def parse_number(text: str, table: Table) -> NumberExpression:
     """The number in a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
     return source.number(syntax_tree(text, _known(table)))
@@ -82,7 +82,7 @@ def parse_group(text: str, table: Table) -> Grouped:
         return read_group(source, tree)
 
 
-def parse_value(text: str, table: Table) -> tuple[Number, Condition]:
+def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
     return read_value(Source(text, table, table.name), syntax_tree(text, _known(table)))
 

@@ -17,7 +17,7 @@ from adyton.query.check import check_names
 from adyton.query.leaves import DayOf
 from adyton.query.measures import Cdf
 from adyton.query.nodes import POINTS, Bucket, Group, Question
-from adyton.query.shape import Every, Having, Opposite, Relation, Released, Shape, Side, Sign, Some, Term
+from adyton.query.shape import Every, Having, Opposite, Relation, ReleasedName, Shape, Side, Sign, Some, Term
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.groups import Item, read_group, shown_names
@@ -121,15 +121,15 @@ class Answered:
         if not 1 <= len(listed) <= MOST_VALUES:
             raise self.source.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
         left, values = self._side(node.this), [self._side(value) for value in listed]
-        if any(isinstance(value, Released) for value in values):
+        if any(isinstance(value, ReleasedName) for value in values):
             raise self.source.refusal(node.this, "IN needs a list of literals")
         return Some(tuple(self._relation(node, left, "=", value) for value in values))
 
     def _relation(self, node: exp.Expr, left: Side, sign: Sign, right: Side) -> Relation:
-        if not isinstance(left, Released) and not isinstance(right, Released):
+        if not isinstance(left, ReleasedName) and not isinstance(right, ReleasedName):
             raise self.source.refusal(node, "HAVING compares values and keys of the answer with literals")
         for side, other in ((left, right), (right, left)):
-            if isinstance(side, str) and isinstance(other, Released) and self._is_day(other):
+            if isinstance(side, str) and isinstance(other, ReleasedName) and self._is_day(other):
                 self.source.day(node, side)  # must be one, written as keys are
         if self._kind(left) is not self._kind(right):
             raise self.source.refusal(
@@ -154,31 +154,31 @@ class Answered:
 
     def _kind(self, side: Side) -> type[Fraction] | type[str] | type[bool]:
         """What can be compared with ``side``: numbers, strings or booleans."""
-        if not isinstance(side, Released):
+        if not isinstance(side, ReleasedName):
             return type(side)
         group = next((group for group in self.question.by if group.name == side.name), None)
         return Fraction if group is None else _kind_of(group)
 
-    def _is_day(self, released: Released) -> bool:
+    def _is_day(self, released: ReleasedName) -> bool:
         groups = (group for group in self.question.by if group.name == released.name)
         return any(isinstance(group, Bucket) and isinstance(group.value, DayOf) for group in groups)
 
     # Names -----------------------------------------------------------------------------------------------
 
-    def _released(self, node: exp.Expr) -> Released:
+    def _released(self, node: exp.Expr) -> ReleasedName:
         """What of the answer ``node`` means: by its name, or by what it asks for."""
         name = self.source.plain_name(node)
         keys = {shown: own for own, shown in self._keys.items()}
         known = [*self._values(), *keys, *self._keys]
         for one in known:
             if name is not None and one.casefold() == name.casefold():
-                return Released(keys.get(one, one))
+                return ReleasedName(keys.get(one, one))
         found = self._measured(node) if is_aggregate(node) else self._grouped(node)
         if found is None:
             listed = ", ".join(list(dict.fromkeys(known))[:10])
             reason = f"ORDER BY and HAVING speak of what SELECT lists: {listed}"
             raise self.source.refusal(node, reason)
-        return Released(found)
+        return ReleasedName(found)
 
     @property
     def _keys(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
-    Number,
+    NumberExpression,
     Or,
     Plus,
     Square,
@@ -85,7 +85,7 @@ CONDITIONS: tuple[Condition, ...] = (
     Always(False),
 )
 
-NUMBERS: tuple[Number, ...] = (
+NUMBERS: tuple[NumberExpression, ...] = (
     ValueOf(AGE),
     ValueOf(INCOME),
     Plus(ValueOf(AGE), ValueOf(INCOME)),

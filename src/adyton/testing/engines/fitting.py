@@ -29,12 +29,12 @@ from adyton.schema import (
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, NASTY_MOMENTS, ROWS
 from adyton.testing.engines.loading import LoadingContract
-from adyton.testing.engines.reference import Kind, Source, SourceColumn, expected, expected_found
+from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected, expected_found
 from adyton.testing.engines.setup import MakeEngine, Open
 
 LOW, HIGH = datetime.date(1950, 1, 1), datetime.date(2010, 1, 1)
 ZONES = ("America/New_York", "Pacific/Apia", None)
-VALUES: dict[Kind, Any] = {
+VALUES: dict[SourceType, Any] = {
     "integer": 1,
     "float": 1.5,
     "boolean": True,
@@ -43,7 +43,7 @@ VALUES: dict[Kind, Any] = {
     "timestamp": datetime.datetime(2000, 1, 1, 12),
     "instant": datetime.datetime(2000, 1, 1, 12, tzinfo=datetime.UTC),
 }
-CONTRADICTIONS: list[tuple[Column, tuple[Kind, ...], str]] = [
+CONTRADICTIONS: list[tuple[Column, tuple[SourceType, ...], str]] = [
     (IntegerColumn("x", 0, 9), ("text",), "store numbers, or declare kind = 'category' or 'text'"),
     (RealColumn("x", 0, 9, 1), ("text",), "store numbers"),  # type: ignore[arg-type]
     (IntegerColumn("x", 0, 9), ("boolean",), "declare kind = 'boolean'"),
@@ -70,7 +70,7 @@ def moments() -> list[datetime.datetime]:
 class FittingContract(LoadingContract):
     @pytest.mark.parametrize(("column", "kinds", "says"), CONTRADICTIONS)
     def test_a_type_that_contradicts_the_study_is_refused(
-        self, make_engine: MakeEngine, column: Column, kinds: tuple[Kind, ...], says: str
+        self, make_engine: MakeEngine, column: Column, kinds: tuple[SourceType, ...], says: str
     ) -> None:
         """Types are public: the message names the column, its type, the declared kind, and the way out."""
         for kind in kinds:
@@ -133,7 +133,7 @@ class FittingContract(LoadingContract):
 
     @pytest.mark.parametrize("zone", ZONES)
     @pytest.mark.parametrize("kind", ["timestamp", "instant", "text"])
-    def test_days_and_hours_in_a_zone(self, opened: Open, kind: Kind, zone: str | None) -> None:
+    def test_days_and_hours_in_a_zone(self, opened: Open, kind: SourceType, zone: str | None) -> None:
         utc = datetime.UTC if kind == "instant" else None
         stored: list[Any] = [*(moment.replace(tzinfo=utc) for moment in moments()), None]
         values = NASTY_MOMENTS if kind == "text" else stored

@@ -33,7 +33,7 @@ from adyton.query.scope import entries, joined
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Join, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.meaning import OUTSIDE, Row
-from adyton.testing.engines.reference import Kind, Own, Source, SourceColumn, exact_of, loaded, told
+from adyton.testing.engines.reference import Own, Source, SourceColumn, SourceType, exact_of, loaded, told
 from adyton.testing.engines.setup import AnyEngine, Open
 
 Member = tuple[Table, PrivacyUnit, Source]
@@ -78,7 +78,7 @@ class JoinContract:
         return found
 
     @pytest.mark.parametrize("kind", ["integer", "text", "float"])
-    def test_all_combinations_of_a_persons_rows(self, opened: Open, kind: Kind) -> None:
+    def test_all_combinations_of_a_persons_rows(self, opened: Open, kind: SourceType) -> None:
         people = (PEOPLE, bounded(2), _people(kind, 60))
         visits = (VISITS, bounded(3, "patient"), _visits(kind, 80))
         found = self.check(opened, people, visits)
@@ -165,7 +165,7 @@ def _combined(rows: Sequence[Row], own: Sequence[Sequence[str]], shown: Sequence
     return {**{said: row[name] for said, (row, name) in named}, OUTSIDE: outside}
 
 
-def _people(kind: Kind, size: int) -> Source:
+def _people(kind: SourceType, size: int) -> Source:
     rng = random.Random(1)
     return (
         SourceColumn("age", "integer", [rng.choice([None, *range(9)]) for _ in range(size)]),
@@ -174,7 +174,7 @@ def _people(kind: Kind, size: int) -> Source:
     )
 
 
-def _visits(kind: Kind, size: int) -> Source:
+def _visits(kind: SourceType, size: int) -> Source:
     rng = random.Random(2)
     return (
         SourceColumn("cost", "float", [rng.choice([None, rng.uniform(-1, 11)]) for _ in range(size)]),
@@ -184,7 +184,7 @@ def _visits(kind: Kind, size: int) -> Source:
     )
 
 
-def _persons(kind: Kind, size: int, rng: random.Random) -> list[Any]:
+def _persons(kind: SourceType, size: int, rng: random.Random) -> list[Any]:
     """Some have many rows, some none, and nobody is nobody's neighbour."""
     makers: dict[str, Callable[[int], Any]] = {"integer": int, "text": "pérson {}".format, "float": float}
     odd = {"float": [float("nan"), -0.0, 0.0]}.get(kind, [])

@@ -37,12 +37,12 @@ from adyton.testing.engines.cases import (
     TRUTHS,
     WHOLES,
 )
-from adyton.testing.engines.reference import Kind, SourceColumn, expected, is_outside, value_of
+from adyton.testing.engines.reference import SourceColumn, SourceType, expected, is_outside, value_of
 from adyton.testing.engines.setup import AnyEngine, Open, numbered
 
 
 class LoadingContract:
-    def check_rows(self, opened: Open, column: Column, kind: Kind, values: Sequence[Any]) -> None:
+    def check_rows(self, opened: Open, column: Column, kind: SourceType, values: Sequence[Any]) -> None:
         """Each value, one by one, is read as the reference reads it."""
         label, labels = numbered("label of the row", len(values))
         table = Table("t", (column, label))
@@ -93,7 +93,7 @@ class LoadingContract:
         self.check_rows(opened, column, "decimal", [*map(Decimal, near + long), *far])
 
     @pytest.mark.parametrize("kind", ["boolean", "integer", "float", "text"])
-    def test_any_value_is_a_truth_or_missing(self, opened: Open, kind: Kind) -> None:
+    def test_any_value_is_a_truth_or_missing(self, opened: Open, kind: SourceType) -> None:
         values: dict[str, list[Any]] = {
             "boolean": [True, False, None],
             "integer": [0, 1, -1, 2**62, None],
@@ -109,7 +109,7 @@ class LoadingContract:
         self.check_rows(opened, column, "text", NASTY_DAYS)
 
     @pytest.mark.parametrize("kind", ["date", "timestamp", "instant"])
-    def test_days_are_days_in_utc(self, opened: Open, kind: Kind) -> None:
+    def test_days_are_days_in_utc(self, opened: Open, kind: SourceType) -> None:
         zone = datetime.UTC if kind == "instant" else None
         late, early = datetime.time(23, 59, 59, 999_999), datetime.time(0)
         days = [
@@ -120,7 +120,9 @@ class LoadingContract:
         self.check_rows(opened, column, kind, [*(days if kind == "date" else whole), None])
 
     @pytest.mark.parametrize("kind", ["text", "integer", "float", "decimal"])
-    def test_a_category_of_whole_numbers_takes_whole_numbers_only(self, opened: Open, kind: Kind) -> None:
+    def test_a_category_of_whole_numbers_takes_whole_numbers_only(
+        self, opened: Open, kind: SourceType
+    ) -> None:
         values: dict[str, list[Any]] = {
             "text": WHOLES,
             "integer": [7, -7, 8, 0, None, 9007199254740993, 9007199254740992, -(2**63)],

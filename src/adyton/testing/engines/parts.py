@@ -19,14 +19,14 @@ from adyton.query.nodes import Question
 from adyton.schema import Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.cases import AGE, REGION
-from adyton.testing.engines.reference import Kind, Source, SourceColumn, expected
+from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import MakeEngine, Open
 
 _OLD = Compare(ValueOf(AGE), ">=", Constant(Fraction(50)))
 _NAMES: dict[str, Callable[[int], Any]] = {"integer": int, "text": "pérson, {}'s".format, "float": float}
 
 
-def _people(kind: Kind, size: int = 200) -> Source:
+def _people(kind: SourceType, size: int = 200) -> Source:
     rng = random.Random(3)
     return (
         SourceColumn("age", "integer", [rng.choice([None, *range(100)]) for _ in range(size)]),
@@ -50,7 +50,7 @@ class PartsContract:
     rows_have_positions = True
 
     @pytest.mark.parametrize(("kind", "rows"), [("integer", 1), ("text", 1), ("integer", 3), ("text", 3)])
-    def test_every_engine_splits_persons_alike(self, opened: Open, kind: Kind, rows: int) -> None:
+    def test_every_engine_splits_persons_alike(self, opened: Open, kind: SourceType, rows: int) -> None:
         """Mutant: a hash of the person and of a value."""
         table, source = Table("t", (AGE, REGION), person="who"), _people(kind)
         unit = PrivacyUnit("add-or-remove", "who", rows, parts=7)

@@ -18,7 +18,7 @@ from adyton.query.nodes import Bucket, Question
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Coordinate, Persons, readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION, SMOKER
-from adyton.testing.engines.reference import Kind, Source, SourceColumn, expected
+from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
 from adyton.testing.engines.setup import Open
 
 TABLE = Table("t", (AGE, INCOME, REGION, SMOKER))
@@ -39,7 +39,7 @@ MEASURES: tuple[Any, ...] = (
 )
 
 
-def _people(kind: Kind = "integer", size: int = 300) -> Source:
+def _people(kind: SourceType = "integer", size: int = 300) -> Source:
     """Few persons with many rows, one with very many, and rows that are nobody's."""
     rng = random.Random(5)
     makers: dict[str, Callable[[int], Any]] = {"integer": int, "text": "pérson {}".format, "float": float}
@@ -57,7 +57,7 @@ def _people(kind: Kind = "integer", size: int = 300) -> Source:
 class PersonsContract:
     @pytest.mark.parametrize("rows", [1, 3, 100])
     @pytest.mark.parametrize("kind", ["integer", "text", "float"])
-    def test_the_same_rows_of_a_person_are_kept(self, opened: Open, rows: int, kind: Kind) -> None:
+    def test_the_same_rows_of_a_person_are_kept(self, opened: Open, rows: int, kind: SourceType) -> None:
         source, unit = _people(kind), PrivacyUnit("add-or-remove", "who", rows)
         measures = (("n", Count()), ("a", Sum(ValueOf(AGE))), ("i", Mean(ValueOf(INCOME))))
         readings = readings_of(Question(TABLE, measures, by=(SMOKER,)), unit)
@@ -91,7 +91,9 @@ class PersonsContract:
 
     @pytest.mark.parametrize("most", [None, 1, 2])
     @pytest.mark.parametrize(("rows", "kind"), [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")])
-    def test_one_number_of_each_person(self, opened: Open, rows: int, kind: Kind, most: int | None) -> None:
+    def test_one_number_of_each_person(
+        self, opened: Open, rows: int, kind: SourceType, most: int | None
+    ) -> None:
         source, unit = _people(kind), PrivacyUnit("add-or-remove", "who", rows)
         engine = opened(TABLE, source, unit)
         named = tuple((f"m{i}", measure) for i, measure in enumerate(MEASURES))

@@ -27,7 +27,7 @@ from adyton.query.expressions import (
     Indicator,
     Negative,
     Not,
-    Number,
+    NumberExpression,
     Operator,
     Or,
     Plus,
@@ -189,7 +189,7 @@ def random_measure(rng: random.Random) -> Measure:
     return _possible(attempt)
 
 
-def random_number(rng: random.Random, depth: int) -> Number:
+def random_number(rng: random.Random, depth: int) -> NumberExpression:
     return _possible(lambda: _number(rng, depth))
 
 
@@ -197,24 +197,24 @@ def random_condition(rng: random.Random, depth: int) -> Condition:
     return _possible(lambda: _condition(rng, depth))
 
 
-def _number(rng: random.Random, depth: int) -> Number:
+def _number(rng: random.Random, depth: int) -> NumberExpression:
     def constant() -> Fraction:
         return Fraction(rng.randint(-1000, 1000), rng.choice([1, 1, 2, 7, 100]))
 
-    def inner() -> Number:
+    def inner() -> NumberExpression:
         return random_number(rng, depth - 1)
 
     def listed() -> int | None:
         return rng.choice([None, rng.randint(-99, 99)])
 
-    leaves: list[Callable[[], Number]] = [
+    leaves: list[Callable[[], NumberExpression]] = [
         lambda: ValueOf(INCOME),
         lambda: ValueOf(AGE),
         lambda: Constant(constant()),
         lambda: Lookup(REGION, (listed(), listed(), 5, listed()), Fraction(1, rng.randint(1, 3))),
         lambda: DatePart(rng.choice(get_args(Part)), DayOf(BORN)),
     ]
-    larger: list[Callable[[], Number]] = [
+    larger: list[Callable[[], NumberExpression]] = [
         lambda: Plus(inner(), inner()),
         lambda: Times(inner(), inner()),
         lambda: Negative(inner()),
@@ -228,7 +228,7 @@ def _number(rng: random.Random, depth: int) -> Number:
     return rng.choice(larger if depth > 0 and rng.random() < 0.8 else leaves)()
 
 
-def _clip(inner: Number, rng: random.Random) -> Clip:
+def _clip(inner: NumberExpression, rng: random.Random) -> Clip:
     low, high = sorted(rng.randint(inner.lattice.low - 5, inner.lattice.high + 5) for _ in range(2))
     return Clip(inner, low * inner.lattice.grain, high * inner.lattice.grain)
 

@@ -14,12 +14,12 @@ from adyton.query.nodes import Bucket, Group, group_values
 from adyton.schema import Column, Table, TextColumn, source_of
 from adyton.sensitivity import Reading
 from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number
-from adyton.testing.engines.values import Kind, Source, SourceColumn, is_outside, too_long, value_of
+from adyton.testing.engines.values import Source, SourceColumn, SourceType, is_outside, too_long, value_of
 
 __all__ = [
-    "Kind",
     "Source",
     "SourceColumn",
+    "SourceType",
     "exact_of",
     "expected",
     "expected_found",
@@ -30,7 +30,7 @@ __all__ = [
     "value_of",
 ]
 
-Key = tuple[Any, ...]
+PersonKey = tuple[Any, ...]
 Own = list[tuple[Hashable, Row]]  # whose row, and the row
 
 
@@ -64,7 +64,7 @@ def exact_of(rows: Own, is_told: bool, salt: str, readings: Sequence[Reading]) -
     return exact
 
 
-def _cells(reading: Reading) -> list[Key]:
+def _cells(reading: Reading) -> list[PersonKey]:
     """In the declared order: of the question's groups those that are kept, with all bins of each."""
     codes = [range(len(group_values(group))) for group in reading.by]
     groups = list(itertools.product(*codes[: reading.groups]))
@@ -74,7 +74,7 @@ def _cells(reading: Reading) -> list[Key]:
 
 def expected_found(
     table: Table, unit: PrivacyUnit, source: Source, salt: str, readings: Sequence[Reading]
-) -> tuple[list[Key], list[list[list[int]]]]:
+) -> tuple[list[PersonKey], list[list[list[int]]]]:
     """What ``Engine.found`` must return."""
     rows = loaded(table, unit, source, salt)
     all_sums = [_sums(reading, rows, salt, told(unit, source)) for reading in readings]
@@ -155,11 +155,11 @@ def told(unit: PrivacyUnit, source: Source) -> bool:
 # Readings ---------------------------------------------------------------------------------------------------
 
 
-def _sums(reading: Reading, rows: Own, salt: str, told: bool) -> dict[Key, list[int]]:
+def _sums(reading: Reading, rows: Own, salt: str, told: bool) -> dict[PersonKey, list[int]]:
     """The integers of each cell in which something counts."""
     if reading.persons is not None:
         return _sums_of_persons(reading, rows, salt, told)
-    sums: dict[Key, list[int]] = {}
+    sums: dict[PersonKey, list[int]] = {}
     for _, row in rows:
         key, values = _contribution(reading, row)
         if key is None:
@@ -170,16 +170,16 @@ def _sums(reading: Reading, rows: Own, salt: str, told: bool) -> dict[Key, list[
     return sums
 
 
-def _sums_of_persons(reading: Reading, rows: Own, salt: str, told: bool) -> dict[Key, list[int]]:
+def _sums_of_persons(reading: Reading, rows: Own, salt: str, told: bool) -> dict[PersonKey, list[int]]:
     persons = reading.persons
     assert persons is not None
-    of_each: dict[Hashable, dict[Key, int]] = {}
+    of_each: dict[Hashable, dict[PersonKey, int]] = {}
     for who, row in rows:
         key, values = _contribution(reading, row)
         if key is not None:
             own = of_each.setdefault(who, {})
             own[key] = own.get(key, 0) + values[0]
-    sums: dict[Key, list[int]] = {}
+    sums: dict[PersonKey, list[int]] = {}
     counting = reading.coordinates[0].value is None
     for who, cells in of_each.items():
         person = _named(who, told)
@@ -190,7 +190,7 @@ def _sums_of_persons(reading: Reading, rows: Own, salt: str, told: bool) -> dict
     return sums
 
 
-def _contribution(reading: Reading, row: Row) -> tuple[Key | None, list[int]]:
+def _contribution(reading: Reading, row: Row) -> tuple[PersonKey | None, list[int]]:
     """The cell in which a row counts, if it does in any, and the value of each coordinate."""
     key = tuple(_part_of_key(group, row) for group in reading.by)
     values = [1 if c.value is None else number(c.value, row) for c in reading.coordinates]

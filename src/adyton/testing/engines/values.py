@@ -24,7 +24,7 @@ from adyton.schema import (
     day_number,
 )
 
-Kind = Literal["integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant"]
+SourceType = Literal["integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant"]
 _NUMBER = re.compile(
     r"[ \t\r\n]*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)[ \t\r\n]*", re.ASCII | re.IGNORECASE
 )
@@ -42,7 +42,7 @@ class SourceColumn:
     """A column as the owner has it.  ``decimal`` has 38 digits, 10 of them after the point."""
 
     name: str
-    kind: Kind
+    kind: SourceType
     values: Sequence[Any]
 
 

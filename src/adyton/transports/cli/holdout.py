@@ -82,7 +82,6 @@ Scale = Annotated[
 Rejections = Annotated[
     str | None, typer.Option(help="For sparse_validate: how often it may say no.", metavar="B")
 ]
-Noes = Annotated[str | None, typer.Option(hidden=True)]  # what --rejections was called before
 Rung = Annotated[str | None, typer.Option(help="For ladder: the smallest step upwards.", metavar="X")]
 Guess = Annotated[
     str | None, typer.Option(help="The score you expect, e.g. on the training data.", metavar="G")
@@ -124,7 +123,6 @@ def create(
     threshold: Threshold = None,
     scale: Scale = None,
     rejections: Rejections = None,
-    noes: Noes = None,
     rung: Rung = None,
     as_json: Json = False,
 ) -> None:
@@ -142,7 +140,7 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
         "overfits": _whole(said.overfits, "--overfits"),
         "threshold": said.threshold,
         "scale": said.scale,
-        "noes": _whole(said.rejections if said.noes is None else said.noes, "--rejections"),
+        "rejections": _whole(said.rejections, "--rejections"),
         "rung": said.rung,
         "anytime": said.anytime,
         "expected": said.expected,

@@ -9,7 +9,7 @@ import typer
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Neighbours
-from adyton.setup.drafting import Wishes, draft_study
+from adyton.setup.drafting import DraftOptions, draft_study
 from adyton.study import FILL_IN
 from adyton.transports.terminal import Json, run, whole, write_file
 
@@ -74,7 +74,7 @@ def init(
 
     def work() -> dict[str, Any]:
         study_file = _new_file(data, output, force)
-        wishes = Wishes(
+        wishes = DraftOptions(
             epsilon,
             delta,
             _neighbours(neighbours),
@@ -111,7 +111,7 @@ def _neighbours(text: str) -> Neighbours:
     return text
 
 
-def _drafted(data: Path, study_file: Path, wishes: Wishes) -> dict[str, Any]:
+def _drafted(data: Path, study_file: Path, wishes: DraftOptions) -> dict[str, Any]:
     text = draft_study(data, wishes, study_file)
     write_file(study_file, text)
     return {"study": str(study_file), "to_fill_in": text.count(f'"{FILL_IN}"')}

@@ -69,7 +69,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ScoreTarget:
     """What a plan is made for: so many independent rows, a failure, and both ends of the interval of an
     expected score.  ``high`` is measured from above; an end that nothing is asked of has no room.
     ``anytime``: levels that do not know how many scores there will be.  ``squares``: those of the rows'

@@ -20,7 +20,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.exact.outward import SAFE
 from adyton.exact.search import Truths, edge, edges, geometric, minimise
-from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, Side, Table, Wish
+from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, ScoreTarget, Side, Table
 from adyton.validity.plans.tilts import at_level, at_room
 from adyton.validity.subset.levels import OpenLevels
 from adyton.validity.subset.tails import Floats
@@ -44,7 +44,7 @@ def best_wish(
     expected: float | None,
     anytime: bool = False,
     squares: float | None = None,
-) -> Wish:
+) -> ScoreTarget:
     """With about the most scores whose intervals are, of an expected score, twice the tolerance long."""
     found = wishes(units, failure, tolerance, expected, anytime, squares)
     return found[0] if len(found) == 1 else max(found, key=_roughly)
@@ -57,11 +57,11 @@ def wishes(
     expected: float | None,
     anytime: bool = False,
     squares: float | None = None,
-) -> list[Wish]:
+) -> list[ScoreTarget]:
     """Those to choose from.  Of an end beyond the range nothing is asked: the other may be farther away."""
     if expected is None:
         anywhere = Reach(tolerance * units)
-        return [Wish(units, failure, anywhere, anywhere, anytime, squares)]
+        return [ScoreTarget(units, failure, anywhere, anywhere, anytime, squares)]
     made = [
         wish_for(units, failure, parts, expected, anytime, squares)
         for parts in ((2 * tolerance - (1 - expected), 1 - expected), (expected, 2 * tolerance - expected))
@@ -72,7 +72,7 @@ def wishes(
     highest = min(expected / max(2 * tolerance - expected, 1e-9), _SKEW) / (1 + _NEAR)
     if lowest < highest:
 
-        def split(ratio: float) -> Wish:
+        def split(ratio: float) -> ScoreTarget:
             parts = 2 * tolerance * ratio / (1 + ratio), 2 * tolerance / (1 + ratio)
             return wish_for(units, failure, parts, expected, anytime, squares)
 
@@ -80,12 +80,12 @@ def wishes(
     return found
 
 
-def _roughly(wish: Wish) -> float:
+def _roughly(wish: ScoreTarget) -> float:
     """About how many scores there will be."""
     return _counted(wish, _rough_scale(wish), _FEW)
 
 
-def _rough_scale(wish: Wish) -> float:
+def _rough_scale(wish: ScoreTarget) -> float:
     return minimise(lambda x: -_counted(wish, x, _FEW), *_around(wish), _FEW_STEPS)
 
 
@@ -96,12 +96,12 @@ def wish_for(
     expected: float | None,
     anytime: bool,
     squares: float | None = None,
-) -> Wish:
+) -> ScoreTarget:
     """For intervals that reach so far below and above an expected score, as parts of the range."""
     if expected is None:
-        return Wish(units, failure, Reach(parts[0] * units), Reach(parts[1] * units), anytime, squares)
+        return ScoreTarget(units, failure, Reach(parts[0] * units), Reach(parts[1] * units), anytime, squares)
     low, high = _reach(units, expected, parts[0]), _reach(units, 1 - expected, parts[1])
-    return Wish(units, failure, low, high, anytime, squares)
+    return ScoreTarget(units, failure, low, high, anytime, squares)
 
 
 def _reach(units: int, observed: float, part: float) -> Reach:
@@ -110,7 +110,7 @@ def _reach(units: int, observed: float, part: float) -> Reach:
 
 
 @lru_cache(maxsize=4096)
-def table_of(wish: Wish, blocks: Blocks) -> Table:
+def table_of(wish: ScoreTarget, blocks: Blocks) -> Table:
     """What the plan fixes for each score; InvalidRequest if it does not fit into the failure.
 
     Claim:    the levels of both ends of all scores sum to at most the failure.
@@ -137,12 +137,12 @@ def table_of(wish: Wish, blocks: Blocks) -> Table:
     return Table(tuple(map(int, ends)), low, high)
 
 
-def _kept(wish: Wish, reach: Reach, scales: Floats, spent: Floats, log_level: Floats) -> Floats:
+def _kept(wish: ScoreTarget, reach: Reach, scales: Floats, spent: Floats, log_level: Floats) -> Floats:
     return at_level(wish.units, scales, reach.share, spent, log_level, wish.squares).kept
 
 
 @lru_cache(maxsize=256)
-def constant_scores(wish: Wish) -> Blocks | None:
+def constant_scores(wish: ScoreTarget) -> Blocks | None:
     """About the most scores with noise of one scale whose intervals reach no farther; None: not one."""
     scale = minimise(lambda x: -_counted(wish, x), *_around(wish), _STEPS)
     found = int(_counted(wish, scale))
@@ -156,7 +156,7 @@ def constant_scores(wish: Wish) -> Blocks | None:
 @lru_cache(maxsize=256)
 def constant_wish(
     units: int, failure: Fraction, scores: int, expected: float | None, squares: float | None = None
-) -> tuple[Wish, Blocks]:
+) -> tuple[ScoreTarget, Blocks]:
     """About the shortest intervals of an expected score for so many scores, and noise for them."""
     tolerance, power = 2 / math.sqrt(units), 3.0
     wish = best_wish(units, failure, tolerance, expected, False, squares)
@@ -186,8 +186,8 @@ def _power(gained: float, wanted: float, before: float) -> float:
 
 
 def _with_noise(
-    first: Wish, parts: tuple[float, float], factor: float, expected: float | None, scores: int
-) -> tuple[Wish, Blocks] | None:
+    first: ScoreTarget, parts: tuple[float, float], factor: float, expected: float | None, scores: int
+) -> tuple[ScoreTarget, Blocks] | None:
     """Ends that are farther away by a factor, unless they are those of the range."""
     ranges = (expected, 1 - expected) if expected is not None else (math.inf, math.inf)
     longer = [
@@ -200,14 +200,14 @@ def _with_noise(
     return (wish, blocks) if fits(wish, blocks) else None
 
 
-def _around(wish: Wish) -> tuple[float, float]:
+def _around(wish: ScoreTarget) -> tuple[float, float]:
     """Where noise is searched."""
     rooms = [reach.room for reach in wish.ends if reach.room]
     return min(rooms) * _SMALLEST, max(rooms) * _LARGEST
 
 
 @lru_cache(maxsize=256)
-def decreasing_scores(wish: Wish) -> Blocks | None:
+def decreasing_scores(wish: ScoreTarget) -> Blocks | None:
     """About the most scores if noise falls as the shift grows, so that each misses with the same chance.
 
     A rough plan is made from continuous amounts, and lowered until ``fits`` says that it is one.
@@ -226,7 +226,7 @@ def decreasing_scores(wish: Wish) -> Blocks | None:
     return None
 
 
-def _amounts(wish: Wish, scores: float) -> tuple[Floats, Floats]:
+def _amounts(wish: ScoreTarget, scores: float) -> tuple[Floats, Floats]:
     """How many scores, not whole, take mu0 / 2 through each of equal steps, and the noise of each step."""
     moved = _farthest(wish) * np.linspace(0, 1, _COARSE + 1)
     spent = np.square(2 * moved[1:])
@@ -252,14 +252,14 @@ def _in_blocks(amounts: Floats, scales: Floats, scores: int) -> Blocks | None:
     return Blocks(tuple(map(int, counts[used])), tuple(map(float, scales[used])))
 
 
-def _log_miss(wish: Wish, reach: Reach, scales: Floats | float, spent: Floats) -> Floats:
+def _log_miss(wish: ScoreTarget, reach: Reach, scales: Floats | float, spent: Floats) -> Floats:
     """log of the chance that an end is on the wrong side; an end that nothing is asked of never is."""
     if not reach.room:
         return np.full_like(spent, -np.inf)
     return at_room(wish.units, scales, reach.share, spent, reach.room, wish.squares).log_miss
 
 
-def _log_missed(wish: Wish, scales: Floats | float, spent: Floats) -> Floats:
+def _log_missed(wish: ScoreTarget, scales: Floats | float, spent: Floats) -> Floats:
     """The same of both ends together."""
     low = _log_miss(wish, wish.low, scales, spent)
     if wish.low == wish.high:
@@ -268,7 +268,7 @@ def _log_missed(wish: Wish, scales: Floats | float, spent: Floats) -> Floats:
     return found
 
 
-def fits(wish: Wish, blocks: Blocks) -> bool:
+def fits(wish: ScoreTarget, blocks: Blocks) -> bool:
     """Whether the intervals of all scores reach no farther than the plan says, for a score as it expects."""
     ends, scales, spent = _pieces(blocks)
     allowed = float_down(wish.failure) / SAFE
@@ -297,7 +297,7 @@ def _ends(scores: int) -> Floats:
     return ends[ends <= scores]
 
 
-def _counted(wish: Wish, scale: float, pieces: int = _COARSE) -> float:
+def _counted(wish: ScoreTarget, scale: float, pieces: int = _COARSE) -> float:
     """About how many scores this noise allows, not a whole number, so that a search sees which way is up."""
     moved = _farthest(wish) * np.linspace(0, 1, pieces + 1)[1:]
     ends = np.floor((4 * scale * moved) ** 2) + 1
@@ -311,12 +311,12 @@ def _counted(wish: Wish, scale: float, pieces: int = _COARSE) -> float:
     return float(np.interp(allowed, np.concatenate([[0.0], total]), np.concatenate([[0.0], ends])))
 
 
-def _farthest(wish: Wish) -> float:
+def _farthest(wish: ScoreTarget) -> float:
     """mu0 / 2 that alone moves a score by all of its room: n kl(share + room / n, share) = q mu0**2 / 2."""
     return min(_moved(reach, wish) for reach in wish.ends if reach.room)
 
 
-def _moved(reach: Reach, wish: Wish) -> float:
+def _moved(reach: Reach, wish: ScoreTarget) -> float:
     part, squares = reach.room / wish.units, wish.squares or wish.units
     if reach.share is None:
         return reach.room / squares
