@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import Number, float_up, keep_exactly
 from adyton.exact.special import special
 
 Neighbours = Literal["replace", "add-or-remove"]
@@ -57,16 +57,21 @@ class PrivacyUnit:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy.
+    """(epsilon, delta)-differential privacy.  Numbers are taken as they are written: 1e-9 is a billionth.
 
-    >>> adyton.Guarantee(epsilon=Fraction(1), delta=Fraction("1e-9"))
+    >>> adyton.Guarantee(epsilon=1, delta=1e-9)
     Guarantee(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000000))
     """
 
     epsilon: Fraction
     delta: Fraction
 
+    if TYPE_CHECKING:
+
+        def __init__(self, epsilon: Number, delta: Number) -> None: ...
+
     def __post_init__(self) -> None:
+        keep_exactly(self, "epsilon", "delta")
         if self.epsilon <= 0:
             raise InvalidRequest(f"epsilon must be above 0, not {float(self.epsilon):g}")
         if not 0 <= self.delta < 1:

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
 from adyton.accounting import GdpFilter
-from adyton.accounting.filters import _sqrt_up
 from adyton.accounting.gaussian import delta_up
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.outward import square_root_up
 from adyton.privacy import GaussianCost, Guarantee
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -144,7 +144,7 @@ def test_theorem_GDP_FILTER_best_second_price_is_all_that_is_left() -> None:
 @given(st.integers(0, 10**22))
 def test_theorem_GDP_FILTER_mu_is_rounded_up(spent: int) -> None:
     true = Fraction(spent, UNITS_PER_ONE)
-    assert true <= Fraction(_sqrt_up(true)) ** 2 <= true * (1 + Fraction(1, 10**15))
+    assert true <= Fraction(square_root_up(true)) ** 2 <= true * (1 + Fraction(1, 10**15))
 
 
 @pytest.mark.parametrize(("epsilon", "questions"), [(1, 560), (4, 7020)])

@@ -35,6 +35,14 @@ def rational(value: object, what: str) -> Fraction:
             raise InvalidRequest(f"{what} must be a number, not a {type(value).__name__}")
 
 
+def keep_exactly(frozen: object, *names: str) -> None:
+    """Makes rationals of fields of a frozen dataclass: what a person wrote, whatever its type."""
+    for name in names:
+        value = getattr(frozen, name)
+        if value is not None and not isinstance(value, Fraction):
+            object.__setattr__(frozen, name, rational(value, name))
+
+
 def _not_too_long(number: Fraction, what: str) -> Fraction:
     if abs(number) > _LARGEST:
         raise InvalidRequest(f"{what} must be {_FINITE}, not one of hundreds of digits")

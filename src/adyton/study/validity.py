@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from adyton.errors import InvalidRequest
+from adyton.exact import Number, keep_exactly
 from adyton.privacy import Neighbours
 from adyton.study.keys_failure import keys_failure
 from adyton.validity.hinge.planned import PlannedSchedule
@@ -46,7 +47,24 @@ class Validity:
     noise: Literal["constant", "decreasing"] = "constant"
     method: Literal["subset", "split"] | None = None  # None: that of the study's noise
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            confidence: Number,
+            stability: Number | None = None,
+            questions: int | None = None,
+            tolerance: Number | None = None,
+            beyond: Literal["refuse", "answer"] | None = None,
+            share: Number | None = None,
+            spread: Number | None = None,
+            group: Number | None = None,
+            noise: Literal["constant", "decreasing"] = "constant",
+            method: Literal["subset", "split"] | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        keep_exactly(self, "confidence", "stability", "tolerance", "share", "spread", "group")
         if not 0 < self.confidence < 1:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
         if self.questions is not None and self.questions < 1:
