@@ -166,7 +166,7 @@ def test_an_outline_costs_at_a_price_what_its_plans_cost(filter_name: str) -> No
     outline = plan.Outline.of(known, askings)
     for price in (price_of(epsilon="0.3"), price_of(share="0.01"), price_of(scale=50)):
         basket, priced = (
-            plan.make_basket(known, askings, price, known.allowed),
+            plan.make_batch(known, askings, price, known.allowed),
             outline.priced(price, known.allowed),
         )
         assert (basket.amount, basket.radius) == (priced.amount, priced.radius)

@@ -19,6 +19,7 @@ import pytest
 
 import adyton
 from adyton.certify import Absent, Interval
+from adyton.curator.claims import PopulationClaims
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
@@ -341,7 +342,7 @@ def test_settling_never_widens_a_later_answer(monkeypatch: pytest.MonkeyPatch) -
             asker.ask(sql, epsilon=1)
         narrow = ahead(asker)
         with opened() as full:
-            changed.setattr(Curator, "_settled", lambda *_: None)
+            changed.setattr(PopulationClaims, "settled", lambda *_: None)
             for sql in EVERY_KIND:
                 full.ask(sql, epsilon=1)
             assert full._ledger.totals().radius == sum(r.order.radius for r in full.receipts())

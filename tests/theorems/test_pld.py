@@ -27,6 +27,7 @@ from adyton.accounting.pld.pld import (
     epsilon_down,
     epsilon_up,
 )
+from adyton.exact.outward import UNIT_ROUNDOFF
 
 MILLIONTH = 1e-6
 few = settings(deadline=None, max_examples=25)
@@ -128,7 +129,7 @@ def test_theorem_PLD_ROUND_OFF_numpy_keeps_the_accuracy_that_is_assumed(bits: in
     masses = masses / masses.sum()
     exact = scipy.fft.rfft(masses.astype(np.longdouble))
     wrong = np.abs(np.fft.rfft(masses) - exact).max() / masses.sum()
-    assert wrong < 1.0 * bits * convolve.U
+    assert wrong < 1.0 * bits * UNIT_ROUNDOFF
 
 
 def test_theorem_PLD_ROUND_OFF_numpy_powers_keep_the_accuracy_that_is_assumed() -> None:
@@ -136,7 +137,7 @@ def test_theorem_PLD_ROUND_OFF_numpy_powers_keep_the_accuracy_that_is_assumed() 
     z = np.fft.rfft(LaplacePair("0.3").pessimistic(step_up(0.01)).masses, 4096)
     for n in (3, 1000, 10**6):
         exact = np.exp(n * np.log(z.astype(np.clongdouble)))
-        assert np.abs(np.exp(n * np.log(z)) - exact).max() < n * 8 * convolve.U
+        assert np.abs(np.exp(n * np.log(z)) - exact).max() < n * 8 * UNIT_ROUNDOFF
 
 
 @few

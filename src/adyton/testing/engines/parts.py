@@ -90,7 +90,7 @@ class PartsContract:
 
     def test_persons_that_engines_write_differently_are_not_split(self, make_engine: MakeEngine) -> None:
         table = Table("t", (AGE, REGION), person="who")
-        with pytest.raises(InvalidRequest, match="must be an integer or a text"):
+        with pytest.raises(InvalidRequest, match="must be an integer or a string"):
             make_engine(
                 table, PrivacyUnit("add-or-remove", "who", parts=3), _people("float"), "salt"
             ).prepare()
