@@ -16,13 +16,13 @@ _RELATIVE, _ABSOLUTE = 1 + 1e-8, 1e-6  # far more than the sums of logarithms be
 def most_wrong_guesses(
     frame: HoldoutSize, tolerance: Fraction, questions: int, near: Fraction, enough: int | None = None
 ) -> int | None:
-    """How many of ``questions`` guesses may be wrong if all questions shall be answered; None: not even one.
+    """How many of ``questions`` guesses may be wrong if all questions shall be answered; None: not all can.
 
     A guess is wrong if it is further than ``near`` from the score on the items.  It looks no further than
     ``enough``.
 
     Claim:    if no more guesses are wrong, each question is answered within ``tolerance``, in any order.
-    Assumes:  as GuessAndCheck, whose states are followed here, each bounded by the worst that it can be.
+    Assumes:  as GuessAndCheckPlan, whose states are followed here, each bounded by the worst that it can be.
     Source:   derived here.  Theorem: GUESS-AND-CHECK.
     """
     last, most = questions - 1, float_down(tolerance)
