@@ -41,10 +41,9 @@ class Groups:
 class SlicesPlan:
     """Every slice is a holdout of its own with fresh noise; all of them are scored at once.
 
-    Claim:    with probability 1 - failure the intervals of every slice of every score hold, and so do
-              those of the
-              mean of all items; one score costs an item what the score of its own slice costs.
-    Assumes:  as Gaussian; the groups are public and were fixed in advance.
+    Claim:    with probability 1 - failure the intervals of every slice of every score hold, and so do those
+              of the mean of all items; one score costs an item what the score of its own slice costs.
+    Assumes:  as GaussianPlan; the groups are public and were fixed in advance.
     Source:   derived here.  Theorem: SLICES.
     """
 
