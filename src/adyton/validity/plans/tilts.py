@@ -48,7 +48,8 @@ def at_room(
 ) -> Tilted:
     """Where answers may be ``room`` above their expectation; ``spent`` is mu0**2 before each of them.
 
-    ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.  ``squares``: as in ``Wish``.
+    ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.  ``squares``: as in
+    ``ScoreTarget``.
     """
     return _searched(_Rows(units, squares or units), scale, share, spent, lambda found: found.room < room)
 
