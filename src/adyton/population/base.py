@@ -1,8 +1,8 @@
 """What an answer says about the population, although its question was chosen after seeing earlier answers.
 
 Two theorems, by the noise of the study: with Gaussian noise every answer pays for what was released before it
-(``subset_population``); with the noise of a pure study the stability of everything is capped in advance
-(``hinge_population``).  What both have in common is here.
+(``subset``); with the noise of a pure study the stability of everything is capped in advance
+(``hinge``).  What both have in common is here.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ class TestMyEngine(EngineContract):
         return lambda table, unit, source, salt, **limits: MyEngine(..., **limits)    # not yet prepared
 
 A source is a tuple of ``SourceColumn``: store it in your engine's own types.  What must come out is computed
-by a plain loop over the rows (``engine_reference``), so an engine that passes gives the same integers, bit
+by a plain loop over the rows (``reference``), so an engine that passes gives the same integers, bit
 for bit, as every other one.
 """
 

@@ -1,4 +1,4 @@
-"""What numbers and conditions mean on one row, in plain Python: see ``engine_reference``."""
+"""What numbers and conditions mean on one row, in plain Python: see ``reference``."""
 
 from __future__ import annotations
 

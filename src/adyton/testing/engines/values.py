@@ -1,4 +1,4 @@
-"""What a value of a source stands for, in plain Python: see ``engine_reference``."""
+"""What a value of a source stands for, in plain Python: see ``reference``."""
 
 from __future__ import annotations
 
