@@ -104,3 +104,15 @@ def test_theorem_CONNECT_THE_DOTS_logarithms_on_both_sides() -> None:
 def test_theorem_PLD_PRICES_A_PLAN_equal_laws_cost_nothing() -> None:
     half = (Fraction(1, 2), Fraction(1, 2))
     assert epsilon_up([(FinitePair(half, half), 1000)], 1e-9) == 0
+
+
+def test_theorem_PLD_ROUND_OFF_unexplained_masses_of_many_kinds_are_added_without_loss() -> None:
+    """Each of many tiny masses is below the last digit of the largest, and together they are not.
+
+    Mutant: a plain sum over the groups, which is 23 units of rounding below the truth.
+    """
+    tiny = Fraction(1, 2**80)
+    masses = {1: tiny} | {t: tiny * Fraction(99, 100 * 2**53) / t for t in range(2, 30)}
+    slots = [(FinitePair((x, 1 - x), (0, 1)), t) for t, x in masses.items()]
+    explained = math.prod(((1 - x) ** t for t, x in masses.items()), start=Fraction(1))
+    assert delta_up(slots, 1.0) >= 1 - explained

@@ -42,7 +42,6 @@ _HALVINGS = 60
 _ROUNDING = 1  # a step, of geometric noise
 
 _OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
-_BEYOND = Absent("beyond the stability that this study was certified for; so are all later answers")
 _PLANNED = ("CENTRED-HINGE-PLAN", "CENTRED-HINGE")
 
 

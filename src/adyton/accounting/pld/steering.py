@@ -62,7 +62,7 @@ class Steered:
     def _profile(self, shelves: Shelves, mu: float) -> Profile:
         _, theta = _tilts(shelves, mu, self.goal, _largest(self.groups))
         parts = [(part, times) for shelf, times in shelves for part in merged(shelf.tilted(theta))]
-        infinite = fold(lambda shelf: shelf.infinite, shelves)
+        infinite = math.fsum(times * shelf.infinite for shelf, times in shelves)  # rounded once, not by group
         largest = min(_largest(self.groups), fold(lambda shelf: shelf.largest(), shelves) * (1 + MANY))
         return Profile(composed(parts), shelves[0][0].step, theta, mu, infinite, largest)
 
