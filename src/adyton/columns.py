@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]  # of int64, or of Python's integers
 _ROOM = 2**62  # below it two machine integers can be added
 

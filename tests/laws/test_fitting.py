@@ -162,11 +162,11 @@ def test_the_search_for_a_price_plans_thousands_of_questions_once_more_and_not_a
 @pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
 def test_an_outline_costs_at_a_price_what_its_plans_cost(filter_name: str) -> None:
     known = curator(filter_name).study
-    askings = [request_of(sql, *known.tables) for sql in (COUNT, BOTH)]
-    outline = plan.Outline.of(known, askings)
+    requests = [request_of(sql, *known.tables) for sql in (COUNT, BOTH)]
+    outline = plan.Outline.of(known, requests)
     for price in (price_of(epsilon="0.3"), price_of(share="0.01"), price_of(scale=50)):
         basket, priced = (
-            plan.make_batch(known, askings, price, known.allowed),
+            plan.make_batch(known, requests, price, known.allowed),
             outline.priced(price, known.allowed),
         )
         assert (basket.amount, basket.radius) == (priced.amount, priced.radius)

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.certify import Absent, Intervals, Rows, Values
+from adyton.columns import Floats
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
 from adyton.ledger import MemoryLedger
 from adyton.mechanisms import Band, intervals_of
 from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
-from adyton.noise.refine import Floats
 from adyton.population.base import Position
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
@@ -135,7 +135,7 @@ def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
 def test_late_numbers_are_those_of_what_is_stored(curator: Curator, sql: str) -> None:
     """However much was asked in between: what is said of a population stands where the answer stood."""
     answer = curator.ask(sql, epsilon=1)
-    basket = curator._basket([sql], {"epsilon": 1})
+    basket = curator._batch([sql], {"epsilon": 1})
     receipt, text = curator._asked_before(basket.order(None)) or pytest.fail("it is stored")
     context = curator._claims.context(basket, Position.of(receipt), many_from_text(text))
     (rows,) = estimate.rows_of_many(basket.plans, many_from_text(text), context)
@@ -221,7 +221,7 @@ def test_what_is_told_together_is_what_is_told_alone() -> None:
     batch = [f"SELECT {measures} {rows}" for rows in upto]
     batch.append("SELECT AVG(income) AS m FROM people WHERE place < 49")
     price: Any = {"within": {"m": 9_000, "h": 9_000, "n": 40, "rough": 30_000}, "matching": 1_000}
-    basket = curator._basket(batch, price)
+    basket = curator._batch(batch, price)
     receipt = curator.ask_many(batch, **price)[0].receipt
     stored = many_from_text(curator._ledger.recall(receipt.number) or "")
     context = curator._claims.context(basket, Position.of(curator._ledger.receipt(receipt.number)))

@@ -377,7 +377,7 @@ def test_an_answer_that_never_came_pays_in_full() -> None:
     with opened() as asker:
         asker.ask("SELECT COUNT(*) FROM t WHERE rare", scale=20)
         before = asker._ledger.totals().radius
-        basket = asker._basket(["SELECT COUNT(*) FROM t WHERE rare AND f1"], {"scale": 20})
+        basket = asker._batch(["SELECT COUNT(*) FROM t WHERE rare AND f1"], {"scale": 20})
         asker._ledger.charge(basket.order(None))
         assert asker._ledger.totals().radius == before + basket.radius
         asker.ask("SELECT COUNT(*) FROM t WHERE rare AND f1", scale=20)  # read at last, for the same receipt

@@ -144,7 +144,7 @@ def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -
     with curator(1, filter_name="pure") as asker:
         with pytest.raises(adyton.BudgetRefused, match="stability") as caught:
             asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=5)
-        wanted = asker._basket(["SELECT COUNT(*) FROM t WHERE f0"], {"scale": 5}).radius
+        wanted = asker._batch(["SELECT COUNT(*) FROM t WHERE f0"], {"scale": 5}).radius
         assert Fraction(caught.value.facts["requested"]) == Fraction(wanted, UNITS_PER_ONE)
         assert (caught.value.facts["spent"], caught.value.facts["largest"]) == ("0", "0.0025")
         assert not asker.preview("SELECT COUNT(*) FROM t WHERE f0", scale=5).affordable

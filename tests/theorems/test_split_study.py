@@ -157,7 +157,7 @@ def _seen(curator: Curator, first: Watched, second: Watched) -> Fraction:
     """The sum of squared differences, each in units of its noise."""
     total, places = Fraction(0), iter(zip(first.read, second.read, strict=True))
     for sql in ASKED:
-        plan = curator._basket([sql], {"epsilon": Fraction(1, 2)}).plans[0]
+        plan = curator._batch([sql], {"epsilon": Fraction(1, 2)}).plans[0]
         for noisy in plan.noisy:
             (reading, ours), (_, theirs) = next(places)
             assert reading.name == noisy.reading.name
@@ -177,9 +177,7 @@ def test_theorem_SPLIT_STUDY_an_exchanged_person_is_seen_by_two_counts() -> None
     ]
     assert counts[1].cost.units == 1
     spent, most = Fraction(here.statement().spent.units, UNITS_PER_ONE), Fraction(0)
-    scale = (
-        here._basket(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noisy[0].mechanism.scales[0]
-    )
+    scale = here._batch(["SELECT COUNT(*) FROM people"], {"epsilon": 1}).plans[0].noisy[0].mechanism.scales[0]
     for row in range(0, 40, 3):
         there, second = watched(asked, frame.assign(who=frame.who.where(frame.index != row, 1000 + row)))
         there.ask("SELECT COUNT(*) FROM people", epsilon=1)

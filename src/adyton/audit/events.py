@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.audit.judge import FINALISTS, Floats
+from adyton.audit.judge import FINALISTS
 from adyton.audit.outputs import Codes, Column, Outputs
 from adyton.audit.views import (
     Take,
@@ -24,6 +24,7 @@ from adyton.audit.views import (
     views_of,
     whole_output,
 )
+from adyton.columns import Floats
 from adyton.exact.special import special
 
 _MOST_COLUMNS = 16  # looked at one by one

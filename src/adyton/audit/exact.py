@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.audit.judge import Floats
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact.outward import FEW
 from adyton.noise import rounded_gaussian, two_sided_geometric

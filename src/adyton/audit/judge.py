@@ -18,7 +18,6 @@ from adyton.exact.search import edge
 from adyton.exact.special import special
 from adyton.validity.binomial import greatest_probability, least_probability
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 FINALISTS = 5

@@ -170,7 +170,7 @@ def _trace(
 def _asked(curator: Curator, question: Any, price: dict[str, Any]) -> tuple[list[dict[str, Any]], Any]:
     """The answers, and the plans they were made by.  Several questions are a batch."""
     several = isinstance(question, list | tuple)
-    batch = curator._basket(list(question) if several else [question], price)  # type: ignore[arg-type]
+    batch = curator._batch(list(question) if several else [question], price)  # type: ignore[arg-type]
     answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
     return [answer.to_json() for answer in answers], batch.plans
 

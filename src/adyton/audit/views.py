@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.audit.outputs import Array, Codes, Column, Outputs
+from adyton.columns import Floats
 
-Floats = npt.NDArray[np.float64]
 Take = Callable[[Outputs], Column]
 
 _FINE, _COARSE = 256, 32

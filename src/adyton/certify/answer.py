@@ -15,8 +15,9 @@ import numpy as np
 from adyton.certify.amounts import Amount, Promise, cost_notes, verbose_notes
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.known import NOTHING_KNOWN, UNINFORMATIVE, Known
-from adyton.certify.rows import Floats, Rows, Values
+from adyton.certify.rows import Rows, Values
 from adyton.certify.values import Absent, Certificate, Interval, KeyLabel, KeysFound, Proof, Row, Value
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.show import Sheet, Shown
 

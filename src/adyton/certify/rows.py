@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value
+from adyton.columns import Floats
 
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64] | slice
 _One = TypeVar("_One")
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of, step_of_one
 from adyton.certify import KeysFound, Known, LateValues, Rows, Values
-from adyton.columns import Cells, whole
+from adyton.columns import Cells, Floats, whole
 from adyton.mechanisms import intervals_of
-from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, MeasurePlan
 from adyton.planning.plan import QuestionPlan
 from adyton.population.base import PopulationContext

@@ -73,7 +73,7 @@ class Curator(Shown):
         The same question at the same price again returns the stored answer free of charge.  ``request`` makes
         a retry safe: one id is charged once.
         """
-        return self._answer(self._basket([question], price), request)[0]
+        return self._answer(self._batch([question], price), request)[0]
 
     def ask_many(
         self,
@@ -87,7 +87,7 @@ class Curator(Shown):
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
         """
-        return self._answer(self._basket(questions, price), request)
+        return self._answer(self._batch(questions, price), request)
 
     def preview(
         self,
@@ -110,7 +110,7 @@ class Curator(Shown):
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        return previews(self._basket(questions, price), expect, self._purse, self._claims, self._asked)
+        return previews(self._batch(questions, price), expect, self._purse, self._claims, self._asked)
 
     def suggest_bounds(
         self,
@@ -251,7 +251,7 @@ class Curator(Shown):
 
     # Steps of ask, in the order in which they happen.
 
-    def _basket(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
+    def _batch(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
         self.paid_for = None
         asked = [request_of(q, *self.study.tables) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:

@@ -104,7 +104,7 @@ class Purse:
 
     def repriced(self, batch: PricedBatch) -> Planned:
         """The same questions at other prices; what does not depend on the price is made once, if at all."""
-        outline = cache(lambda: Outline.of(self.study, batch.askings))
+        outline = cache(lambda: Outline.of(self.study, batch.requests))
         return lambda price: outline().priced(price, self.left_now)
 
     def fitting(self, price: Price, planned: Planned, *, plans: int = 1) -> Fits | None:

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Array, largest
+from adyton.columns import Array, Floats, largest
 from adyton.exact.outward import ratio_down, ratio_up
 
-Floats = npt.NDArray[np.float64]
 Rounding = Callable[[int, int], float]
 
 _FEW = 24  # fewer are done faster one by one

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from adyton.columns import Floats
+
 Truths = npt.NDArray[np.bool_]
 Place = TypeVar("Place", float, Fraction)  # or a number of mpmath's, which has no type
 Middle = Callable[[Any, Any], Any]

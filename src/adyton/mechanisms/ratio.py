@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adyton.columns import Floats
 from adyton.exact.outward import FEW, UNIT_ROUNDOFF
 from adyton.exact.search import edges
-from adyton.noise.refine import Floats
 
 _STEPS = 40  # of Newton's method; about five are needed
 _HALVINGS = 6

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from adyton.columns import Floats
+
 Words = npt.NDArray[np.uint64]
 Pair = tuple[Floats, Floats]  # the sum of both is meant
 

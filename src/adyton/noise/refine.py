@@ -18,12 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.noise import finer
 from adyton.noise.bits import Bits, Words
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Bound, Later
+from adyton.columns import Floats
 from adyton.mechanisms import GaussianNoise
-from adyton.noise.refine import Floats
 from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive
 from adyton.planning.plan import QuestionPlan

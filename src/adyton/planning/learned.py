@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import whole
+from adyton.columns import Floats, whole
 from adyton.errors import InvalidRequest
 from adyton.ledger import Ledger, Receipt
 from adyton.mechanisms import GaussianNoise
-from adyton.noise.refine import Floats
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns
 from adyton.planning.settling import Units, most_centred_squares

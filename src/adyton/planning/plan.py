@@ -118,7 +118,7 @@ class PricedBatch:
         return [reading for plan in self.plans for reading in plan.readings]
 
     @property
-    def askings(self) -> list[Request]:
+    def requests(self) -> list[Request]:
         return [Request(plan.question, plan.shape) for plan in self.plans]
 
     @property
@@ -143,10 +143,10 @@ def make_plan(study: Study, question: Question, price: Price, left: int) -> Ques
 
 
 def make_batch(
-    study: Study, askings: Sequence[Request], price: Price, left: int, *, as_before: bool = False
+    study: Study, requests: Sequence[Request], price: Price, left: int, *, as_before: bool = False
 ) -> PricedBatch:
     """The plans for all that is asked; the price is for all of them together."""
-    return Outline.of(study, askings, as_before=as_before).batch(price, left)
+    return Outline.of(study, requests, as_before=as_before).batch(price, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,34 +157,34 @@ class Outline:
     """
 
     study: Study
-    askings: Sequence[Request]
+    requests: Sequence[Request]
     unit: PrivacyUnit
     measured: Sequence[_Measured]
     families: Families
 
     @classmethod
-    def of(cls, study: Study, askings: Sequence[Request], *, as_before: bool = False) -> Outline:
+    def of(cls, study: Study, requests: Sequence[Request], *, as_before: bool = False) -> Outline:
         """``as_before`` plans as older versions did, whose answers are still in ledgers: with groups that
         cannot match, a price for more groups of a person than there can be, and the number of units for that
         of rows.
         """
         if as_before:
-            askings = [replace(one, question=replace(one.question, every_cell=True)) for one in askings]
-        questions = [asking.question for asking in askings]
+            requests = [replace(one, question=replace(one.question, every_cell=True)) for one in requests]
+        questions = [asking.question for asking in requests]
         if len({question.table for question in questions}) > 1:
             raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
         unit = study.unit_of(questions[0].table)
         unit = replace(unit, rows_in=()) if as_before else unit
         measured = [_Measured(place, *m) for place, q in enumerate(questions) for m in _measures(q, unit)]
         check_size(questions, [reading for one in measured for reading in one.readings])
-        return cls(study, askings, unit, measured, families_of([one.readings for one in measured], unit))
+        return cls(study, requests, unit, measured, families_of([one.readings for one in measured], unit))
 
     def batch(self, price: Price, left: int) -> PricedBatch:
         priced = self.priced(price, left)
-        in_order, table = iter(priced.parts), self.askings[0].question.table
+        in_order, table = iter(priced.parts), self.requests[0].question.table
         disjoint = len(self.families) < len(priced.parts)
         plans = []
-        for asking, finding, pricing in zip(self.askings, priced.findings, priced.pricings, strict=True):
+        for asking, finding, pricing in zip(self.requests, priced.findings, priced.pricings, strict=True):
             parts = tuple(islice(in_order, len(asking.question.measures)))
             certificate = _certificate(self.study, table, parts, finding, disjoint=disjoint)
             text = question_text(asking.question)
@@ -197,7 +197,7 @@ class Outline:
 
     def priced(self, price: Price, left: int) -> Priced:
         """The noise, and what it costs."""
-        study, questions = self.study, [asking.question for asking in self.askings]
+        study, questions = self.study, [asking.question for asking in self.requests]
         check_widths(price, questions)
         most = left if self.unit.parts == 1 else most_for_each(study)
         pricings = [Pricing(study, price, most, matching_rows(price, q, study)) for q in questions]
@@ -230,10 +230,10 @@ class Priced(NamedTuple):
     radius: int
 
 
-def planned_anew(study: Study, askings: Sequence[Request]) -> bool:
+def planned_anew(study: Study, requests: Sequence[Request]) -> bool:
     """Whether an older version would have planned a question with other cells, or for other rows."""
-    several = study.unit_of(askings[0].question.table).rows > 1
-    return several or any(kept_cells(asking.question) is not None for asking in askings)
+    several = study.unit_of(requests[0].question.table).rows > 1
+    return several or any(kept_cells(asking.question) is not None for asking in requests)
 
 
 class _Measured(NamedTuple):

@@ -15,7 +15,7 @@ _NEARLY = 1 - Fraction(1, 10**6)
 
 
 def planned_batch(
-    study: Study, askings: Sequence[Request], most: int, matching: int | None, *, as_before: bool = False
+    study: Study, requests: Sequence[Request], most: int, matching: int | None, *, as_before: bool = False
 ) -> PricedBatch:
     """The plans with the least noise whose radius is at most ``most``, up to a millionth.
 
@@ -24,7 +24,7 @@ def planned_batch(
     step below may be farther away than a millionth, and the best one that was met is taken.
     The study's whole budget is only where they begin: a plan that it cannot pay for is refused by the ledger.
     """
-    units, best, outline = study.allowed, None, Outline.of(study, askings, as_before=as_before)
+    units, best, outline = study.allowed, None, Outline.of(study, requests, as_before=as_before)
     for _ in range(_ROUNDS):
         price = Price("units", Fraction(units), matching)
         batch = outline.batch(price, study.allowed)

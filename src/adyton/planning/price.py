@@ -46,22 +46,22 @@ class Price:
         return self.amount * own[value.casefold()] if self.each else self.amount
 
 
-def names_a_price(askings: Sequence[Request], words: PriceWords) -> bool:
+def names_a_price(requests: Sequence[Request], words: PriceWords) -> bool:
     beside = any(words.get(by) is not None for by in get_args(By))
-    return beside or any(asking.epsilon is not None for asking in askings)
+    return beside or any(asking.epsilon is not None for asking in requests)
 
 
-def agreed_price(askings: Sequence[Request], words: PriceWords, study: Study) -> Price:
+def agreed_price(requests: Sequence[Request], words: PriceWords, study: Study) -> Price:
     """The price that the caller names, or the one that the question itself names in its OPTIONS."""
-    written = [asking for asking in askings if asking.epsilon is not None]
-    for asking in askings:
+    written = [asking for asking in requests if asking.epsilon is not None]
+    for asking in requests:
         if asking.delta is not None and asking.delta < study.limit.delta:
             raise InvalidRequest(
                 f"this study promises delta = {float(study.limit.delta):g}; a question cannot promise less"
             )
     if not written:
         return price_of(**words)
-    if len(askings) > 1 or any(words.get(by) is not None for by in get_args(By)):
+    if len(requests) > 1 or any(words.get(by) is not None for by in get_args(By)):
         raise InvalidRequest("a price was named twice: in the question's OPTIONS and beside it; name it once")
     named: PriceWords = {**words, "epsilon": str(written[0].epsilon)}
     return price_of(**named)

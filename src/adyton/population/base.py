@@ -14,12 +14,11 @@ from typing import Protocol
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent
-from adyton.columns import Array
+from adyton.columns import Array, Floats
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Receipt, Totals
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
-from adyton.noise.refine import Floats
 from adyton.query.measures import Mean, Sum, Variance
 from adyton.query.text import condition_text, number_text
 from adyton.sensitivity import Reading

@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
-from adyton.columns import Array
+from adyton.columns import Array, Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_down
 from adyton.exact.outward import FEW, UP
@@ -26,7 +26,6 @@ from adyton.exact.search import edge
 from adyton.ledger.cap import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
-from adyton.noise.refine import Floats
 from adyton.population.base import Counted, PopulationContext, Position, assumptions_about, missing_anywhere
 from adyton.study import Study, Validity, keys_failure, planned
 from adyton.validity.hinge.noise_part import laplace_multiplier

@@ -17,11 +17,10 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
-from adyton.columns import Array
+from adyton.columns import Array, Floats
 from adyton.exact import float_up, units_down
 from adyton.ledger.cap import Cap
 from adyton.mechanisms.ratio import Ends
-from adyton.noise.refine import Floats
 from adyton.population.base import (
     Counted,
     PopulationContext,

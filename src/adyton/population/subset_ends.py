@@ -10,13 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Array
+from adyton.columns import Array, Floats
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.exact.lines import Line
 from adyton.exact.outward import CANCELLED, FEW, UP
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
-from adyton.noise.refine import Floats
 from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.subset.ratios import ratio_ends
 from adyton.validity.subset.shares import greatest_share, least_share

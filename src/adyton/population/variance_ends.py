@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Array
+from adyton.columns import Array, Floats
 from adyton.exact import float_up
 from adyton.exact.outward import CANCELLED, MANY, UP
 from adyton.mechanisms.ratio import Ends
-from adyton.noise.refine import Floats
 from adyton.population.subset_ends import HALF_STEP, Certain, Coin, most_rows
 from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.subset.ratios import ratio_ends

@@ -17,12 +17,12 @@ from typing import Any, Literal, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 
 KeyLabel = str | int | float | bool
 Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 # A column of an answer: its values, or for a key the labels there are and the number of each row's label.

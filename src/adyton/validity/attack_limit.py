@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact import Number, positive, probability, whole
 from adyton.exact.search import edge, geometric, minimise
 from adyton.exact.special import special
 from adyton.validity.plans.plans import MOST
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 _TURNS = 144  # places at which the attack may turn, or the noise change
 _HALVINGS = 16
 _STEPS = 18  # golden sections: a thousandth of the noise, and its chance is flat there

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, whole
 from adyton.exact.outward import COARSE, FEW, SAFE
@@ -15,7 +16,6 @@ from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.misses import deviations
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 _MOST_TRIALS = 20_000  # beyond, the inequality is off by less than a third of a per cent
 _STRETCHES, _PIECES, _FINENESS = 500, 8, 1e-4

@@ -8,13 +8,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from adyton.columns import Floats
 from adyton.exact import float_up
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.exact.search import edge
-
-Floats = npt.NDArray[np.float64]
 
 _FAINT = 1e-290  # terms below it, relative to the largest, are bounded together
 _DEVIATIONS = 40  # exp(-40**2 / 2) is far below _FAINT

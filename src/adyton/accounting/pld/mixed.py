@@ -14,7 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.accounting.pld.losses import Floats, Losses, binomial_losses
+from adyton.accounting.pld.losses import Losses, binomial_losses
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact.outward import UNIT_ROUNDOFF
 

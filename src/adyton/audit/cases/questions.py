@@ -73,7 +73,7 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: AuditTar
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, neighbours, Path(folder))
         runs = run_both(study, tables, asked, wish.bits, None, {"epsilon": wish.epsilon})
-    batch = _basket(study, case, wish)
+    batch = _batch(study, case, wish)
     if runs[0].public["receipts"][0][2] != batch.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
     claim = Promise(study.epsilon_of(batch.amount), float(study.limit.delta))
@@ -164,6 +164,6 @@ def _nothing(reading: Reading) -> Columns:
     raise AssertionError("a search over one level reads nothing more")
 
 
-def _basket(study: Study, case: Case, wish: AuditTarget) -> PricedBatch:
+def _batch(study: Study, case: Case, wish: AuditTarget) -> PricedBatch:
     asked = [request_of(sql, study.table) for sql in case.asked]
     return make_batch(study, asked, price_of(epsilon=wish.epsilon), study.allowed)

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact import float_up, units_up
 from adyton.exact.outward import SAFE
 from adyton.holdout.methods.base import Ends, HoldoutSize
@@ -21,7 +22,7 @@ from adyton.validity.plans.planned_scores import Blocks, Side, Table
 from adyton.validity.plans.score_plans import table_of, wish_for
 from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.shares import least_share
-from adyton.validity.subset.tails import Floats, Way
+from adyton.validity.subset.tails import Way
 
 Parts = tuple[Floats, Floats, Floats]
 SLACK = Fraction(1, 4000)  # the best location is found up to half of this

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 
@@ -27,7 +27,6 @@ _BIAS, _SIGNALS = 6 / math.sqrt(_N), 20
 _RUNS = 40
 _DRAWN = 8  # runs for each point of the figure
 _SIZES = (20, 100, 200, 300, 400, 500)
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.noise import Bits, two_sided_geometric
-from adyton.noise.refine import Floats, Integers
+from adyton.noise.refine import Integers
 
 ABOVE, BELOW = "above", "below"
 Output = str | int  # one of the two, or a noisy value

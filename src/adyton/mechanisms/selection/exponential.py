@@ -8,6 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.mechanisms.selection.scores import (
@@ -20,7 +21,6 @@ from adyton.mechanisms.selection.scores import (
 )
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
-from adyton.noise.refine import Floats
 from adyton.privacy import PureCost
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up
 from adyton.mechanisms.selection.scores import (
@@ -21,7 +22,7 @@ from adyton.mechanisms.selection.scores import (
 )
 from adyton.mechanisms.selection.utility import largest_shortfall, noisy_max_chance
 from adyton.noise import Bits, two_sided_geometric
-from adyton.noise.refine import Floats, Integers, check_scale
+from adyton.noise.refine import Integers, check_scale
 from adyton.privacy import PureCost
 
 T = TypeVar("T")

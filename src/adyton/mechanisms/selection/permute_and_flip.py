@@ -8,6 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.mechanisms.selection.scores import (
@@ -22,7 +23,6 @@ from adyton.mechanisms.selection.utility import flip_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
 from adyton.noise.bits import Words
 from adyton.noise.coins import below
-from adyton.noise.refine import Floats
 from adyton.privacy import PureCost
 
 T = TypeVar("T")

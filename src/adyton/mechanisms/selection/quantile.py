@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
@@ -20,7 +21,7 @@ from adyton.mechanisms.selection.utility import exponential_chance, largest_shor
 from adyton.noise import Bits, exponential_weights
 from adyton.noise.bits import Words
 from adyton.noise.coins import below
-from adyton.noise.refine import Floats, Integers
+from adyton.noise.refine import Integers
 from adyton.privacy import Neighbours, PureCost
 from adyton.schema import LARGEST_VALUE
 

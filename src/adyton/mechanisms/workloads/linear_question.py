@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
-from adyton.noise.refine import Floats, Integers
+from adyton.noise.refine import Integers
 
 MOST_CELLS = 2 * 10**7
 LARGEST_WEIGHT = 2**20

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.exact.outward import COARSE
@@ -18,7 +19,7 @@ from adyton.mechanisms.workloads.strategy import Strategy
 from adyton.mechanisms.workloads.strategy_choice import error_factor
 from adyton.mechanisms.workloads.workload import Workload
 from adyton.noise import Bits, rounded_gaussian, two_sided_geometric
-from adyton.noise.refine import Floats, Integers, check_scale
+from adyton.noise.refine import Integers, check_scale
 from adyton.privacy import GaussianCost, Neighbours, PureCost
 
 _FINE = 64  # sigma is at least this many steps for each root of a row: rounding costs below half a per cent

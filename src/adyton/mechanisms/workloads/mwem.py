@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up
 from adyton.mechanisms.composed_cost import ComposedCost
@@ -23,7 +24,7 @@ from adyton.mechanisms.workloads.linear_question import LinearQuestion
 from adyton.mechanisms.workloads.multiplicative_weights import Guess
 from adyton.mechanisms.workloads.workload import Workload
 from adyton.noise import Bits, two_sided_geometric
-from adyton.noise.refine import Floats, Integers, check_scale
+from adyton.noise.refine import Integers, check_scale
 from adyton.privacy import Cost, PureCost
 
 MOST_ROUNDS = 10**5

@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
-from adyton.noise.refine import Floats, Integers
+from adyton.noise.refine import Integers
 from adyton.privacy import NEIGHBOURS, Neighbours
 
 MOST_ENTRIES = 2**24

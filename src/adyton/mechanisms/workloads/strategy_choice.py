@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.workload import Workload
-from adyton.noise.refine import Floats
 from adyton.privacy import Neighbours
 
 MOST_OPTIMISED = 1024  # cells: some seconds on a quiet machine

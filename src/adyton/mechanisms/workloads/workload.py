@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.workloads.linear_question import LARGEST_WEIGHT, Box, LinearQuestion, Weights
-from adyton.noise.refine import Floats, Integers
+from adyton.noise.refine import Integers
 
 
 class Workload(Protocol):

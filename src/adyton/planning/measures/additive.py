@@ -10,13 +10,12 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, whole
+from adyton.columns import Cells, Floats, whole
 from adyton.exact import float_up
 from adyton.exact.lines import Line
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
-from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import PopulationContext, learned_key
 from adyton.population.subset_ends import uncentred

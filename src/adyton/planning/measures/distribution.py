@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, whole
+from adyton.columns import Cells, Floats, whole
 from adyton.exact import float_up
 from adyton.exact.outward import MANY, SAFE
 from adyton.exact.search import Truths, edges
@@ -18,7 +18,6 @@ from adyton.exact.special import special
 from adyton.mechanisms import GaussianNoise
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
-from adyton.noise.refine import Floats
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import PopulationContext
 from adyton.query.measures import Cdf

@@ -10,13 +10,12 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, whole
+from adyton.columns import Cells, Floats, whole
 from adyton.exact.lines import Line
 from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
-from adyton.noise.refine import Floats
 from adyton.planning.measures.additive import mean_ratio, ratio_guess
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import PopulationContext

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from adyton.columns import Floats
 
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 _PANELS = np.array([0, 0.5, 1.5, 3.5, 7, 13])  # distances from the edge of a tail

@@ -11,13 +11,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact import float_down
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import minimise, reaching
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import costs_of, track
 from adyton.validity.plans.noise_plan import NoisePlan
-from adyton.validity.subset.tails import MARGIN, Floats
+from adyton.validity.subset.tails import MARGIN
 
 MOST = 10**15
 _COARSE, _FINE = 200, 6000  # blocks, to search with and to certify with

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact import float_down
 from adyton.exact.outward import COARSE, SAFE
 from adyton.exact.search import reaching
@@ -24,7 +25,7 @@ from adyton.validity.plans.constant import (
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.misses import Costs, best_choice, costs_of, divergence, log_misses, tilts_between
 from adyton.validity.plans.noise_plan import NoisePlan
-from adyton.validity.subset.tails import Floats, hazard
+from adyton.validity.subset.tails import hazard
 
 _BLOCKS = 1500
 _COARSE = 150

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, probability, rational
 from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.validity.subset.tails import Floats
 
 _SMALL = 1e-3  # tilts below: the share with the largest moments is taken from its series
 _LARGEST = 600.0  # exponent: beyond it no bound is less than 1

@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import Truths, edges, geometric
 from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected, Moments
-from adyton.validity.subset.tails import MARGIN, Floats, hazard
+from adyton.validity.subset.tails import MARGIN, hazard
 
 LARGEST_TILT = 300.0
 _LEAST_TILT = 1e-9

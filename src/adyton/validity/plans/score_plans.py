@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.exact.outward import SAFE
@@ -23,7 +24,6 @@ from adyton.exact.search import Truths, edge, edges, geometric, minimise
 from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, ScoreTarget, Side, Table
 from adyton.validity.plans.tilts import at_level, at_room
 from adyton.validity.subset.levels import OpenLevels
-from adyton.validity.subset.tails import Floats
 
 _BLOCKS = 128
 _COARSE, _FEW = 48, 16

@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from adyton.columns import Floats
 from adyton.exact.search import Truths, edges
 from adyton.exact.special import special
-from adyton.validity.subset.tails import Floats, hazard
+from adyton.validity.subset.tails import hazard
 
 _STEPS = 32
 _LEAST_KEPT, _MOST_KEPT = 0.9, 1 - 2.0**-20

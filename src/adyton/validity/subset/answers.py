@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact import float_up
 from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.validity.subset.tails import Floats, Places, Way, least_width
+from adyton.validity.subset.tails import Places, Way, least_width
 
 
 def price_of(units: int | Fraction, spent: Fraction, kept: float) -> float:

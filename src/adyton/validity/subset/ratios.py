@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact.outward import FEW
-from adyton.validity.subset.tails import Floats, Places
+from adyton.validity.subset.tails import Places
 
 Ends = tuple[Floats, Floats]
 Widths = Callable[[Floats, Floats, Places], Ends]

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.exact.outward import FEW, UNIT_ROUNDOFF
-from adyton.validity.subset.tails import MARGIN, Floats, Paid, Places, Way, greatest, tangent
+from adyton.validity.subset.tails import MARGIN, Paid, Places, Way, greatest, tangent
 
 
 def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequence[Way]) -> Floats:

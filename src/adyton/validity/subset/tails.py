@@ -19,11 +19,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from adyton.columns import Floats
 from adyton.exact import float_down
 from adyton.exact.outward import MANY
 from adyton.exact.special import special
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Moment = Callable[
     [Places], Callable[[Floats, Floats], Floats]

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact.outward import SAFE
-from adyton.validity.subset.tails import Floats, Places, Way, least_width
+from adyton.validity.subset.tails import Places, Way, least_width
 
 _LARGEST = 700.0
 _LEAST = 2.0**-900
