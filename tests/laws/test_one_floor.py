@@ -10,9 +10,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import mpmath
 import pytest
+from scipy.special import betaincinv
 
 import adyton
+from adyton.exact.outward import COARSE, UNIT_ROUNDOFF
 
 SOURCE = Path(adyton.__file__).parent
 FLOOR = SOURCE / "exact"
@@ -150,3 +153,15 @@ def test_law_each_kind_is_seen(what: str, mutant: str) -> None:
 def test_law_what_is_no_margin_and_no_search_passes() -> None:
     plain = "x = 2**-20\nhalf = (low + high) / 2\nfor x in y:\n    total = total + x / 2\n_MARGIN = 3\n_U = 8 * UNIT_ROUNDOFF"
     assert list(complaints(ast.parse(plain))) == []
+
+
+def test_the_inverse_of_a_binomial_tail_is_far_better_than_its_margin() -> None:
+    """Against fifty digits.  Mutant: ``COARSE`` of 1e-15."""
+    with mpmath.workdps(50):
+        for trials in (1, 10, 200, 5_000):
+            for hits in {1, (trials + 1) // 2, trials}:
+                for tail in (1e-9, 1e-3, 0.025):
+                    x = float(betaincinv(hits, trials - hits + 1, tail))
+                    found = mpmath.betainc(hits, trials - hits + 1, 0, mpmath.mpf(x), regularized=True)
+                    # As the page has it: what the margin allows for is a tail that is off, or an end that is.
+                    assert abs(found / tail - 1) <= COARSE / 10 + trials * 4 * UNIT_ROUNDOFF

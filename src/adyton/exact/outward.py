@@ -26,8 +26,8 @@ MANY = 1e-12
 (exp, log, tanh, erfc, ndtr, ndtri), where nothing is lost to cancellation or it is bounded by the terms."""
 
 COARSE = 1e-9
-"""What iterates until it is content: inverses of scipy (betaincinv) and eigensystems.  Tests measure
-them to be better than 1e-11."""
+"""What iterates until it is content: inverses of scipy (betaincinv, which a test holds against fifty digits)
+and eigensystems."""
 
 MPMATH = Fraction(1, 2**150)
 """mpmath with 200 bits: its exp and log are trusted but for the last 50 of them."""
