@@ -13,11 +13,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-import adyton
 from adyton.certify import Interval
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table
 from adyton.study import Study, Validity
+from populations import seeded
 
 PEOPLE, QUESTIONS, TRUTH = 5_000, 36, 36_000.0
 REGIONS = ("north", "south", "east", "west")
@@ -61,7 +61,7 @@ def people() -> pd.DataFrame:
 
 def asked(first: str) -> tuple[list[Interval], list[Interval]]:
     """The population intervals of the first answer and of the last, which cost 4/36 and 3/36 of all."""
-    with adyton.open(study(), data=people()) as curator:
+    with seeded(study(), people(), 1) as curator:
         questions = [BETWEEN[j % 3].format(20 + j) for j in range(2, QUESTIONS)]
         prices = [Fraction(4, 36), *[Fraction(29, 36 * 34)] * 34, Fraction(3, 36)]
         answers, left = [], Fraction(1)

@@ -21,6 +21,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.published.mutual_information import information_of, threshold_after
 from adyton.validity.subset.levels import OpenLevels
+from populations import seeded
 
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**9))
 DATA = pd.DataFrame({"age": np.random.default_rng(1).integers(0, 101, 3000)})
@@ -39,7 +40,7 @@ def asked(questions: int, filter_name: str = "pure") -> tuple[Any, Any]:
     """A sum and then a count of everything; the population interval of the sum before the count and after it."""
     cap = Fraction(1, 20) if filter_name == "pure" else None
     study = study_of(filter_name, Validity(Fraction(95, 100), cap, questions, beyond="answer"))
-    with adyton.open(study, data=DATA) as asker:
+    with seeded(study, DATA, 1) as asker:
         found = []
         for question in ("SELECT SUM(age) FROM t", "SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"):
             answer = asker.ask(question, scale=20_000 if "SUM" in question else 200)
