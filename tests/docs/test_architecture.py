@@ -126,3 +126,11 @@ def test_the_walk_is_walked_and_not_longer_than_it_was(tmp_path: Path) -> None:
     assert len(named) > 15
     assert named - called == set()
     assert len(called) <= LONGEST_WALK, sorted(called)
+
+
+def test_make_quick_names_tests_that_exist() -> None:
+    """Otherwise it runs none at all."""
+    listed = (ROOT / "Makefile").read_text(encoding="utf-8").partition("QUICK :=")[2].partition(")")[0]
+    names = re.findall(r"[\w/]+\.py", listed)
+    assert len(names) > 10
+    assert [name for name in names if not (ROOT / "tests" / name).is_file()] == []

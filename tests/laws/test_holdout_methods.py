@@ -70,3 +70,12 @@ def test_words_that_were_not_given_are_no_words() -> None:
     made = method_named("gaussian", {**silent, "expected": "0.9"}, [0, 1])
     assert isinstance(made, Slices)
     assert made.expected == "0.9"
+
+
+@pytest.mark.parametrize(
+    ("method", "word"), [("sparse_validate", "rejections"), ("thresholdout", "overfits")]
+)
+def test_a_command_that_says_0_is_refused(method: str, word: str) -> None:
+    """Mutant: 0 counts as not said, because it equals False."""
+    with pytest.raises(InvalidRequest, match="at least 1"):
+        method_named(method, {word: 0, "anytime": False, "noise": "constant", "rung": None})

@@ -312,7 +312,8 @@ _NAMED = {method.name: method for method in get_args(Method) if method is not Sl
 
 def method_named(name: str, words: Mapping[str, object], groups: object = None) -> Method:
     """The method of this name, with those words that were given; a command line has them all at once."""
-    given = {word: value for word, value in words.items() if value not in (None, False, "constant")}
+    said = {word: value for word, value in words.items() if value is not None and value is not False}
+    given = {word: value for word, value in said.items() if value != "constant"}  # 0 is said, and refused
     if name not in _NAMED:
         known = ", ".join(("auto", *(one for one in _NAMED if one != "auto")))
         raise InvalidRequest(f"no method {name!r}; known: {known}")
