@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.audit import audit
-from adyton.audit.cases.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, target_of
 
 SAMPLES = 10**6
 
@@ -33,7 +33,7 @@ def row(name: str, ours: float, reference: float) -> dict[str, object]:
 
 
 def run() -> list[dict[str, object]]:
-    ours = next(entry_named("geometric").trials(wish_of(Fraction(1))))
+    ours = next(entry_named("geometric").trials(target_of(Fraction(1))))
     rng = np.random.default_rng()
 
     def floats(value: float, n: int) -> object:

@@ -143,7 +143,8 @@ def explore(curator: adyton.Curator) -> None:
     """Each question is chosen after seeing the answer to the one before it."""
     step("1. What would it cost? A preview reads nothing and is free")
     by_region = adyton.proportion("smoker", by="region")
-    price = {"within": 0.01, "matching": PEOPLE // len(REGIONS)}  # a guess: one fifth of all in each region
+    a_fifth = PEOPLE // len(REGIONS)  # a guess for each region
+    price = {"within": 0.01, "expected_rows": a_fifth}
     show.print(curator.preview(by_region, **price))
 
     step("2. Worth it: in which region do most people smoke?")
@@ -153,7 +154,7 @@ def explore(curator: adyton.Curator) -> None:
 
     step(f"3. The answer points to {region!r}. What do they earn there?")
     question = f"SELECT smoker, AVG(income) FROM people WHERE region = '{region}' GROUP BY smoker"
-    show.print(curator.ask(question, within=1000, matching=6000))
+    show.print(curator.ask(question, within=1000, expected_rows=6000))
 
     step("4. A narrower condition, bought with a fifth of what is left")
     narrower = f"SELECT AVG(income), COUNT(*) FROM people WHERE region = '{region}' AND smoker AND age >= 65"

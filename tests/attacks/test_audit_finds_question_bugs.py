@@ -16,7 +16,7 @@ import pytest
 
 from adyton.accounting import FILTERS
 from adyton.audit import replay
-from adyton.audit.cases.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.cases.questions_asked import study_of, tables_of
 from adyton.audit.cases.trial import Trial
@@ -43,7 +43,7 @@ class Seeded:
 
 
 def tried(name: str, neighbours: Neighbours = "replace", filter_name: str = "gdp") -> Tried:
-    asked = ask_both(name, neighbours, filter_name, wish_of(bits=Seeded(1)))
+    asked = ask_both(name, neighbours, filter_name, target_of(bits=Seeded(1)))
     trial = Trial("planted", name, neighbours, asked.release, asked.pair, asked.claim, mu=asked.mu)
     return try_one(trial, SAMPLES, 0.999)
 
@@ -110,9 +110,9 @@ def test_persons_that_are_counted_once_for_all_their_groups_are_found(
 
 def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Mutant: of the bins that can match, those are left out that hold nobody."""
-    case, wish = QUESTIONS["bins that can match"], wish_of(bits=Seeded(1))
-    study, tables = study_of(case, "replace", "gdp", wish), tables_of(case, "replace", tmp_path)
-    assert not replay(study, tables, case.asked[0], bits=wish.bits, epsilon=1).refuted
+    case, target = QUESTIONS["bins that can match"], target_of(bits=Seeded(1))
+    study, tables = study_of(case, "replace", "gdp", target), tables_of(case, "replace", tmp_path)
+    assert not replay(study, tables, case.asked[0], bits=target.bits, epsilon=1).refuted
     kept, planned, left = cells._kept, Curator._planned, []
 
     def looks_first(self: Any, *asked: Any, **how: Any) -> Any:
@@ -126,7 +126,7 @@ def test_a_pruning_that_depends_on_the_rows_is_found(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(cells, "_kept", lambda *asked: tuple(left) or kept(*asked))
     monkeypatch.setattr(Curator, "_planned", looks_first)
-    found = replay(study, tables, case.asked[0], bits=wish.bits, epsilon=1)
+    found = replay(study, tables, case.asked[0], bits=target.bits, epsilon=1)
     assert any(fault.startswith("the shape differs") for fault in found.faults)
     assert any(fault.startswith("the receipts differ") for fault in found.faults)
 
@@ -200,7 +200,7 @@ def test_the_sound_twins_of_these_are_not_refuted(name: str) -> None:
 
 
 def read_again(filter_name: str) -> list[Tried]:
-    trials = entry_named(f"{filter_name}-read-again").trials(wish_of(bits=Seeded(1)))
+    trials = entry_named(f"{filter_name}-read-again").trials(target_of(bits=Seeded(1)))
     return [try_one(trial, SAMPLES, 0.999) for trial in trials]
 
 
@@ -245,7 +245,7 @@ def test_a_ledger_that_does_not_say_which_answer_it_kept_is_found(
 def test_a_second_charge_for_an_answer_that_was_cut_off_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: what was paid for and never answered is not looked for."""
     monkeypatch.setattr(Curator, "_unanswered", lambda self, order: None)
-    for trial in entry_named("gdp-read-again").trials(wish_of(bits=Seeded(1))):
+    for trial in entry_named("gdp-read-again").trials(target_of(bits=Seeded(1))):
         assert trial.replayed is not None
         assert trial.replayed.faults == ("2 charges for one answer",)
 

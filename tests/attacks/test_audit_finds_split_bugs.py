@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adyton.audit.cases.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Tried, try_one
 from adyton.engines.loading import parting
 from adyton.engines.scans import scan
@@ -22,13 +22,13 @@ TOGETHER = "all answers together tell the two tables apart by more than was char
 
 
 def tried(filter_name: str) -> dict[str, Tried]:
-    trials = entry_named(f"{filter_name}-split").trials(wish_of(bits=Seeded(1)))
+    trials = entry_named(f"{filter_name}-split").trials(target_of(bits=Seeded(1)))
     return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials}
 
 
 def refuted(filter_name: str, most: int | None = None) -> set[str]:
     """By replay alone, of all studies or of the first ones."""
-    trials = islice(entry_named(f"{filter_name}-split").trials(wish_of(bits=Seeded(1))), most)
+    trials = islice(entry_named(f"{filter_name}-split").trials(target_of(bits=Seeded(1))), most)
     return {trial.pair_name for trial in trials if trial.replayed and TOGETHER in trial.replayed.faults}
 
 

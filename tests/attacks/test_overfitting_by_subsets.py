@@ -206,8 +206,8 @@ ATTACKS: dict[str, tuple[Attack, dict[str, Any], dict[str, Any]]] = {
     "subgroups": (subgroups, {}, {"epsilon": 20}),
     "repeat one question": (repeating, {}, LITTLE),
     "multiplicative weights": (weighing, {}, LITTLE),
-    "comparison, one question": (comparing, {"together": True}, {"scale": 6}),
-    "comparison, two questions": (comparing, {"together": False}, {"scale": 6}),
+    "comparison, one question": (comparing, {"batch_size": True}, {"scale": 6}),
+    "comparison, two questions": (comparing, {"batch_size": False}, {"scale": 6}),
 }
 
 
@@ -260,7 +260,9 @@ def test_theorem_PAY_AS_YOU_GO_holds_in_every_way_of_asking(way: str) -> None:
             whole = "COUNT(DISTINCT pid)" if made.get("persons") else "COUNT(*)"
             asker.ask(f"SELECT {whole} FROM t", scale=6)
         name = "vote of rare coins" if "rare" in way else "vote"
-        price = {} if "questions" in made else LITTLE | ({"matching": 2 * ROWS} if "persons" in made else {})
+        price = (
+            {} if "questions" in made else LITTLE | ({"expected_rows": 2 * ROWS} if "persons" in made else {})
+        )
         assert survives(asker, name, price) <= 1
 
 

@@ -39,7 +39,7 @@ class Overtaken(MemoryLedger):
 
 def study(**validity: Any) -> Study:
     """Pure, so that there is a cap, unless the number of questions alone is limited."""
-    pure = "beyond" not in validity or validity["beyond"] == "answer"
+    pure = "beyond" not in validity or validity["beyond_plan"] == "answer"
     declared = Validity(Fraction(95, 100), **(({"stability": CAP} if pure else {}) | validity))
     limit = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
     table, unit = Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace")
@@ -57,7 +57,7 @@ def overtaken(asked_of: Study, radius: int) -> Overtaken:
     [
         ({}, int(CAP**2 * UNITS_PER_ONE), "mu0²"),
         ({"questions": 1}, 0, "questions"),
-        ({"questions": 1, "beyond": "refuse"}, 0, "questions"),
+        ({"questions": 1, "beyond_plan": "refuse"}, 0, "questions"),
     ],
 )
 def test_who_is_overtaken_is_refused_free_of_charge(
@@ -74,7 +74,7 @@ def test_who_is_overtaken_is_refused_free_of_charge(
 
 
 def test_where_the_owner_wants_an_answer_in_any_case_it_is_given_and_marked() -> None:
-    asked_of = study(beyond="answer")
+    asked_of = study(beyond_plan="answer")
     with adyton.open(asked_of, data=DATA, ledger=overtaken(asked_of, int(CAP**2 * UNITS_PER_ONE))) as asker:
         ((value,),) = [row.values.values() for row in asker.ask(COUNT, scale=20).rows]
     assert isinstance(value.population_interval, Absent)

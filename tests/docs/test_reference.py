@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton import errors
-from adyton.audit.cases.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Report, try_one
 from adyton.study import parse_study
 from adyton.transports.cli.app import app
@@ -248,7 +248,7 @@ def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
 
 def keys_of_all_audits(one: dict[str, Any]) -> set[str]:
     """What --all prints beyond the keys of one verdict, from the first trials of two entries that use all of them."""
-    wish = wish_of("1", "0.01")
+    wish = target_of("1", "0.01")
     trials = [next(iter(entry_named(name).trials(wish))) for name in ("gaussian", "gdp-questions")]
     found = every_path(Report(tuple(try_one(trial, 400, 0.999) for trial in trials)).to_json())
     as_above = {f"audits[].{inner}{key}" for inner in ("", "trade_off.") for key in paths(one)}

@@ -64,11 +64,11 @@ def test_a_batch_is_one_charge_and_every_answer_shows_it() -> None:
     answers = asker.ask_many(FILTERED, epsilon=1)
     assert [answer.question for answer in answers] == [asker.preview(q, epsilon=1).question for q in FILTERED]
     assert {answer.receipt.number for answer in answers} == {1}
-    assert {answer.together for answer in answers} == {20}
+    assert {answer.batch_size for answer in answers} == {20}
     assert asker.statement().questions == 1
     assert 0.999 < asker.study.epsilon_of(asker.statement().spent.units) <= 1 + 1e-9
     assert "for 20 questions together" in str(answers[0])
-    assert answers[0].to_json()["together"] == 20
+    assert answers[0].to_json()["batch_size"] == 20
 
 
 def test_the_same_batch_again_is_free_and_says_the_same() -> None:

@@ -206,9 +206,9 @@ BAD_PRICES: list[dict[str, Any]] = [
     {"scale": 0},
     {"scale": float("-inf")},
     {"scale": "1e39"},
-    {"matching": 3},
-    {"epsilon": "0.1", "matching": 0},
-    {"epsilon": "0.1", "matching": 2.5},
+    {"expected_rows": 3},
+    {"epsilon": "0.1", "expected_rows": 0},
+    {"epsilon": "0.1", "expected_rows": 2.5},
     {"budget": 1},
 ]
 
@@ -319,7 +319,7 @@ def test_within_for_a_mean_needs_to_know_how_many_rows_match() -> None:
     asker = Curator(known, Watched(known, ledger_for(known)), ledger_for(known))
     with pytest.raises(adyton.InvalidRequest, match="depends on how many rows match"):
         asker.preview("SELECT AVG(age) FROM people", within=5)
-    assert asker.preview("SELECT AVG(age) FROM people", within=5, matching=300).bounds[
+    assert asker.preview("SELECT AVG(age) FROM people", within=5, expected_rows=300).bounds[
         "avg_age"
     ].half_width == pytest.approx(5)
     assert asker.preview("SELECT AVG(age) FROM people", epsilon="0.1").bounds["avg_age"].half_width is None

@@ -69,7 +69,7 @@ WORDS: list[tuple[str, dict[str, Any]]] = [
     (COUNT, {"within": 1}),
     (COUNT, {"within": "0.001"}),
     ("SELECT region, COUNT(*) FROM people GROUP BY region", {"within": 2}),
-    ("SELECT AVG(income) FROM people WHERE smoker", {"within": 300, "matching": 100}),
+    ("SELECT AVG(income) FROM people WHERE smoker", {"within": 300, "expected_rows": 100}),
     ("SELECT PROPORTION(smoker) FROM people", {"within": "0.001"}),
     (BOTH, {"within": {"n": 1, "avg_income": 500}}),
     (BOTH, {"scale": 1}),
@@ -90,7 +90,7 @@ def test_law_the_price_that_a_refusal_names_is_answered(
     if spent != "0":
         asker.ask("SELECT COUNT(*) FROM people WHERE NOT smoker", share=spent)
     refusal = refused(asker, sql, **price)
-    (by,) = (word for word in price if word != "matching")
+    (by,) = (word for word in price if word != "expected_rows")
     assert set(refusal.facts["fits"]) == {by}
     named = {**price, **refusal.facts["fits"]}
     assert f"{fitting_text(refusal.facts['fits'])} would fit now" in refusal.message
@@ -115,7 +115,7 @@ def test_what_fits_also_fits_into_the_stability_that_is_certified(price: dict[st
 
 
 def test_a_refusal_names_no_price_where_none_would_fit() -> None:
-    one = {"questions": 1, "beyond": "refuse"}
+    one = {"questions": 1, "beyond_plan": "refuse"}
     known = Validity(Fraction(95, 100), **one)  # type: ignore[arg-type]
     for planned in (curator("pure", **stable("0.5", **one)), curator(validity=known)):
         planned.ask(COUNT, epsilon="0.1")

@@ -71,7 +71,7 @@ def test_hours_that_nobody_asked_for_do_not_win_the_order() -> None:
         assert [tuple(key.values()) for key in preview.keys or ()] == [(hour,) for hour in range(5, 23)]
         answer = curator.ask(asked, epsilon="1")
         assert all(5 <= hour <= 22 for (hour,) in keys(answer))
-        assert answer.left_out == 13
+        assert answer.rows_hidden == 13
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_what_is_told_together_is_what_is_told_alone() -> None:
     measures = "AVG(income) AS m, AVG(income + 7) AS h, COUNT(*) AS n, AVG(income) AS rough"
     batch = [f"SELECT {measures} {rows}" for rows in upto]
     batch.append("SELECT AVG(income) AS m FROM people WHERE place < 49")
-    price: Any = {"within": {"m": 9_000, "h": 9_000, "n": 40, "rough": 30_000}, "matching": 1_000}
+    price: Any = {"within": {"m": 9_000, "h": 9_000, "n": 40, "rough": 30_000}, "expected_rows": 1_000}
     basket = curator._batch(batch, price)
     receipt = curator.ask_many(batch, **price)[0].receipt
     stored = many_from_text(curator._ledger.recall(receipt.number) or "")

@@ -114,7 +114,7 @@ def test_every_fact_of_the_fingerprint_has_a_name(tmp_path: Path) -> None:
         {"validity": Validity(Fraction(9, 10))},
         {"validity": Validity(Fraction(8, 10))},
         {"validity": Validity(Fraction(9, 10), questions=5)},
-        {"validity": Validity(Fraction(9, 10), questions=5, beyond="answer")},
+        {"validity": Validity(Fraction(9, 10), questions=5, beyond_plan="answer")},
         {"validity": plan},
         {"validity": replace(plan, tolerance=Fraction(8, 9))},
         {"validity": replace(plan, noise="decreasing")},

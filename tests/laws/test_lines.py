@@ -54,7 +54,7 @@ def test_a_mean_is_priced_for_rows_and_not_for_persons() -> None:
     with opened() as curator:
         preview = curator.preview(MEAN, within=5)
         assert preview.bounds["avg_delay"].if_rows == PERSONS * EACH
-        persons = curator.preview(MEAN, within=5, matching=PERSONS)
+        persons = curator.preview(MEAN, within=5, expected_rows=PERSONS)
         assert persons.cost.units / preview.cost.units == pytest.approx(EACH**2, rel=0.05)
         answer = curator.ask(MEAN, within=5)
         interval = answer.rows[0].values["avg_delay"].noise_interval
@@ -75,14 +75,14 @@ def test_a_wrong_guess_changes_widths_and_prices_and_nothing_that_is_promised(fa
 def test_without_it_the_refusal_names_the_key_and_the_option() -> None:
     with opened(None) as curator:
         with pytest.raises(
-            InvalidRequest, match=r"--matching, in Python matching\), declare table\.lines, or name"
+            InvalidRequest, match=r"--expected-rows, in Python expected_rows\), declare table\.lines, or name"
         ):
             curator.ask(MEAN, within=5)
         assert curator.receipts() == []
-        assert curator.ask(MEAN, within=5, matching=PERSONS * EACH).cost.units > 0
+        assert curator.ask(MEAN, within=5, expected_rows=PERSONS * EACH).cost.units > 0
         preview = curator.preview(MEAN, epsilon=1)
         assert preview.bounds["avg_delay"].half_width is None
-        assert "--matching" in str(preview)
+        assert "--expected-rows" in str(preview)
 
 
 def test_further_tables_have_their_own_and_joins_have_none() -> None:
@@ -92,7 +92,7 @@ def test_further_tables_have_their_own_and_joins_have_none() -> None:
     with adyton.open(study, data=data) as curator:
         with pytest.raises(InvalidRequest, match=r"declare private\.costs\.lines"):
             curator.preview("SELECT AVG(cost) FROM costs", within=1)
-        with pytest.raises(InvalidRequest, match=r"in Python matching\), or name the price"):
+        with pytest.raises(InvalidRequest, match=r"in Python expected_rows\), or name the price"):
             curator.preview("SELECT AVG(cost) FROM flights JOIN costs USING (plane)", within=1)
     guessed = replace(study, further=(PrivateTable(replace(cost, lines=900), 5),))
     with adyton.open(guessed, data=data) as curator:
@@ -113,7 +113,8 @@ def test_bounds_are_suggested_by_the_number_of_rows() -> None:
     with (
         opened(PERSONS) as curator,
         pytest.raises(
-            InvalidRequest, match=r"of 400 rows .* \(--matching, in Python matching, or table\.lines"
+            InvalidRequest,
+            match=r"of 400 rows .* \(--expected-rows, in Python expected_rows, or table\.lines",
         ),
     ):
         curator.suggest_bounds("delay", epsilon=10)

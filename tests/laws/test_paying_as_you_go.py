@@ -625,7 +625,7 @@ def test_theorem_PLANNED_NOISE_every_answer_of_a_plan_is_within_the_tolerance(
 
 
 def test_beyond_a_plan_a_question_is_refused_if_the_owner_says_so() -> None:
-    plan = {"questions": 3, "tolerance": Fraction(1, 5), "beyond": "refuse"}
+    plan = {"questions": 3, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
     with planned(**plan) as asker:
         for i in range(3):
             asker.ask(f"SELECT COUNT(*) FROM t WHERE f{i}")

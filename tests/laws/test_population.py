@@ -153,7 +153,7 @@ def test_beyond_the_cap_of_a_pure_study_a_question_is_refused_free_of_charge() -
 
 
 def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
-    with curator(1, filter_name="pure", beyond="answer") as asker:
+    with curator(1, filter_name="pure", beyond_plan="answer") as asker:
         early = only(asker.ask("SELECT COUNT(*) FROM t WHERE f0", scale=100))
         assert isinstance(early.population_interval, Interval)
         for where in ("f1", "f2"):
@@ -168,7 +168,7 @@ def test_or_it_is_answered_and_every_later_answer_says_so() -> None:
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 def test_a_known_number_of_questions_within_a_tolerance(filter_name: str) -> None:
-    plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond": "refuse"}
+    plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
     with curator(1, filter_name=filter_name, **plan) as asker:
         for i in range(5):
             value = only(asker.ask(f"SELECT PROPORTION(f{i}) FROM t", scale=0.014))
@@ -186,7 +186,7 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
 
     In a pure study all parts together are the cap of its stability; with Gaussian noise there is none.
     """
-    plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5), "beyond": "refuse"}
+    plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5), "beyond_plan": "refuse"}
     with curator(1, neighbours, filter_name, **plan) as asker:
         asker.ask("SELECT COUNT(*) FROM t")
         count = only(asker.ask("SELECT COUNT(*) FROM t WHERE f3")).population_interval
@@ -218,7 +218,7 @@ def test_theorem_CENTRED_HINGE_PLAN_a_planned_question_needs_no_price(
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])
 def test_theorem_CENTRED_HINGE_PLAN_less_noise_is_narrower_and_more_is_wider(filter_name: str) -> None:
-    plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond": "answer"}
+    plan = {"stability": None, "questions": 5, "tolerance": Fraction(1, 5), "beyond_plan": "answer"}
     with curator(1, filter_name=filter_name, **plan) as asker:
         halves = [
             asker.preview("SELECT COUNT(*) FROM t WHERE f3", scale=scale).population["count"].half_width
@@ -238,7 +238,7 @@ def test_without_a_plan_a_price_must_be_named() -> None:
 def test_a_planned_question_with_bad_options_is_refused() -> None:
     plan = {"stability": None, "questions": 6, "tolerance": Fraction(1, 5)}
     with curator(1, **plan) as asker:
-        for bad in ({"matching": 0}, {"budget": 3}, {"epsilon": 0}, {"epsilon": 1, "share": 1}):
+        for bad in ({"expected_rows": 0}, {"budget": 3}, {"epsilon": 0}, {"epsilon": 1, "share": 1}):
             with pytest.raises(InvalidRequest):
                 asker.ask("SELECT COUNT(*) FROM t", **bad)
         assert asker.statement().questions == 0
@@ -309,7 +309,7 @@ GAUSSIAN = [
     ("independent = true\nstability = 0.02\ntolerance = 0.1", "needs validity.questions"),
     ("independent = true\ntolerance = 0.1", "needs validity.questions"),
     ("independent = true\nconfidence = 1", "validity.confidence must be"),
-    ("independent = true\nbeyond = 'x'", "validity.beyond"),
+    ("independent = true\nbeyond_plan = 'x'", "validity.beyond_plan"),
     ("independent = true\nquestions = 0", "at least 1"),
     ("independent = true\ntolerance = 0.01\nquestions = 100000", "certify 100000 adaptive questions within"),
     ("independent = true\nshare = 0.01", "choose the noise of a plan"),
@@ -329,7 +329,7 @@ PURE = [
     ("independent = true\nstability = nan", "finite number"),
     ("independent = true\nstability = 3", "certifies nothing"),
     ("independent = true\nstability = 0.02\nconfidence = 1", "validity.confidence must be"),
-    ("independent = true\nstability = 0.02\nbeyond = 'x'", "validity.beyond"),
+    ("independent = true\nstability = 0.02\nbeyond_plan = 'x'", "validity.beyond_plan"),
     ("independent = true\nstability = 0.02\nquestions = 0", "at least 1"),
     ("independent = true\ntolerance = 0.01\nquestions = 100000", "certify 100000 adaptive questions within"),
     ("independent = true\ntolerance = 0.5\nquestions = 2\nshare = 0.1", "go with Gaussian noise"),
@@ -353,7 +353,7 @@ def test_a_wrong_validity_section_is_named_with_its_fix(
 
 def test_a_validity_section_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(
-        BASE + "independent = true\nquestions = 100\ntolerance = 0.1\nbeyond = 'answer'\n"
+        BASE + "independent = true\nquestions = 100\ntolerance = 0.1\nbeyond_plan = 'answer'\n"
     )
     expected = Validity(Fraction(95, 100), None, 100, Fraction(1, 10), "answer")
     assert read_study(tmp_path / "t.toml").validity == expected

@@ -42,7 +42,7 @@ def sample(seed: int) -> pd.DataFrame:
 
 
 OPEN = Validity(CONFIDENCE)
-CAPPED = Validity(CONFIDENCE, stability=Fraction(1, 10), beyond="answer")  # of a pure study
+CAPPED = Validity(CONFIDENCE, stability=Fraction(1, 10), beyond_plan="answer")  # of a pure study
 PLANNED = Validity(CONFIDENCE, questions=8, tolerance=Fraction(1, 20))
 
 

@@ -105,10 +105,10 @@ def said(shown: Any) -> str:
         (
             "SELECT PROPORTION(rare) AS v FROM t WHERE coin",
             "0.01",
-            {"epsilon": 1, "matching": ROWS // 2},
+            {"epsilon": 1, "expected_rows": ROWS // 2},
             0.1,
         ),
-        ("SELECT AVG(steady) AS v FROM t WHERE coin", "50", {"epsilon": 1, "matching": ROWS // 2}, 0.1),
+        ("SELECT AVG(steady) AS v FROM t WHERE coin", "50", {"epsilon": 1, "expected_rows": ROWS // 2}, 0.1),
         ("SELECT CDF(steady, 48, 60) AS v FROM t", "0.2", {"epsilon": 1}, 0.2),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_mean_says_when_asking_its_spread_first_would_pay_and_it_does() -> Non
     with opened() as asker:
         for i in range(40, 60):
             asker.ask(f"SELECT COUNT(*) FROM t WHERE steady < {i}", scale=100)
-        words: dict[str, Any] = {"epsilon": "0.3", "matching": ROWS // 2}
+        words: dict[str, Any] = {"epsilon": "0.3", "expected_rows": ROWS // 2}
         seen = asker.preview(MEAN, **words)
         assert isinstance(now := seen.population["m"], Bound)
         then = seen.spread_first["m"]
@@ -200,7 +200,7 @@ def test_a_sum_says_when_asking_its_spread_first_would_pay_and_it_does() -> None
     with opened() as asker:
         for i in range(40, 60):
             asker.ask(f"SELECT COUNT(*) FROM t WHERE steady < {i}", scale=100)
-        words: dict[str, Any] = {"epsilon": "0.3", "matching": ROWS // 2, "expect": 0}
+        words: dict[str, Any] = {"epsilon": "0.3", "expected_rows": ROWS // 2, "expect": 0}
         seen = asker.preview(total, **words)
         assert isinstance(now := seen.population["s"], Bound)
         then = seen.spread_first["s"]
@@ -218,9 +218,12 @@ def test_a_sum_says_when_asking_its_spread_first_would_pay_and_it_does() -> None
         (COUNT, {"scale": 30}),
         ("SELECT SUM(steady) AS s FROM t", {"epsilon": 15}),
         ("SELECT SUM(steady) AS s FROM t", {"epsilon": "0.001"}),
-        (MEAN, {"epsilon": 15, "matching": ROWS // 2}),  # so dear that asking another such would widen it
-        (MEAN, {"epsilon": "0.001", "matching": ROWS // 2}),  # so noisy that the spread does not matter
-        ("SELECT PROPORTION(rare) AS p FROM t WHERE coin", {"epsilon": 1, "matching": ROWS // 2}),
+        (
+            MEAN,
+            {"epsilon": 15, "expected_rows": ROWS // 2},
+        ),  # so dear that asking another such would widen it
+        (MEAN, {"epsilon": "0.001", "expected_rows": ROWS // 2}),  # so noisy that the spread does not matter
+        ("SELECT PROPORTION(rare) AS p FROM t WHERE coin", {"epsilon": 1, "expected_rows": ROWS // 2}),
     ],
 )
 def test_nothing_is_advised_that_does_not_pay(sql: str, words: dict[str, Any]) -> None:

@@ -171,12 +171,12 @@ def test_it_says_when_noise_may_have_moved_an_end() -> None:
         assert "Noise may have moved an end far out" in str(found)
     with curator(rows=None) as asked:
         assert suggest_bounds(asked, "income", epsilon=5).vague  # nobody knows how many rows there are
-        assert not suggest_bounds(asked, "income", epsilon=5, matching=ROWS).vague
+        assert not suggest_bounds(asked, "income", epsilon=5, expected_rows=ROWS).vague
 
 
 def test_names_rows_and_further_tables() -> None:
     with curator() as asked:
-        odd = suggest_bounds(asked, "odd name", epsilon=5, where="smoker", matching=2000)
+        odd = suggest_bounds(asked, "odd name", epsilon=5, where="smoker", expected_rows=2000)
         assert odd.clamp.startswith('CLAMP("odd name", ')
         assert odd.answer.question.endswith("WHERE smoker")
         assert asked.ask(f"SELECT AVG({odd.clamp}) FROM people", epsilon=5).value == pytest.approx(
@@ -193,7 +193,7 @@ def test_names_rows_and_further_tables() -> None:
         "visits": pd.DataFrame({"person_id": range(2000), "cost": np.arange(2000) % 100}),
     }
     with open_study(both, data=frames) as asked:
-        found = suggest_bounds(asked, "Visits.cost", epsilon=10, matching=2000, high_fraction="0.9")
+        found = suggest_bounds(asked, "Visits.cost", epsilon=10, expected_rows=2000, high_fraction="0.9")
         assert found.answer.question.endswith("FROM visits")
         assert 80 <= found.high <= 120
 
@@ -218,9 +218,9 @@ def test_a_dummy_says_so_here_too() -> None:
         ({"where": "nobody"}, "no column 'nobody'"),
         ({"where": "smoker) OR (smoker"}, "read as SQL"),
         ({"epsilon": None}, "no price was named"),
-        ({"matching": 0}, "matching must be a whole number"),
+        ({"expected_rows": 0}, "matching must be a whole number"),
         ({"epsilon": "0.01"}, "of 4,000 rows from each end, so nothing would be learned"),
-        ({"matching": 5, "low_fraction": "0.1"}, "of 5 rows from each end"),
+        ({"expected_rows": 5, "low_fraction": "0.1"}, "of 5 rows from each end"),
     ],
 )
 def test_what_makes_no_sense_is_refused_free_of_charge(words: dict[str, Any], says: str) -> None:

@@ -116,7 +116,7 @@ def test_what_says_nothing_passes_no_condition_by_luck(having: str) -> None:
     """As NULL in SQL: neither true nor false.  Mutant: compare the released numbers."""
     answer = by_region("AVG(income)", f"HAVING {having}")
     assert regions(answer) == ["full"]
-    assert answer.left_out == 2
+    assert answer.rows_hidden == 2
 
 
 def test_a_single_value_that_says_nothing_is_no_number() -> None:

@@ -38,7 +38,7 @@ def test_each_value_gets_the_width_that_is_named_for_it(within: Any) -> None:
 def test_an_answer_says_for_how_many_rows_the_width_of_a_mean_was_planned() -> None:
     """As its preview does, in every view.  Mutant: the number is said whatever the price."""
     asker = curator(epsilon="50")
-    for words in ({}, {"matching": 70}):
+    for words in ({}, {"expected_rows": 70}):
         within = {"n": 100, "avg_income": 20_000}
         planned = asker.preview(BOTH, within=within, **words).bounds["avg_income"].if_rows
         for answer in (asker.ask(BOTH, within=within, **words), asker.ask(BOTH, within=within, **words)):

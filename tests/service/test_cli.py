@@ -187,7 +187,7 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
     (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--within", "0.001"), 3, "privacy_refused"),
     (("ask", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--request", ""), 2, "invalid_request"),
     (("preview", "people.toml", "SELECT COUNT(*)", "--epsilon", "0.1"), 2, "invalid_request"),
-    (("preview", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--matching", "x"), 2, "invalid_request"),
+    (("preview", "people.toml", "SELECT COUNT(*) FROM people", "--epsilon", "0.1", "--expected-rows", "x"), 2, "invalid_request"),
     (("init", ".", "--epsilon", "1", "--delta", "1e-9"), 2, "invalid_request"),
     (("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "--rows", "many", "-o", "z.toml"), 2, "invalid_request"),
     (("verify", "people.toml", "--head", "00ff" * 16), 5, "ledger_corrupt"),

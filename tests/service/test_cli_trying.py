@@ -116,7 +116,7 @@ def test_what_cannot_be_written_is_refused(words: tuple[str, ...], says: str) ->
 def test_a_file_of_questions_is_one_charge() -> None:
     Path("q.sql").write_text(f"{COUNT};\nSELECT AVG(age) FROM people\n  WHERE region = 'north';\n")
     answers = of(run("ask", "people.toml", "--file", "q.sql", "--epsilon", "10", "--json"))
-    assert [answer["together"] for answer in answers] == [2, 2]
+    assert [answer["batch_size"] for answer in answers] == [2, 2]
     assert answers[0]["receipt"] == answers[1]["receipt"]
     assert answers[1]["question"].startswith("SELECT AVG(age)")
     statement = of(run("statement", "people.toml", "--json"))
@@ -240,7 +240,7 @@ def test_bounds_are_suggested_for_a_part_of_the_budget() -> None:
         (("region", "--share", "0.1"), "is category"),
         (("ages", "--share", "0.1"), "did you mean 'age'"),
         (("age", "--share", "2"), "at most 1"),
-        (("age", "--share", "0.1", "--matching", "few"), "whole number"),
+        (("age", "--share", "0.1", "--expected-rows", "few"), "whole number"),
         (("age", "--share", "0.1", "--where", "age >"), "SQL"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
 from adyton.audit import Law, exact_curve, exact_delta
-from adyton.audit.cases.catalogue import entry_named, wish_of
+from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.exact import exact_epsilon, gaussian_law, geometric_law
 from adyton.errors import InvalidRequest
 
@@ -85,7 +85,7 @@ def test_a_remainder_is_counted_and_a_law_must_add_up() -> None:
 
 @pytest.mark.parametrize("name", ["exponential", "permute-and-flip", "noisy-max", "quantile"])
 def test_selections_keep_their_claim_exactly_and_nearly_use_it(name: str) -> None:
-    for trial in entry_named(name).trials(wish_of()):
+    for trial in entry_named(name).trials(target_of()):
         assert trial.laws is not None
         first, second = trial.laws
         assert exact_epsilon(first, second) <= trial.claim.epsilon * (1 + 1e-9)

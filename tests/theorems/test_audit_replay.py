@@ -13,7 +13,7 @@ import pytest
 
 import adyton
 from adyton.audit import replay
-from adyton.audit.cases.catalogue import wish_of
+from adyton.audit.cases.catalogue import target_of
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.watching import RecordingBits, ReplayedBits
 from adyton.curator import Curator, open_study
@@ -57,7 +57,7 @@ def test_theorem_REPLAY_finds_no_fault_in_the_curator(
     name: str, neighbours: Neighbours, filter_name: str
 ) -> None:
     """All questions of the catalogue, hostile values included; most pairs move as far as is allowed."""
-    found = ask_both(name, neighbours, filter_name, wish_of(bits=Seeded(1))).replayed
+    found = ask_both(name, neighbours, filter_name, target_of(bits=Seeded(1))).replayed
     assert found.faults == ()
     assert found.movements
     # From end to end a square does not move, and from the end to the middle a value and its square move nearly

@@ -43,7 +43,7 @@ def planned(
     filter_name: str = "gdp", neighbours: Neighbours = "replace", questions: int = QUESTIONS, **more: Any
 ) -> Study:
     delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
-    declared = Validity(Fraction(9, 10), questions=questions, tolerance=Fraction(1, 3), beyond="answer")
+    declared = Validity(Fraction(9, 10), questions=questions, tolerance=Fraction(1, 3), beyond_plan="answer")
     return Study(
         TABLE,
         PrivacyUnit(neighbours),

@@ -39,7 +39,7 @@ def study_of(filter_name: str, declared: Validity, rows: int | None = None) -> S
 def asked(questions: int, filter_name: str = "pure") -> tuple[Any, Any]:
     """A sum and then a count of everything; the population interval of the sum before the count and after it."""
     cap = Fraction(1, 20) if filter_name == "pure" else None
-    study = study_of(filter_name, Validity(Fraction(95, 100), cap, questions, beyond="answer"))
+    study = study_of(filter_name, Validity(Fraction(95, 100), cap, questions, beyond_plan="answer"))
     with seeded(study, DATA, 1) as asker:
         found = []
         for question in ("SELECT SUM(age) FROM t", "SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"):
@@ -91,7 +91,7 @@ def test_theorem_EVENTS_AFTER_INFORMATION_the_level_of_a_test_pays_for_the_noisy
     """
     alpha, scale = Fraction(1, 20), 300
     declared = Validity(
-        Fraction(1, 2), Fraction(1, 50), beyond="answer"
+        Fraction(1, 2), Fraction(1, 50), beyond_plan="answer"
     )  # itself it may fail every other time
     study = study_of("pure", declared)
     with adyton.open(study, data=DATA) as asker:

@@ -76,7 +76,7 @@ class Contents(Shown):
 
 def run(
     entries: Sequence[Entry],
-    wish: AuditTarget,
+    target: AuditTarget,
     samples: int,
     confidence: float,
     on_step: OnStep = lambda what, done: None,
@@ -84,7 +84,7 @@ def run(
     """Every trial of every entry."""
     tried: list[Tried] = []
     for i, entry in enumerate(entries):
-        for trial in entry.trials(wish):
+        for trial in entry.trials(target):
             on_step(trial.title, i / len(entries))
             tried.append(try_one(trial, samples, confidence))
     return Report(tuple(tried))
@@ -104,10 +104,10 @@ def try_one(trial: Trial, samples: int, confidence: float) -> Tried:
 
 
 def audit_named(
-    name: str, wish: AuditTarget, samples: int, confidence: float, on_step: OnStep = lambda what, done: None
+    name: str, target: AuditTarget, samples: int, confidence: float, on_step: OnStep = lambda what, done: None
 ) -> Verdict:
     """The worst verdict over the pairs of one mechanism; they share what may fail."""
-    trials = list(entry_named(name).trials(wish))
+    trials = list(entry_named(name).trials(target))
     each = 1 - (1 - confidence) / len(trials)
     worst: Verdict | None = None
     for i, trial in enumerate(trials):

@@ -97,10 +97,10 @@ def percent(share: Fraction, *, up: bool) -> str:
 
 
 def cost_notes(
-    cost: Amount, spent: Amount, left: Amount, limit: Promise, more: int | None, *, together: int = 1
+    cost: Amount, spent: Amount, left: Amount, limit: Promise, more: int | None, *, batch_size: int = 1
 ) -> tuple[str, ...]:
     """What an answer says about money; ``more`` is None where a stored answer was returned."""
-    batch = f" for {together} questions together" if together > 1 else ""
+    batch = f" for {batch_size} questions together" if batch_size > 1 else ""
     asked = f"Cost {cost} of the limit{batch}" if more is not None else "Asked before: free of charge"
     like = f": {more:,} more of this cost would fit" if more else ": no more of this cost would fit"
     return (

@@ -57,8 +57,8 @@ class Answer(Shown):
     certificate: Certificate
     repeated: bool = False
     keys_found: KeysFound | None = None
-    left_out: int = 0
-    together: int = 1
+    rows_hidden: int = 0
+    batch_size: int = 1
     known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
     rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
@@ -162,8 +162,8 @@ class Answer(Shown):
             "receipt": self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
             **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
-            **({"left_out": self.left_out} if self.left_out else {}),
-            **({"together": self.together} if self.together > 1 else {}),
+            **({"rows_hidden": self.rows_hidden} if self.rows_hidden else {}),
+            **({"batch_size": self.batch_size} if self.batch_size > 1 else {}),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
             **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
         }
@@ -180,8 +180,8 @@ class Answer(Shown):
             *([self.left_out_rows] if self.left_out_rows else []),
             *([_PLANNED.format(self.rows_planned)] if self.rows_planned else []),
             *([str(self.keys_found)] if self.keys_found else []),
-            *([_LEFT_OUT.format(self.left_out)] if self.left_out else []),
-            *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, together=self.together),
+            *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
+            *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
 

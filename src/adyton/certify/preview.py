@@ -61,7 +61,7 @@ class Preview(Shown):
     certificate: Certificate
     repeated: bool
     would_fit: Mapping[str, object] | None = None
-    together: int = 1
+    batch_size: int = 1
     left_out_rows: str | None = None  # which rows the study never counts
     keys_sought: KeysSought | None = None
     spread_first: Mapping[str, Bound] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Preview(Shown):
             (name, _width_text(bound), *([_width_text(self.population.get(name))] if declared else []))
             for name, bound in self.bounds.items()
         )
-        batch = f" for {self.together} questions together" if self.together > 1 else ""
+        batch = f" for {self.batch_size} questions together" if self.batch_size > 1 else ""
         answered = _rows(len(self.keys)) if self.keys is not None else str(self.keys_sought)
         notes = (
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
@@ -192,6 +192,6 @@ def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
     if any(b.half_width is None for b in bounds.values()):
         return (
             "Where no width is given it depends on the rows; for a mean, say how many you expect to match "
-            "(--matching, in Python matching).",
+            "(--expected-rows, in Python expected_rows).",
         )
     return tuple(f"The width of a mean holds if {n:,} rows match; with fewer it is wider." for n in assumed)

@@ -25,7 +25,7 @@ from adyton.exact import Number, rational
 from adyton.planning.measures.search import searched
 from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import PriceWords, price_of
-from adyton.planning.pricing import MATCHING, rows_key
+from adyton.planning.pricing import EXPECTED_ROWS, rows_key
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW, ValueOf
 from adyton.query.measures import Quantile
@@ -112,7 +112,7 @@ class SuggestedBounds(Shown):
         below, above = 100 * float(self.low_fraction), 100 * float(1 - self.high_fraction)
         vague = (
             "Noise may have moved an end far out, up to the declared bound: a higher price, fractions "
-            "further inside, or the number of rows that you expect (--matching) say more."
+            "further inside, or the number of rows that you expect (--expected-rows) say more."
         )
         more = f", and because of noise up to {self.more_rows:,} rows more at each end (95 %)"
         return (
@@ -148,7 +148,7 @@ def suggest_bounds(
         left = curator.statement().left.units
         return question, make_batch(curator.study, [Request(question)], price_of(**price), left)
 
-    rows = price.get("matching") or curator.study.rows_expected(table)
+    rows = price.get("expected_rows") or curator.study.rows_expected(table)
     given = low_fraction is not None and high_fraction is not None
     inside = FRACTION
     if rows is not None and not given:
@@ -236,7 +236,7 @@ def _far_enough(more_rows: int, rows: int, said_by: str | None) -> Fraction:
         raise InvalidRequest(
             f"at this price noise reaches {more_rows:,} of {rows:,} rows from each end, so nothing would be "
             "learned: pay more, name the fractions yourself, or say how many rows you expect, if more "
-            f"({MATCHING}, or {said_by} in the study file); nothing was charged"
+            f"({EXPECTED_ROWS}, or {said_by} in the study file); nothing was charged"
         )
     return max(FRACTION, needed)
 

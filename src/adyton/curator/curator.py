@@ -262,8 +262,8 @@ class Curator(Shown):
         totals, study = self._ledger.totals(), self.study
         each = self._population.each(totals.receipts + 1)
         if each is not None and not names_a_price(asked, price):
-            matching = agreed_price(asked, {**price, "share": 1}, study).matching
-            return planned_batch(study, asked, each, matching, as_before=as_before)
+            expected_rows = agreed_price(asked, {**price, "share": 1}, study).expected_rows
+            return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
         newest = totals.receipts if agreed.by == "share" else 0
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
@@ -375,8 +375,8 @@ class Curator(Shown):
                     certificate=self._claims.certificate(plan, context),
                     repeated=repeated,
                     keys_found=found_in(plan, own, receipt.number),
-                    left_out=len(rows) - len(shown),
-                    together=len(batch.plans),
+                    rows_hidden=len(rows) - len(shown),
+                    batch_size=len(batch.plans),
                     known=plan.known,
                     left_out_rows=left_out_rows(self.study, plan.question),
                     rows_planned=batch.rows_planned(plan),

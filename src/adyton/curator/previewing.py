@@ -39,9 +39,9 @@ def previews(
         Preview(
             question=plan.text,
             keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
-            bounds={part.name: part.bound(plan.matching) for part in plan.parts},
+            bounds={part.name: part.bound(plan.expected_rows) for part in plan.parts},
             population={
-                part.name: part.population_bound(context, plan.matching, expected(part.name))
+                part.name: part.population_bound(context, plan.expected_rows, expected(part.name))
                 for part in plan.parts
             },
             cost=purse.amount(batch.amount),
@@ -54,7 +54,7 @@ def previews(
             certificate=claims.certificate(plan, context),
             repeated=repeated,
             would_fit=would_fit,
-            together=len(batch.plans),
+            batch_size=len(batch.plans),
             left_out_rows=left_out_rows(purse.study, plan.question),
             keys_sought=plan.finding.sought(context.at.question) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),

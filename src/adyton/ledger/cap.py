@@ -44,7 +44,7 @@ def _refusal(counted_in: str, requested: str, spent: str, limit: str, largest: s
     facts |= {"counted_in": counted_in}
     message = (
         "this would go beyond the {what} for which population intervals are certified "
-        "(validity.beyond = 'refuse'): {requested} ({counted_in}) was requested, {spent} of {limit} is "
+        "(validity.beyond_plan = 'refuse'): {requested} ({counted_in}) was requested, {spent} of {limit} is "
         "spent, at most {largest} still fits; nothing was charged"
     )
     what = "stability" if counted_in == RADIUS else "number of questions"

@@ -54,7 +54,7 @@ def _with_spread_learned(
     if isinstance(measure, Sum):
         if population.study.parts > 1:  # nothing is learned about sums there
             return None
-        rows, lattice = plan.matching or context.known_units, measure.value.lattice
+        rows, lattice = plan.expected_rows or context.known_units, measure.value.lattice
         expect = rows * (lattice.low + lattice.high) * lattice.grain / 2 if expect is None else expect
         small = _small_squares(plan.question, part, population, context, expect / rows, rows)
     else:
@@ -62,9 +62,9 @@ def _with_spread_learned(
         lattice = measure.value.lattice
         small = np.array([float((lattice.high - lattice.low) * lattice.grain * _SPREAD) ** 2])
     learned = {**context.learned, learned_key(part.reading): small}
-    now = part.population_bound(context, plan.matching, expect)
+    now = part.population_bound(context, plan.expected_rows, expect)
     at = replace(context.at, question=context.at.question + 1, before=context.at.spent)
-    then = part.population_bound(replace(context, learned=learned, at=at), plan.matching, expect)
+    then = part.population_bound(replace(context, learned=learned, at=at), plan.expected_rows, expect)
     if not (isinstance(now, Bound) and isinstance(then, Bound) and now.half_width and then.half_width):
         return None
     return then if then.half_width < _PAYS * now.half_width else None

@@ -63,12 +63,12 @@ class MeasurePlan(Protocol):
         """``solved`` are the intervals of the ratios, in their order."""
         ...
 
-    def bound(self, matching: int | None) -> Bound:
+    def bound(self, expected_rows: int | None) -> Bound:
         """How wide the noise interval will be, before anything is read."""
         ...
 
     def population_bound(
-        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent: ...
 
 

@@ -50,7 +50,7 @@ class QuestionPlan:
     text: str
     parts: tuple[MeasurePlan, ...]
     certificate: Certificate
-    matching: int | None
+    expected_rows: int | None
     finding: KeyFinding | None = None
     shape: Shape = AS_ASKED
 
@@ -130,7 +130,7 @@ class PricedBatch:
     def rows_planned(self, plan: QuestionPlan) -> int | None:
         """For how many rows the width of a mean was planned, where a width was the price."""
         means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
-        return plan.matching if self.price.by == "within" and means else None
+        return plan.expected_rows if self.price.by == "within" and means else None
 
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         what = (self.text, self.detail, self.amount, self.radius)
@@ -190,7 +190,7 @@ class Outline:
             text = question_text(asking.question)
             plans.append(
                 QuestionPlan(
-                    asking.question, text, parts, certificate, pricing.matching, finding, asking.shape
+                    asking.question, text, parts, certificate, pricing.expected_rows, finding, asking.shape
                 )
             )
         return PricedBatch(tuple(plans), priced.amount, priced.radius, price)

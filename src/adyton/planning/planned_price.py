@@ -15,7 +15,12 @@ _NEARLY = 1 - Fraction(1, 10**6)
 
 
 def planned_batch(
-    study: Study, requests: Sequence[Request], most: int, matching: int | None, *, as_before: bool = False
+    study: Study,
+    requests: Sequence[Request],
+    most: int,
+    expected_rows: int | None,
+    *,
+    as_before: bool = False,
 ) -> PricedBatch:
     """The plans with the least noise whose radius is at most ``most``, up to a millionth.
 
@@ -26,7 +31,7 @@ def planned_batch(
     """
     units, best, outline = study.allowed, None, Outline.of(study, requests, as_before=as_before)
     for _ in range(_ROUNDS):
-        price = Price("units", Fraction(units), matching)
+        price = Price("units", Fraction(units), expected_rows)
         batch = outline.batch(price, study.allowed)
         if batch.radius <= most and (best is None or batch.radius > best.radius):
             best = batch

@@ -16,19 +16,19 @@ By = Literal["within", "epsilon", "share", "scale"]
 
 
 class PriceWords(TypedDict, total=False):
-    """Exactly one of the first four, and ``matching`` if the asker knows it.
+    """Exactly one of the first four, and ``expected_rows`` if the asker knows it.
 
     ``within``: half-width of each value's 95 % noise interval, one number or one for each value by its name,
-    {"n": 100} or "n=100,mean=5".  ``epsilon``: the question's own guarantee at
-    the study's delta.  ``share``: of what is left.  ``scale``: of each value's noise.  ``matching``: how many
-    rows the asker expects to contribute to a mean, whose width depends on it.
+    {"n": 100} or "n=100,mean=5".  ``epsilon``: the question's own guarantee at the study's delta.
+    ``share``: of what is left.  ``scale``: of each value's noise.  ``expected_rows``: how many rows the
+    asker expects to contribute to a mean, whose width depends on it.
     """
 
     within: Number | Mapping[str, Number]
     epsilon: Number
     share: Number
     scale: Number
-    matching: int
+    expected_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Price:
 
     by: By | Literal["units"]  # of the ledger, which no asker names
     amount: Fraction
-    matching: int | None = None
+    expected_rows: int | None = None
     each: tuple[tuple[str, Fraction], ...] = ()
 
     def of(self, value: str) -> Fraction:
@@ -83,10 +83,10 @@ def price_of(**words: Unpack[PriceWords]) -> Price:
     amount = Fraction(1) if each else positive(words[by], by)
     if by == "share" and amount > 1:
         raise InvalidRequest(f"share must be above 0 and at most 1, not {words['share']}")
-    matching = words.get("matching")
-    if matching is not None and (type(matching) is not int or matching < 1):
+    expected_rows = words.get("expected_rows")
+    if expected_rows is not None and (type(expected_rows) is not int or expected_rows < 1):
         raise InvalidRequest("matching must be a whole number of rows, at least 1")
-    return Price(by, amount, matching, each)
+    return Price(by, amount, expected_rows, each)
 
 
 def _each(within: Number | Mapping[str, Number]) -> tuple[tuple[str, Fraction], ...]:

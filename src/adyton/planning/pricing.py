@@ -17,7 +17,7 @@ from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
 
-MATCHING = "--matching, in Python matching"  # how an asker says how many rows match
+EXPECTED_ROWS = "--expected-rows, in Python expected_rows"  # how an asker says how many rows match
 TOO_SMALL = "this price is below the smallest unit that can be charged"
 
 
@@ -28,7 +28,7 @@ class Pricing:
     study: Study
     price: Price
     left: int
-    matching: int | None
+    expected_rows: int | None
 
     @property
     def is_total(self) -> bool:
@@ -76,13 +76,13 @@ class Pricing:
             return named * reading.public_rows / step
         if len(reading.coordinates) == 1:
             return named / step
-        if self.matching is None:
+        if self.expected_rows is None:
             raise InvalidRequest(
                 f"how wide the interval of {reading.name!r} is depends on how many rows match, which is "
-                f"private: say how many you expect ({MATCHING}){self._or_declare(reading)}, or name the "
+                f"private: say how many you expect ({EXPECTED_ROWS}){self._or_declare(reading)}, or name the "
                 "price as epsilon or share"
             )
-        return named * self.matching / step
+        return named * self.expected_rows / step
 
 
 def rows_key(study: Study, table: Table) -> str | None:
@@ -100,8 +100,8 @@ def matching_rows(price: Price, question: Question, study: Study) -> int | None:
     Older versions, whose answers have all cells, took the number of persons for that of their rows.
     """
     rows = question.table.rows if question.every_cell else study.rows_expected(question.table)
-    if price.matching is not None or rows is None or question.finds_keys:
-        return price.matching
+    if price.expected_rows is not None or rows is None or question.finds_keys:
+        return price.expected_rows
     return max(1, rows // number_of_cells(question))
 
 

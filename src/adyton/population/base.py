@@ -188,10 +188,10 @@ class Population(Protocol):
         self,
         part: NoisyReading,
         context: PopulationContext,
-        matching: int | None,
+        expected_rows: int | None,
         expect: Fraction | None = None,
     ) -> float | None:
-        """How wide it would be, before anything is read; for a mean if ``matching`` rows contribute.
+        """How wide it would be, before anything is read; for a mean if ``expected_rows`` rows contribute.
 
         ``expect``: for this value; None for the one that has the widest.
         """

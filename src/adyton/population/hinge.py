@@ -89,7 +89,7 @@ class HingePopulation:
 
     @property
     def cap(self) -> Cap | None:
-        if self.schedule is None or self.validity is None or self.validity.beyond == "answer":
+        if self.schedule is None or self.validity is None or self.validity.beyond_plan == "answer":
             return None
         return Cap(*self.certified)
 
@@ -177,7 +177,7 @@ class HingePopulation:
         self,
         part: NoisyReading,
         context: PopulationContext,
-        matching: int | None,
+        expected_rows: int | None,
         expect: Fraction | None = None,
     ) -> float | None:
         """The same whatever is expected: the hinge does not know the question."""
@@ -185,7 +185,7 @@ class HingePopulation:
         steps = hidden[0] + drift
         if len(hidden) > 1:
             steps += Fraction(largest_ratio(part.reading.sensitivity)) * hidden[1]
-        whole = part.reading.public_rows or (matching if len(hidden) > 1 else 1)
+        whole = part.reading.public_rows or (expected_rows if len(hidden) > 1 else 1)
         return float_up(steps * step_of(part.reading) / whole) if whole else None
 
     def units_read(self, units: int | None) -> int | None:

@@ -91,7 +91,7 @@ class SubsetPopulation:
 
     @property
     def cap(self) -> Cap | None:
-        if self.validity is None or self.validity.beyond != "refuse" or self.validity.questions is None:
+        if self.validity is None or self.validity.beyond_plan != "refuse" or self.validity.questions is None:
             return None
         return Cap(None, self.validity.questions)
 
@@ -171,7 +171,7 @@ class SubsetPopulation:
         self,
         part: NoisyReading,
         context: PopulationContext,
-        matching: int | None,
+        expected_rows: int | None,
         expect: Fraction | None = None,
     ) -> float | None:
         certain, reading = self._certain(context), part.reading
@@ -180,19 +180,19 @@ class SubsetPopulation:
             middle = Fraction(context.known_units * sum(span_of(part)), 2)
             released = middle if expect is None else expect / step
             return _half(self.singles(part, np.array([round(released)]), _widest(context)), step)
-        if not matching:
+        if not expected_rows:
             return None
         if isinstance(reading.measure, Cdf):
             fraction, bins = (
                 float(Fraction(1, 2) if expect is None else expect),
                 len(reading.measure.points) + 1,
             )
-            sides = (np.array([matching * fraction]), np.array([matching * (1 - fraction)]))
+            sides = (np.array([expected_rows * fraction]), np.array([expected_rows * (1 - fraction)]))
             half = np.array([bins / 2])
             return _half(cumulated_ends(part, *sides, (half, half), certain), Fraction(1))
         line = uncentred(part)
         ratio = Fraction(0) if expect is None else (expect - line.shift) / line.scale
-        count = matching * reading.coordinates[1].times
+        count = expected_rows * reading.coordinates[1].times
         both = np.array([round(ratio * count)]), np.array([count])
         return _half(self.means(part, both, _widest(context)), line.scale)
 

@@ -143,7 +143,7 @@ class Study(Shown):
         ]
         if self.validity is not None:
             v = self.validity
-            facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond])
+            facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond_plan])
             facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise]
             facts[-1] += [v.method] if v.method is not None else []
         if self.keys_delta:

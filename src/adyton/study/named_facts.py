@@ -17,7 +17,7 @@ _VALIDITY = (
     "stability",
     "questions",
     "tolerance",
-    "beyond",
+    "beyond_plan",
     "share",
     "spread",
     "group",

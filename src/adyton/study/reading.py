@@ -109,7 +109,7 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 
 
 _VALIDITY_KEYS = (
-    *("independent", "confidence", "stability", "questions", "tolerance", "beyond"),
+    *("independent", "confidence", "stability", "questions", "tolerance", "beyond_plan"),
     *("share", "spread", "group", "noise", "method"),
 )
 
@@ -131,8 +131,8 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
     return Validity(
         rational(section.get("confidence", Decimal("0.95")), "validity.confidence"),
         questions=whole(section["questions"], "validity.questions") if "questions" in section else None,
-        beyond=choice(section["beyond"], "validity.beyond", ("refuse", "answer"))
-        if "beyond" in section
+        beyond_plan=choice(section["beyond_plan"], "validity.beyond_plan", ("refuse", "answer"))
+        if "beyond_plan" in section
         else None,
         noise=choice(section.get("noise", "constant"), "validity.noise", ("constant", "decreasing")),
         method=choice(section["method"], "validity.method", ("subset", "split"))

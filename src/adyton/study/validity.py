@@ -32,15 +32,16 @@ class Validity:
     A study with Gaussian noise needs nothing but the confidence.  It may plan: how many questions there will
     be, the tolerance for each, and what is expected of them, which chooses noise and promises nothing.  A
     pure study needs such a plan, or a cap on what all questions together may spend of ``stability`` (mu0).
-    ``beyond`` it a question is refused, or answered all the same.  By the ``method`` of splitting, for
-    Gaussian noise, each of the ``questions`` reads a part of the units of its own, and there are no others.
+    ``beyond_plan`` says whether a later question is refused, or answered.  By the ``method`` of splitting,
+    for Gaussian noise, each of the ``questions`` reads a part of the units of its own, and there are no
+    others.
     """
 
     confidence: Fraction
     stability: Fraction | None = None
     questions: int | None = None
     tolerance: Fraction | None = None
-    beyond: Literal["refuse", "answer"] | None = None
+    beyond_plan: Literal["refuse", "answer"] | None = None
     share: Fraction | None = None
     spread: Fraction | None = None
     group: Fraction | None = None
@@ -55,7 +56,7 @@ class Validity:
             stability: Number | None = None,
             questions: int | None = None,
             tolerance: Number | None = None,
-            beyond: Literal["refuse", "answer"] | None = None,
+            beyond_plan: Literal["refuse", "answer"] | None = None,
             share: Number | None = None,
             spread: Number | None = None,
             group: Number | None = None,
@@ -129,10 +130,10 @@ def _check_method(study: Study, validity: Validity) -> None:
         raise InvalidRequest(
             "validity.method = 'split' needs validity.questions, at least 2: a part for each"
         )
-    if validity.tolerance is not None or validity.beyond == "answer":
+    if validity.tolerance is not None or validity.beyond_plan == "answer":
         raise InvalidRequest(
             "with validity.method = 'split' each question reads a part of its own and names its own price, "
-            "and no part is left beyond validity.questions: remove validity.tolerance and beyond = 'answer'"
+            "and no part is left beyond validity.questions: remove tolerance and beyond_plan = 'answer'"
         )
     if study.further:
         raise InvalidRequest("validity.method = 'split' goes with one private table, not with several")

@@ -45,22 +45,24 @@ class Entry:
     aliases: tuple[str, ...] = ()
 
 
-def _geometric(wish: AuditTarget) -> Iterator[Trial]:
+def _geometric(target: AuditTarget) -> Iterator[Trial]:
     for pair_name, (sensitivity, pair) in _PAIRS.items():
-        noise = GeometricNoise.for_cost(sensitivity, wish.epsilon)
+        noise = GeometricNoise.for_cost(sensitivity, target.epsilon)
         claim = Promise(float_up(noise.cost(sensitivity).epsilon), 0.0)
-        yield Trial("geometric", pair_name, sensitivity.neighbours, _repeated(noise, wish.bits), pair, claim)
+        yield Trial(
+            "geometric", pair_name, sensitivity.neighbours, _repeated(noise, target.bits), pair, claim
+        )
 
 
-def _gaussian(wish: AuditTarget) -> Iterator[Trial]:
-    if wish.delta == 0:
+def _gaussian(target: AuditTarget) -> Iterator[Trial]:
+    if target.delta == 0:
         raise InvalidRequest("the Gaussian mechanism needs delta above 0")
-    mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
+    mu = gaussian.mu_down(float(target.epsilon), float(target.delta))
     for pair_name, (sensitivity, pair) in _PAIRS.items():
         noise = GaussianNoise.for_cost(sensitivity, Fraction(mu) ** 2)
         true_mu = math.sqrt(noise.cost(sensitivity).gdp) * SAFE
-        claim = Promise(gaussian.epsilon_up(true_mu, float(wish.delta)), float(wish.delta))
-        mechanism = _repeated(noise, wish.bits)
+        claim = Promise(gaussian.epsilon_up(true_mu, float(target.delta)), float(target.delta))
+        mechanism = _repeated(noise, target.bits)
         yield Trial("gaussian", pair_name, sensitivity.neighbours, mechanism, pair, claim, mu=true_mu)
 
 
@@ -74,11 +76,11 @@ def _repeated(noise: GaussianNoise | GeometricNoise, bits: Bits) -> Callable[[An
     return release
 
 
-def _randomized_response(wish: AuditTarget) -> Iterator[Trial]:
+def _randomized_response(target: AuditTarget) -> Iterator[Trial]:
     for categories in (2, 5):
-        mechanism = RandomizedResponse.for_epsilon(wish.epsilon, categories)
+        mechanism = RandomizedResponse.for_epsilon(target.epsilon, categories)
         claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
-        release = partial(_respond, mechanism, wish.bits)
+        release = partial(_respond, mechanism, target.bits)
         yield Trial(
             "randomized-response", f"{categories} categories", "replace", release, (0, categories - 1), claim
         )
@@ -88,10 +90,10 @@ def _respond(mechanism: RandomizedResponse, bits: Bits, value: int, n: int) -> A
     return np.array(mechanism.release([value] * n, bits))
 
 
-def _questions(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
+def _questions(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         for name in QUESTIONS:
-            asked = ask_both(name, neighbours, filter_name, wish)
+            asked = ask_both(name, neighbours, filter_name, target)
             yield Trial(
                 f"{filter_name} question",
                 name,
@@ -129,7 +131,7 @@ def entry_named(name: str) -> Entry:
     raise InvalidRequest(f"unknown mechanism {name!r}; known: {', '.join(e.name for e in CATALOGUE)}")
 
 
-def wish_of(epsilon: object = 1, delta: object = "0.01", bits: Bits | None = None) -> AuditTarget:
+def target_of(epsilon: object = 1, delta: object = "0.01", bits: Bits | None = None) -> AuditTarget:
     asked = rational(delta, "delta")
     if not 0 <= asked < 1:
         raise InvalidRequest("delta must be at least 0 and below 1")

@@ -65,19 +65,19 @@ class Known:
     keys: tuple[FoundKey, ...] | None
 
 
-def ask_both(name: str, neighbours: Neighbours, filter_name: str, wish: AuditTarget) -> Asked:
+def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Asked:
     """Ask question ``name`` of both tables through the curator, and prepare to release it many times."""
     case = QUESTIONS[name]
-    study = study_of(case, neighbours, filter_name, wish)
+    study = study_of(case, neighbours, filter_name, target)
     asked: Any = list(case.asked) if len(case.asked) > 1 else case.asked[0]
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(case, neighbours, Path(folder))
-        runs = run_both(study, tables, asked, wish.bits, None, {"epsilon": wish.epsilon})
-    batch = _batch(study, case, wish)
+        runs = run_both(study, tables, asked, target.bits, None, {"epsilon": target.epsilon})
+    batch = _batch(study, case, target)
     if runs[0].public["receipts"][0][2] != batch.detail:
         raise AssertionError("the plan that is sampled is not the plan that was charged")
     claim = Promise(study.epsilon_of(batch.amount), float(study.limit.delta))
-    release = release_of(batch.plans, wish.bits)
+    release = release_of(batch.plans, target.bits)
     return Asked(
         release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, batch.amount), compare(*runs)
     )
@@ -164,6 +164,6 @@ def _nothing(reading: Reading) -> Columns:
     raise AssertionError("a search over one level reads nothing more")
 
 
-def _batch(study: Study, case: Case, wish: AuditTarget) -> PricedBatch:
+def _batch(study: Study, case: Case, target: AuditTarget) -> PricedBatch:
     asked = [request_of(sql, study.table) for sql in case.asked]
-    return make_batch(study, asked, price_of(epsilon=wish.epsilon), study.allowed)
+    return make_batch(study, asked, price_of(epsilon=target.epsilon), study.allowed)

@@ -152,14 +152,14 @@ QUESTIONS: dict[str, Case] = {
 }
 
 
-def study_of(case: Case, neighbours: Neighbours, filter_name: str, wish: AuditTarget) -> Study:
+def study_of(case: Case, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
     unit = PrivacyUnit(neighbours)
     if case.persons:
         unit = PrivacyUnit(neighbours, "pid", _ROWS_OF_A_PERSON)
     table = Table("people", COLUMNS, rows=len(case.others) + 1, person=unit.person)
-    keys_delta = wish.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
-    delta = keys_delta if filter_name == "pure" else wish.delta
-    return Study(table, unit, Guarantee(_BUDGET * wish.epsilon, delta), filter_name, keys_delta=keys_delta)
+    keys_delta = target.delta / (1 if filter_name == "pure" else 2) if case.finds_keys else Fraction(0)
+    delta = keys_delta if filter_name == "pure" else target.delta
+    return Study(table, unit, Guarantee(_BUDGET * target.epsilon, delta), filter_name, keys_delta=keys_delta)
 
 
 def tables_of(case: Case, neighbours: Neighbours, folder: Path) -> tuple[Path, Path]:

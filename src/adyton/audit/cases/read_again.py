@@ -81,22 +81,22 @@ class _Bare(Curator):
         return known[-1]()
 
 
-def _trials(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
+def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
-        yield _trial(filter_name, neighbours, wish)
+        yield _trial(filter_name, neighbours, target)
 
 
-def _trial(filter_name: str, neighbours: Neighbours, wish: AuditTarget) -> Trial:
-    study, price = study_of(_CASE, neighbours, filter_name, wish), {"epsilon": wish.epsilon}
+def _trial(filter_name: str, neighbours: Neighbours, target: AuditTarget) -> Trial:
+    study, price = study_of(_CASE, neighbours, filter_name, target), {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, neighbours, Path(folder))
-        runs = run_both(study, tables, _ASKED, wish.bits, partial(_opened, price), price)
+        runs = run_both(study, tables, _ASKED, target.bits, partial(_opened, price), price)
     amount = runs[0].public["receipts"][0][3]
     return Trial(
         f"{filter_name} receipt",
         "read again",
         neighbours,
-        partial(_shown, study, price, wish.bits),
+        partial(_shown, study, price, target.bits),
         (runs[0].exact, runs[1].exact),
         Promise(study.epsilon_of(amount), float(study.limit.delta)),
         mu=mu_of(study, amount),

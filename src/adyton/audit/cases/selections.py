@@ -38,25 +38,27 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def _selection(name: str, wish: AuditTarget) -> Iterator[Trial]:
+def _selection(name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours, pair in _SCORES.items():
-        mechanism = _KINDS[name]((0, 1, 2), wish.epsilon, ScoreSensitivity.of_counts(neighbours))
+        mechanism = _KINDS[name]((0, 1, 2), target.epsilon, ScoreSensitivity.of_counts(neighbours))
         laws = tuple(_law(mechanism.law(scores), 0) for scores in pair)
-        yield _trial(name, "three candidates", neighbours, mechanism, pair, wish, (laws[0], laws[1]))
+        yield _trial(name, "three candidates", neighbours, mechanism, pair, target, (laws[0], laws[1]))
 
 
-def _top_k(wish: AuditTarget) -> Iterator[Trial]:
+def _top_k(target: AuditTarget) -> Iterator[Trial]:
     for neighbours, pair in _SCORES.items():
-        mechanism = TopK((0, 1, 2), 2, wish.epsilon, ScoreSensitivity.of_counts(neighbours))
-        yield _trial("top-k", "the best two of three", neighbours, mechanism, pair, wish)
+        mechanism = TopK((0, 1, 2), 2, target.epsilon, ScoreSensitivity.of_counts(neighbours))
+        yield _trial("top-k", "the best two of three", neighbours, mechanism, pair, target)
 
 
-def _quantile(wish: AuditTarget) -> Iterator[Trial]:
+def _quantile(target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
-        mechanism = PrivateQuantile(_HALF, 0, 10, wish.epsilon, neighbours)
+        mechanism = PrivateQuantile(_HALF, 0, 10, target.epsilon, neighbours)
         pair = _VALUES[neighbours]
         laws = tuple(_law(mechanism.law(values), 0) for values in pair)
-        yield _trial("quantile", "the median of 0..10", neighbours, mechanism, pair, wish, (laws[0], laws[1]))
+        yield _trial(
+            "quantile", "the median of 0..10", neighbours, mechanism, pair, target, (laws[0], laws[1])
+        )
 
 
 def _law(probabilities: Any, first: int) -> Law:
@@ -70,16 +72,16 @@ def _trial(
     neighbours: Neighbours,
     mechanism: Any,
     pair: Any,
-    wish: AuditTarget,
+    target: AuditTarget,
     laws: tuple[Law, Law] | None = None,
 ) -> Trial:
     claim = Promise(float_up(mechanism.cost().epsilon), 0.0)
-    release: Callable[[Any], Any] = partial(_once, mechanism, wish)
+    release: Callable[[Any], Any] = partial(_once, mechanism, target)
     return Trial(name, how, neighbours, release, pair, claim, laws=laws, slow=True)
 
 
-def _once(mechanism: Any, wish: AuditTarget, scores: Any) -> Any:
-    return mechanism.release(scores, wish.bits)
+def _once(mechanism: Any, target: AuditTarget, scores: Any) -> Any:
+    return mechanism.release(scores, target.bits)
 
 
 ENTRIES: tuple[Listed, ...] = (

@@ -51,19 +51,19 @@ _STUDIES = {
 }
 
 
-def _trials(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
+def _trials(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for name, splitting in _STUDIES.items():
-        yield _trial(name, splitting, filter_name, wish)
+        yield _trial(name, splitting, filter_name, target)
 
 
-def _trial(name: str, splitting: _Splitting, filter_name: str, wish: AuditTarget) -> Trial:
+def _trial(name: str, splitting: _Splitting, filter_name: str, target: AuditTarget) -> Trial:
     case = Case(splitting.asked, persons=splitting.persons)
-    study = _study(case, splitting.neighbours, filter_name, wish)
-    price = {"epsilon": wish.epsilon}
+    study = _study(case, splitting.neighbours, filter_name, target)
+    price = {"epsilon": target.epsilon}
     with tempfile.TemporaryDirectory() as folder:
-        case = _placed(case, splitting, study, Path(folder), wish, price)
+        case = _placed(case, splitting, study, Path(folder), target, price)
         tables = tables_of(case, splitting.neighbours, Path(folder))
-        runs = [_run(study, tables, case.asked, number, wish, price) for number in range(len(case.asked))]
+        runs = [_run(study, tables, case.asked, number, target, price) for number in range(len(case.asked))]
     spent = runs[-1][0].public["receipts"][-1][_SPENT]
     plans = [plan for first, _ in runs for plan in first.plans]
     pair = tuple(Known([read for run in runs for read in run[side].exact], None) for side in (0, 1))
@@ -71,7 +71,7 @@ def _trial(name: str, splitting: _Splitting, filter_name: str, wish: AuditTarget
         f"{filter_name} split study",
         name,
         splitting.neighbours,
-        release_of(plans, wish.bits),
+        release_of(plans, target.bits),
         (pair[0], pair[1]),
         Promise(study.epsilon_of(spent), float(study.limit.delta)),
         mu=mu_of(study, spent),
@@ -79,16 +79,16 @@ def _trial(name: str, splitting: _Splitting, filter_name: str, wish: AuditTarget
     )
 
 
-def _study(case: Case, neighbours: Neighbours, filter_name: str, wish: AuditTarget) -> Study:
+def _study(case: Case, neighbours: Neighbours, filter_name: str, target: AuditTarget) -> Study:
     declared = Validity(Fraction(19, 20), questions=len(case.asked), method="split")
-    return replace(study_of(case, neighbours, filter_name, wish), validity=declared)
+    return replace(study_of(case, neighbours, filter_name, target), validity=declared)
 
 
 def _run(
-    study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, wish: AuditTarget, price: Any
+    study: Study, tables: tuple[Any, Any], asked: Sequence[str], number: int, target: AuditTarget, price: Any
 ) -> tuple[Trace, Trace]:
     """A question on both tables, by curators that were asked those before it."""
-    return run_both(study, tables, asked[number], wish.bits, partial(_after, asked[:number], price), price)
+    return run_both(study, tables, asked[number], target.bits, partial(_after, asked[:number], price), price)
 
 
 def _after(asked: Sequence[str], price: Any, study: Study, data: Any) -> Curator:
@@ -99,7 +99,7 @@ def _after(asked: Sequence[str], price: Any, study: Study, data: Any) -> Curator
 
 
 def _placed(
-    case: Case, splitting: _Splitting, study: Study, folder: Path, wish: AuditTarget, price: Any
+    case: Case, splitting: _Splitting, study: Study, folder: Path, target: AuditTarget, price: Any
 ) -> Case:
     """An exchanged person has another name, which is in another part or in the same one.
 
@@ -113,7 +113,7 @@ def _placed(
     for number in range(1, _TRIED):
         tried = replace(case, here=(_named(OLD, 0),) * 2, there=(_named(YOUNG, number),) * 2)
         tables = tables_of(tried, splitting.neighbours, folder)
-        first, second = _run(study, tables, _COUNTS, 0, wish, price)
+        first, second = _run(study, tables, _COUNTS, 0, target, price)
         if (first.exact != second.exact) == splitting.moves:
             return tried
     raise AssertionError("a hash sends all persons to one part, or no two of them")

@@ -52,28 +52,28 @@ class Run:
     events: tuple[str, ...]
 
 
-def _streams(filter_name: str, wish: AuditTarget) -> Iterator[Trial]:
+def _streams(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
-        yield _trial(filter_name, neighbours, neighbours == "add-or-remove", None, wish)
+        yield _trial(filter_name, neighbours, neighbours == "add-or-remove", None, target)
     if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
-        yield _trial(filter_name, "replace", True, False, wish)
+        yield _trial(filter_name, "replace", True, False, target)
 
 
 def _trial(
-    filter_name: str, neighbours: Neighbours, numeric: bool, refresh: bool | None, wish: AuditTarget
+    filter_name: str, neighbours: Neighbours, numeric: bool, refresh: bool | None, target: AuditTarget
 ) -> Trial:
-    study = study_of(_CASE, neighbours, filter_name, wish)
+    study = study_of(_CASE, neighbours, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
         tables = tables_of(_CASE, neighbours, Path(folder))
-        recording = RecordingBits(wish.bits)
-        first = _run(study, tables[0], numeric, refresh, recording, wish)
-        replayed = ReplayedBits(recording.handed_out, wish.bits)
-        second = _run(study, tables[1], numeric, refresh, replayed, wish)
+        recording = RecordingBits(target.bits)
+        first = _run(study, tables[0], numeric, refresh, recording, target)
+        replayed = ReplayedBits(recording.handed_out, target.bits)
+        second = _run(study, tables[1], numeric, refresh, replayed, target)
     return Trial(
         f"{filter_name} stream",
         ("with values" if numeric else "above or not") + (", threshold kept" if refresh is False else ""),
         neighbours,
-        _release(first.receipt, wish.bits),
+        _release(first.receipt, target.bits),
         (first.counts, second.counts),
         Promise(study.epsilon_of(first.receipt.order.amount), float(study.limit.delta)),
         replayed=_compared(first, second),
@@ -87,13 +87,13 @@ def _run(
     numeric: bool,
     refresh: bool | None,
     bits: RecordingBits | ReplayedBits,
-    wish: AuditTarget,
+    target: AuditTarget,
 ) -> Run:
     """Feeds every question until the stream halts."""
     with open_study(study, data=data) as curator:
         engine, events = watch(curator, bits)
         stream = curator.open_stream(
-            positives=_POSITIVES, numeric=numeric, refresh=refresh, epsilon=wish.epsilon
+            positives=_POSITIVES, numeric=numeric, refresh=refresh, epsilon=target.epsilon
         )
         said = []
         for sql, above in _FED:

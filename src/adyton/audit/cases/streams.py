@@ -17,29 +17,31 @@ _AGAINST = (0, 0, 0, 0, 1, 1), (1, 1, 1, 1, 0, 0)
 _TOGETHER = (0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1)
 
 
-def _above_threshold(wish: AuditTarget) -> Iterator[Trial]:
+def _above_threshold(target: AuditTarget) -> Iterator[Trial]:
     for monotone, pair in ((False, _AGAINST), (True, _TOGETHER)):
-        yield _trial("above-threshold", AboveThreshold.for_cost(wish.epsilon, monotone=monotone), pair, wish)
+        yield _trial(
+            "above-threshold", AboveThreshold.for_cost(target.epsilon, monotone=monotone), pair, target
+        )
 
 
-def _sparse(wish: AuditTarget) -> Iterator[Trial]:
+def _sparse(target: AuditTarget) -> Iterator[Trial]:
     for monotone, refresh, pair in (
         (False, False, _AGAINST),
         (True, False, _TOGETHER),
         (False, True, _AGAINST),
     ):
-        mechanism = Sparse.for_cost(wish.epsilon, 2, monotone=monotone, refresh=refresh)
-        yield _trial("sparse", mechanism, pair, wish)
+        mechanism = Sparse.for_cost(target.epsilon, 2, monotone=monotone, refresh=refresh)
+        yield _trial("sparse", mechanism, pair, target)
 
 
-def _numeric_sparse(wish: AuditTarget) -> Iterator[Trial]:
-    yield _trial("numeric-sparse", NumericSparse.for_cost(wish.epsilon, 1), _AGAINST, wish)
+def _numeric_sparse(target: AuditTarget) -> Iterator[Trial]:
+    yield _trial("numeric-sparse", NumericSparse.for_cost(target.epsilon, 1), _AGAINST, target)
 
 
 def _trial(
-    name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: Any, wish: AuditTarget
+    name: str, mechanism: AboveThreshold | Sparse | NumericSparse, pair: Any, target: AuditTarget
 ) -> Trial:
-    release = _once(mechanism, wish)
+    release = _once(mechanism, target)
     spent = mechanism.cost().pure
     assert spent is not None  # no Gaussian values here
     claim = Promise(float_up(spent), 0.0)
@@ -49,9 +51,9 @@ def _trial(
     return Trial(name, how, "either", release, pair, claim, slow=True)
 
 
-def _once(mechanism: AboveThreshold | Sparse | NumericSparse, wish: AuditTarget) -> Callable[[Any], Any]:
+def _once(mechanism: AboveThreshold | Sparse | NumericSparse, target: AuditTarget) -> Callable[[Any], Any]:
     def release(stream: tuple[int, ...]) -> tuple[Any, ...]:
-        return tuple(mechanism.release(stream, (0,) * len(stream), wish.bits))
+        return tuple(mechanism.release(stream, (0,) * len(stream), target.bits))
 
     return release
 

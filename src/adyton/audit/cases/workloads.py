@@ -31,57 +31,57 @@ _PAIRS: dict[Neighbours, tuple[Any, Any]] = {
 }
 
 
-def _matrix(wish: AuditTarget) -> Iterator[Trial]:
+def _matrix(target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
         for strategy in (tree(_CELLS, 2), wavelet(_CELLS)):
-            mechanism = GeometricMatrix.for_cost(strategy, neighbours, wish.epsilon)
+            mechanism = GeometricMatrix.for_cost(strategy, neighbours, target.epsilon)
             claim = Promise(float_up(mechanism.cost(neighbours).epsilon), 0.0)
-            release = partial(_measure, mechanism, wish)
+            release = partial(_measure, mechanism, target)
             how = f"{strategy.name}, geometric noise"
             yield Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, slow=True)
-        yield _gaussian_matrix(neighbours, wish)
+        yield _gaussian_matrix(neighbours, target)
 
 
-def _gaussian_matrix(neighbours: Neighbours, wish: AuditTarget) -> Trial:
-    if wish.delta == 0:
+def _gaussian_matrix(neighbours: Neighbours, target: AuditTarget) -> Trial:
+    if target.delta == 0:
         raise InvalidRequest("the Gaussian matrix mechanism needs delta above 0")
-    mu = gaussian.mu_down(float(wish.epsilon), float(wish.delta))
+    mu = gaussian.mu_down(float(target.epsilon), float(target.delta))
     mechanism = GaussianMatrix.for_cost(tree(_CELLS, 2), neighbours, Fraction(mu) ** 2)
     true_mu = math.sqrt(mechanism.cost(neighbours).gdp) * SAFE
-    claim = Promise(gaussian.epsilon_up(true_mu, float(wish.delta)), float(wish.delta))
-    release = partial(_measure, mechanism, wish)
+    claim = Promise(gaussian.epsilon_up(true_mu, float(target.delta)), float(target.delta))
+    release = partial(_measure, mechanism, target)
     how = f"{mechanism.strategy.name}, Gaussian noise"
     return Trial("matrix", how, neighbours, release, _PAIRS[neighbours], claim, mu=true_mu, slow=True)
 
 
-def _measure(mechanism: Any, wish: AuditTarget, histogram: Any) -> Any:
-    return mechanism.release(histogram, wish.bits)
+def _measure(mechanism: Any, target: AuditTarget, histogram: Any) -> Any:
+    return mechanism.release(histogram, target.bits)
 
 
-def _mwem(wish: AuditTarget) -> Iterator[Trial]:
+def _mwem(target: AuditTarget) -> Iterator[Trial]:
     workload = Prefixes(_CELLS)
-    mechanism = Mwem.for_cost(workload, wish.epsilon, 2)
+    mechanism = Mwem.for_cost(workload, target.epsilon, 2)
     spent = mechanism.cost().pure
     assert spent is not None
 
     def release(histogram: Any) -> Any:
-        made = mechanism.release(workload, workload.numerators(histogram), 10, wish.bits)
+        made = mechanism.release(workload, workload.numerators(histogram), 10, target.bits)
         return (*(round(m.gap, 9) for m in made.measurements), *np.round(made.last, 9).tolist())
 
     for neighbours, pair in _PAIRS.items():
         yield Trial("mwem", "two rounds", neighbours, release, pair, Promise(float_up(spent), 0.0), slow=True)
 
 
-def _private_mw(wish: AuditTarget) -> Iterator[Trial]:
+def _private_mw(target: AuditTarget) -> Iterator[Trial]:
     workload = Prefixes(_CELLS)
-    plan = PmwPlan(_CELLS, 10, NumericSparse.for_cost(wish.epsilon, 1), threshold=2, gap=0.1)
+    plan = PmwPlan(_CELLS, 10, NumericSparse.for_cost(target.epsilon, 1), threshold=2, gap=0.1)
 
     def release(histogram: Any) -> Any:
-        run, said = plan.start(wish.bits), []
+        run, said = plan.start(target.bits), []
         for i, exact in enumerate(workload.numerators(histogram).tolist()):
             if run.halted:
                 break
-            said.append(tuple(run.ask(workload.question(i), exact, wish.bits)))
+            said.append(tuple(run.ask(workload.question(i), exact, target.bits)))
         return tuple(said)
 
     spent = plan.cost().pure

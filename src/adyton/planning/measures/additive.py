@@ -56,24 +56,24 @@ class Additive(OfOneReading):
             return _means(self.only, released, context, solved)
         return _single(self.only, released[0], context)
 
-    def bound(self, matching: int | None) -> Bound:
+    def bound(self, expected_rows: int | None) -> Bound:
         error = worst_error(self.mechanism, self.reading.sensitivity, LEVEL)
         steps = Fraction(error) * step_of(self.reading)
         if self.reading.public_rows is not None:
             return Bound(LEVEL, float_up(steps / self.reading.public_rows))
         if len(self.reading.coordinates) == 1:
             return Bound(LEVEL, float_up(steps))
-        return Bound(LEVEL, float_up(steps / matching) if matching else None, matching)
+        return Bound(LEVEL, float_up(steps / expected_rows) if expected_rows else None, expected_rows)
 
     def population_bound(
-        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
         absent = context.missing
         if absent is not None:
             return absent
-        width = context.population.half_width(self.only, context, matching, expect)
+        width = context.population.half_width(self.only, context, expected_rows, expect)
         several = len(self.reading.coordinates) > 1
-        return Bound(context.population.level, width, matching if several else None)
+        return Bound(context.population.level, width, expected_rows if several else None)
 
 
 def _single(part: NoisyReading, released: Sequence[int], context: PopulationContext) -> Values:

@@ -76,19 +76,21 @@ class Distribution(OfOneReading):
         guess = np.clip(left / np.maximum(left + right, 1.0), low, high)
         return Values(guess, Intervals(LEVEL, low, high), wide)
 
-    def bound(self, matching: int | None) -> Bound:
+    def bound(self, expected_rows: int | None) -> Bound:
         """Half of all on either side is the worst: then every bin's noise counts by a half."""
         bins = len(self._points) + 1
         error = _in_the_middle(self._noise_error(), bins)
-        return Bound(LEVEL, float_up(Fraction(error) / matching) if matching else None, matching)
+        return Bound(
+            LEVEL, float_up(Fraction(error) / expected_rows) if expected_rows else None, expected_rows
+        )
 
     def population_bound(
-        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
         if context.missing is not None:
             return context.missing
-        width = context.population.half_width(self.only, context, matching, expect)
-        return Bound(context.population.level, width, matching)
+        width = context.population.half_width(self.only, context, expected_rows, expect)
+        return Bound(context.population.level, width, expected_rows)
 
     def _noise_error(self) -> Error:
         mechanism = self.only.mechanism

@@ -84,11 +84,11 @@ class Search(OfOneReading):
         population = self._population(released, looked_at, context)
         return Values(Line(self._grain / 2).near(first + last), noise, population)
 
-    def bound(self, matching: int | None) -> Bound:
+    def bound(self, expected_rows: int | None) -> Bound:
         return Bound(LEVEL, None)
 
     def population_bound(
-        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
         if isinstance(self._measure, Extreme):
             return _BEYOND

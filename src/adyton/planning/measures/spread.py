@@ -93,11 +93,11 @@ class Spread(OfOneReading):
         root: Floats = half.near(np.sqrt(most)) * (1 + MANY)
         return root if self.root else root**2 * (1 + MANY)
 
-    def bound(self, matching: int | None) -> Bound:
+    def bound(self, expected_rows: int | None) -> Bound:
         return Bound(LEVEL, None)
 
     def population_bound(
-        self, context: PopulationContext, matching: int | None, expect: Fraction | None = None
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
     ) -> Bound | Absent:
         return context.missing or Bound(context.population.level, None)
 

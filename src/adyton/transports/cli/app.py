@@ -88,7 +88,7 @@ Expect = Annotated[
         help="Population widths for this value, or name=value,name=value, not the widest ones.", metavar="V"
     ),
 ]
-Matching = Annotated[
+ExpectedRows = Annotated[
     str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
 ]
 
@@ -124,14 +124,20 @@ def preview(
     epsilon: Epsilon = None,
     share: Share = None,
     scale: Scale = None,
-    matching: Matching = None,
+    expected_rows: ExpectedRows = None,
     expect: Expect = None,
     file: Questions = None,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
-    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
+    words = {
+        "within": within,
+        "epsilon": epsilon,
+        "share": share,
+        "scale": scale,
+        "expected_rows": expected_rows,
+    }
 
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
@@ -151,7 +157,7 @@ def ask(
     epsilon: Epsilon = None,
     share: Share = None,
     scale: Scale = None,
-    matching: Matching = None,
+    expected_rows: ExpectedRows = None,
     request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
     file: Questions = None,
     dummy: Annotated[
@@ -162,7 +168,13 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question: charge first, then read, then answer."""
-    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale, "matching": matching}
+    words = {
+        "within": within,
+        "epsilon": epsilon,
+        "share": share,
+        "scale": scale,
+        "expected_rows": expected_rows,
+    }
 
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
@@ -251,9 +263,13 @@ def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
     raise InvalidRequest("give either a question or --file, a file of questions")
 
 
-def _price(*, matching: str | None, **words: str | None) -> dict[str, Any]:
+def _price(*, expected_rows: str | None, **words: str | None) -> dict[str, Any]:
     named: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
-    return named if matching is None else {**named, "matching": whole(matching, "--matching")}
+    return (
+        named
+        if expected_rows is None
+        else {**named, "expected_rows": whole(expected_rows, "--expected-rows")}
+    )
 
 
 def _show(

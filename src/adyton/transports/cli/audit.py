@@ -43,7 +43,7 @@ def audit(
 
     def make() -> Any:
         nonlocal refuted
-        from adyton.audit.cases.catalogue import CATALOGUE, wish_of
+        from adyton.audit.cases.catalogue import CATALOGUE, target_of
         from adyton.audit.report import Contents, audit_named, run
 
         if sum((name is not None, everything, listed)) > 1:
@@ -52,13 +52,13 @@ def audit(
             raise InvalidRequest("--write goes with --all: the page is about everything")
         if name is None and not everything:
             return Contents()
-        wish, count, level = wish_of(epsilon, delta), whole(samples, "--samples"), _level(confidence)
+        target, count, level = target_of(epsilon, delta), whole(samples, "--samples"), _level(confidence)
         with progress("auditing", 1.0) as on_step:
             made: Any
             if name is None:
-                made = run(CATALOGUE, wish, count, level, on_step)
+                made = run(CATALOGUE, target, count, level, on_step)
             else:
-                made = audit_named(name, wish, count, level, on_step)
+                made = audit_named(name, target, count, level, on_step)
         refuted = bool(made.refuted)
         if write is not None:
             from adyton.audit.page import page

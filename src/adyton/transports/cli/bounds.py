@@ -33,7 +33,7 @@ HighFraction = Annotated[
     ),
 ]
 Where = Annotated[str | None, typer.Option(help="Only rows for which this is true.", metavar="CONDITION")]
-Matching = Annotated[
+ExpectedRows = Annotated[
     str | None, typer.Option(help="Rows you expect, so that the fractions suit the noise.", metavar="N")
 ]
 
@@ -50,7 +50,7 @@ def suggest_bounds(
     low_fraction: LowFraction = None,
     high_fraction: HighFraction = None,
     where: Where = None,
-    matching: Matching = None,
+    expected_rows: ExpectedRows = None,
     as_json: Json = False,
 ) -> None:
     """Spend a part of the budget to learn where a column's values lie, and what to write in questions.
@@ -65,8 +65,8 @@ def suggest_bounds(
         if (epsilon is None) == (share is None):
             raise InvalidRequest("give exactly one price: --epsilon or --share")
         named: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
-        if matching is not None:
-            named["matching"] = whole(matching, "--matching")
+        if expected_rows is not None:
+            named["expected_rows"] = whole(expected_rows, "--expected-rows")
         with open_study(study) as curator:
             return suggest(
                 curator,
