@@ -28,7 +28,7 @@ from adyton.query.expressions import (
     Times,
 )
 from adyton.query.leaves import Always, Constant, IsTrue, Lookup, ValueOf
-from adyton.query.weight import weight
+from adyton.query.measures import weight
 from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, IntegerColumn, Table
 from adyton.study import Study
 

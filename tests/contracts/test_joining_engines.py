@@ -17,7 +17,7 @@ from adyton.engines.postgres import PostgresEngine
 from adyton.engines.spark import SparkEngine
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.scope import joined
+from adyton.query.names import joined
 from adyton.schema import IntegerColumn, Table
 from adyton.study import PrivateTable, Study
 from adyton.testing.engines.joins import PEOPLE, VISITS, JoinContract, bounded

@@ -18,11 +18,11 @@ from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.scans.cube import cubes_of, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.check import columns_in
 from adyton.query.conditions.possible import is_understood
 from adyton.query.expressions import Condition
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Mean, Sum
+from adyton.query.names import columns_in
 from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of

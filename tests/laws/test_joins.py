@@ -18,8 +18,8 @@ from adyton.curator.opening import engine_of, sources_of
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest
 from adyton.query.measures import Count
+from adyton.query.names import joined
 from adyton.query.nodes import Question
-from adyton.query.scope import joined
 from adyton.query.sql.read import parse
 from adyton.query.text import question_text
 from adyton.schema import IntegerColumn, Link, Table

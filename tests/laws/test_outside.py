@@ -21,9 +21,9 @@ from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.expressions import Case, Not
 from adyton.query.leaves import IsOutside
 from adyton.query.measures import Count
+from adyton.query.names import joined
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
-from adyton.query.scope import joined
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.text import condition_text, question_text
 from adyton.schema import Attribute, CategoryColumn, Dimension, IntegerColumn, Link, Table

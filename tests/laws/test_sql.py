@@ -33,7 +33,7 @@ from adyton.query.questions import (
 from adyton.query.request import request_of
 from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
-from adyton.query.sql.order import NAMED_ARGUMENTS
+from adyton.query.sql.grammar import NAMED_ARGUMENTS
 from adyton.query.sql.read import parse, parse_condition, parse_number
 from adyton.query.sql.words import FUNCTIONS
 from adyton.query.text import condition_text, number_text, question_text

@@ -17,7 +17,7 @@ from sqlglot.tokens import Tokenizer
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Compare, Condition
 from adyton.query.nodes import Question
-from adyton.query.shape import Shape
+from adyton.query.request import Shape
 from adyton.query.sql.read import parse, parse_condition, parse_number, parse_request
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, day_of

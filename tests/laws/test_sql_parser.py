@@ -8,7 +8,7 @@ import pytest
 import sqlglot.parser
 from sqlglot import Dialect, exp
 
-from adyton.query.sql.parser import PlainParser, parser_from_source
+from adyton.query.sql.words import PlainParser, parser_from_source
 
 TEXTS = [
     "SELECT COUNT(*) FROM t",

@@ -20,7 +20,6 @@ import pytest
 from adyton.audit import replay
 from adyton.errors import InvalidRequest
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
-from adyton.query.check import columns_in
 from adyton.query.conditions import possible_cells as cells_module
 from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
 from adyton.query.expressions import (
@@ -53,6 +52,7 @@ from adyton.query.leaves import (
     ValueOf,
 )
 from adyton.query.measures import Cdf, Count, Mean, Measure, Sum
+from adyton.query.names import columns_in
 from adyton.query.nodes import Bucket, Group, Question, group_size
 from adyton.schema import (
     BooleanColumn,

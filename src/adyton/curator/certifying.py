@@ -17,7 +17,7 @@ from adyton.planning.part import Columns, MeasurePlan
 from adyton.planning.plan import QuestionPlan
 from adyton.population.base import PopulationContext
 from adyton.query.conditions.possible_cells import number_of_cells, shown_cells
-from adyton.query.shape import Shape, Told
+from adyton.query.request import Shape, Told
 from adyton.sensitivity import Sensitivity
 from adyton.wire import Stored
 

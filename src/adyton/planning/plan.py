@@ -34,8 +34,7 @@ from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
-from adyton.query.request import Request
-from adyton.query.shape import AS_ASKED, Shape
+from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import question_text
 from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading, readings_for

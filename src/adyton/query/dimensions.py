@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from adyton.query.expressions import Case, Compare, Condition, Not, NumberExpression, Or, all_of
 from adyton.query.leaves import Constant, IsMissing, IsTrue, Lookup, OneOf, ValueOf
 from adyton.query.measures import Measure
+from adyton.query.names import Entry, entries, private_part
 from adyton.query.nodes import Bucket, Group, Question
-from adyton.query.scope import Entry, entries, private_part
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, RealColumn, Table
 
 _Node = TypeVar("_Node")

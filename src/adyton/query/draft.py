@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
-from adyton.query.check import check_persons
 from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.leaves import EVERY_ROW
@@ -27,7 +26,7 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
-from adyton.query.names import default_name, distinct_names
+from adyton.query.names import check_persons, default_name, distinct_names
 from adyton.query.nodes import Question
 from adyton.schema import Table
 

@@ -11,11 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.query.check import check_columns, check_names, check_outside
 from adyton.query.expressions import Condition, NumberExpression, condition, number
 from adyton.query.leaves import EVERY_ROW, DayOf, ValueOf
-from adyton.query.measures import Cdf, Measure, weight_of
-from adyton.query.weight import MOST_WEIGHT, weight
+from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
+from adyton.query.names import check_columns, check_names, check_outside
 from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
 
 MOST_CELLS = 1_000_000

@@ -24,7 +24,7 @@ from adyton.engines.spelling.dialect import Dialect
 from adyton.engines.spelling.marking import Mark, marks_of, member_marks
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
-from adyton.query.scope import entries
+from adyton.query.names import entries
 from adyton.schema import Table
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from adyton.engines.base import Exact
 from adyton.engines.scans.folding import fold_columns
 from adyton.engines.scans.scan import Aggregates, Recipe, Run, Units
-from adyton.query.check import columns_in
 from adyton.query.conditions.possible import Rows, Truths, is_understood
 from adyton.query.expressions import Condition
+from adyton.query.names import columns_in
 from adyton.schema import BooleanColumn, Column
 from adyton.sensitivity import Reading
 

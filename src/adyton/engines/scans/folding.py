@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from adyton.query.check import columns_in, outsides_in
 from adyton.query.leaves import EVERY_ROW
+from adyton.query.names import columns_in, outsides_in
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 

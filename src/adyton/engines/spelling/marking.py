@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from adyton.query.leaves import Bounded
-from adyton.query.scope import entries
+from adyton.query.names import entries
 from adyton.schema import Column, Table
 
 _BITS = 30  # of one integer: DuckDB keeps up to 8 of them in a byte, all other engines in four

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.query.check import _parts, columns_in
 from adyton.query.expressions import (
     And,
     Case,
@@ -45,6 +44,7 @@ from adyton.query.leaves import (
     OneOf,
     ValueOf,
 )
+from adyton.query.names import _parts, columns_in
 from adyton.schema import Column, common_grain, times_finer
 
 Integers = npt.NDArray[np.int64]

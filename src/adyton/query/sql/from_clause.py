@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.scope import joined
+from adyton.query.names import joined
 from adyton.query.sql.expressions import Source
 from adyton.schema import Dimension, Link, Table
 

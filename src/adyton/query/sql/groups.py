@@ -13,16 +13,15 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.check import columns_in
 from adyton.query.expressions import Case, Condition, Not
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.leaves import Constant
-from adyton.query.names import distinct_names
+from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import Source, is_condition
 from adyton.query.sql.functions import called, whens
-from adyton.query.sql.place import shortened
+from adyton.query.sql.names import shortened
 
 
 @dataclass(frozen=True, slots=True)

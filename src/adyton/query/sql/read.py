@@ -15,15 +15,14 @@ from adyton.errors import InvalidRequest
 from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.groups import Grouped
 from adyton.query.measures import Count, Measure
-from adyton.query.names import distinct_names
+from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
 from adyton.query.request import Request
-from adyton.query.scope import is_person, names_in
 from adyton.query.sql.aggregates import read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
+from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
-from adyton.query.sql.options import Options
 from adyton.query.sql.shape import Answered
 from adyton.query.sql.words import Known, question_tree, syntax_tree
 from adyton.schema import Table

@@ -13,11 +13,22 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.check import check_names
 from adyton.query.leaves import DayOf
 from adyton.query.measures import Cdf
+from adyton.query.names import check_names
 from adyton.query.nodes import POINTS, Bucket, Group, Question
-from adyton.query.shape import Every, Having, Opposite, Relation, ReleasedName, Shape, Side, Sign, Some, Term
+from adyton.query.request import (
+    Every,
+    Having,
+    Opposite,
+    Relation,
+    ReleasedName,
+    Shape,
+    Side,
+    Sign,
+    Some,
+    Term,
+)
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.groups import Item, read_group, shown_names

@@ -1,4 +1,4 @@
-"""From SQL text to a syntax tree, word by word.
+"""From SQL text to a syntax tree, word by word, with sqlglot's parser without its functions.
 
 The parser understands far more than is answered here, and skips over some words without a trace.  So every
 word is checked before it is parsed: one that has no meaning here is refused where it stands, and a name is
@@ -8,18 +8,20 @@ marked as a name, so that it can never be read as anything else.  The text never
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
-from typing import NoReturn
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+import sqlglot.parser
 from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.options import Options, taken_options
-from adyton.query.sql.order import DEEPEST_NESTING, NAMED_ARGUMENTS, check_order
-from adyton.query.sql.parser import PlainParser
-from adyton.query.sql.place import Refused, place, refuse, shortened
+from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, check_order, taken_options
+from adyton.query.sql.names import Refused, place, refuse, shortened
 from adyton.query.sql.reasons import EVERY_COLUMN, reason_against, with_examples
 from adyton.schema import Table
 
@@ -50,6 +52,7 @@ _DIALECT = Dialect()
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # and no tab, no line end
 _PLAIN_WORD = re.compile(r"\w+")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
+_SOURCE = "parser.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +189,32 @@ def _syntax_error(error: SqlglotError, text: str) -> Refused:
     near = details[0].get("highlight") or shortened(text)
     start = len(details[0].get("start_context") or "")
     return Refused(f"this cannot be read as SQL {place(text, start, near)}")
+
+
+def parser_from_source() -> Any:
+    """The class as it stands in the source file, also where a compiled form of it takes its place."""
+    path = Path(sqlglot.parser.__file__).with_name(_SOURCE)
+    spec = spec_from_file_location(f"{__name__}_source", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module.Parser
+
+
+if TYPE_CHECKING:
+    from sqlglot.parser import Parser
+elif Path(sqlglot.parser.__file__).name == _SOURCE:
+    Parser = sqlglot.parser.Parser
+else:  # sqlglot[c]: nothing that is interpreted may inherit from what is compiled
+    Parser = parser_from_source()
+
+
+class PlainParser(Parser):
+    """Reads every call as a name with arguments.  What a function means is not for the parser to decide."""
+
+    FUNCTIONS: ClassVar = {}
+    FUNCTION_PARSERS: ClassVar = {"EXTRACT": Parser.FUNCTION_PARSERS["EXTRACT"]}
+    NO_PAREN_FUNCTIONS: ClassVar = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}

@@ -28,8 +28,8 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.expressions import Compare
 from adyton.query.leaves import Bounded, IsOutside, ValueOf
 from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
+from adyton.query.names import entries, joined
 from adyton.query.nodes import Question
-from adyton.query.scope import entries, joined
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Join, RealColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.testing.engines.meaning import OUTSIDE, Row
