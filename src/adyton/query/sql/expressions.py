@@ -27,6 +27,7 @@ from adyton.query.expressions import (
 from adyton.query.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, read_call, read_case, read_extract, read_test
 from adyton.query.sql.names import Names, title
+from adyton.query.sql.reasons import reason_against
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
 
 MOST_VALUES = 10_000
@@ -56,11 +57,20 @@ class Source(Names):
         node = self.bare(node)
         read = _NUMBERS.get(type(node))
         if read is None:
-            raise self.refusal(node, f"a number is needed here, not {title(node)}")
+            raise self.refusal(node, self.why_not(node, "a number"))
         try:
             return read(self, node)
         except InvalidRequest as wrong:
             raise self.placed(node, wrong) from None
+
+    def why_not(self, node: exp.Expr, needed: str) -> str:
+        """Why ``node`` is not supported, or that something else is needed in its place."""
+        reason = reason_against(title(node), self.table)
+        return (
+            f"{title(node)} is not supported: {reason}"
+            if reason
+            else f"{needed} is needed here, not {title(node)}"
+        )
 
     def constant(self, node: exp.Expr) -> Fraction:
         """A number that is written out, such as 12, -0.5 or (1 / 3)."""
@@ -113,7 +123,7 @@ class Source(Names):
         node = self.bare(node)
         read = _CONDITIONS.get(type(node))
         if read is None:
-            raise self.refusal(node, f"a condition is needed here, not {title(node)}")
+            raise self.refusal(node, self.why_not(node, "a condition"))
         try:
             return read(self, node)
         except InvalidRequest as wrong:

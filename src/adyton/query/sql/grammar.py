@@ -21,8 +21,10 @@ DEEPEST_NESTING = 20  # brackets, CASEs, NOTs and signs around one another
 NAMED_ARGUMENTS = ("CONTRIBUTION_BOUNDS_PER_GROUP", "CONTRIBUTION_BOUNDS_PER_ROW", "GRAIN")
 
 _T = TokenType
-_CLAUSES = (_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.ORDER_BY, _T.LIMIT, _T.OFFSET)
-_ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET"
+_CLAUSES = (
+    *(_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.QUALIFY, _T.ORDER_BY, _T.LIMIT, _T.OFFSET),
+)
+_ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, QUALIFY, ORDER BY, LIMIT, OFFSET"
 _DIRECTIONS = {_T.ASC, _T.DESC}
 _PREFIXES = {_T.NOT, _T.DASH}
 _ENDS_VALUE = {
@@ -31,34 +33,43 @@ _ENDS_VALUE = {
 }
 _BEGINS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.L_PAREN, _T.CASE, _T.NULL, _T.TRUE, _T.FALSE, _T.DATE, _T.VAR),
+    *(_T.EXISTS, _T.INTERVAL, _T.TIMESTAMP),
 }
-_BEFORE_JOIN = {_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER}
+_BEFORE_JOIN = {_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER, _T.CROSS}
+_NAMED = {_T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT, _T.L_PAREN, _T.R_PAREN, _T.UNION}
 # What may stand in each part of FROM.
 _IN_FROM: dict[TokenType, set[TokenType]] = {
-    _T.FROM: {_T.FROM, _T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT, *_BEFORE_JOIN},
-    _T.JOIN: {_T.IDENTIFIER, _T.ALIAS, _T.DOT, *_BEFORE_JOIN},
-    _T.ON: {_T.ON, _T.IDENTIFIER, _T.DOT, _T.EQ, _T.R_PAREN, *_BEFORE_JOIN},
-    _T.USING: {_T.USING, _T.R_PAREN, *_BEFORE_JOIN},
+    _T.FROM: {_T.FROM, *_NAMED, *_BEFORE_JOIN},
+    _T.JOIN: {*_NAMED, *_BEFORE_JOIN},
+    _T.USING: {_T.USING, _T.COMMA, _T.L_PAREN, _T.R_PAREN, _T.UNION, *_BEFORE_JOIN},
 }
 _JOIN_WORDS = {*_BEFORE_JOIN, _T.ON, _T.USING}
+_TABLE = {_T.IDENTIFIER, _T.L_PAREN}
 # What must follow a word, where the parser would also take something else or nothing.
 _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
-    _T.ALIAS: ({_T.IDENTIFIER}, "a name follows AS; it may be quoted with double quotes"),
-    _T.FROM: ({_T.IDENTIFIER}, "the name of the table follows FROM"),
-    _T.JOIN: ({_T.IDENTIFIER}, "the name of a table follows JOIN"),
+    _T.FROM: (_TABLE, "the name of the table follows FROM"),
+    _T.JOIN: (_TABLE, "the name of a table follows JOIN"),
     _T.LEFT: ({_T.JOIN, _T.OUTER}, "JOIN follows LEFT"),
     _T.INNER: ({_T.JOIN}, "JOIN follows INNER"),
     _T.OUTER: ({_T.JOIN}, "JOIN follows OUTER"),
-    _T.ON: ({_T.IDENTIFIER, _T.L_PAREN}, "write ON a.key = b.key"),
+    _T.CROSS: ({_T.JOIN}, "JOIN follows CROSS"),
+    _T.ON: (_BEGINS_VALUE | _PREFIXES, "write ON a.key = b.key"),
     _T.USING: ({_T.L_PAREN}, "write USING (key)"),
     _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
+    _T.OVER: ({_T.L_PAREN}, "write OVER (), or OVER (PARTITION BY ... ORDER BY ...)"),
     _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
-    _T.DOT: ({_T.IDENTIFIER, _T.NUMBER}, "the name of a column follows the dot"),
+    _T.UNION: ({_T.ALL}, "ALL follows UNION: rows of answers are never compared with one another"),
+    _T.DOT: ({_T.IDENTIFIER, _T.NUMBER, _T.STAR}, "the name of a column follows the dot"),
     _T.LIMIT: ({_T.NUMBER}, "a whole number follows LIMIT"),
     _T.OFFSET: ({_T.NUMBER}, "a whole number follows OFFSET"),
     _T.FARROW: ({_T.L_PAREN}, "bounds are written as (low, high)"),
-    _T.COMMA: (_BEGINS_VALUE | _PREFIXES | {_T.STAR, _T.DOT}, "nothing follows this comma"),
+    _T.COMMA: (
+        _BEGINS_VALUE | _PREFIXES | {_T.STAR, _T.DOT, _T.ROLLUP, _T.CUBE, _T.GROUPING_SETS},
+        "nothing follows this comma",
+    ),
 }
+_TYPED = ("CAST", "TRY_CAST", "SAFE_CAST")
+_NOTHING = Token(_T.UNKNOWN, "")
 _NAMES = {_T.VAR, _T.IDENTIFIER}
 _NUMBERS = ("epsilon", "delta", "max_groups_contributed")
 _REASONS = {
@@ -69,36 +80,8 @@ _REASONS = {
 
 def check_order(words: list[Token], text: str, *, whole: bool) -> None:
     """Refuses the first word that cannot stand where it does.  ``whole`` says that a question is read."""
-    _check_forms(words, text)
     _check_nesting(words, text)
-    _check_neighbours(words, text)
-    _check_clauses(words, text, whole=whole)
-
-
-def _check_forms(words: list[Token], text: str) -> None:
-    """COUNT(DISTINCT column), EXTRACT(part FROM column) and name => (...) have one form each."""
-    for position, word in enumerate(words):
-        if word.token_type is _T.DISTINCT and not _calls(words, position - 2, "COUNT"):
-            refuse(word, text, "DISTINCT stands in COUNT(DISTINCT person) only")
-        if word.token_type is _T.FARROW and words[position - 1].token_type is not _T.VAR:
-            refuse(word, text, f"the arguments with names are {', '.join(NAMED_ARGUMENTS).lower()}")
-        if _calls(words, position, "EXTRACT") and not _extracts(words, position + 3):
-            refuse(word, text, "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)")
-
-
-def _calls(words: list[Token], position: int, name: str) -> bool:
-    if not 0 <= position < len(words) - 1:
-        return False
-    word, after = words[position : position + 2]
-    called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN
-    return called and word.text.upper() == name
-
-
-def _extracts(words: list[Token], position: int) -> bool:
-    """Whether the word there is the FROM of an EXTRACT."""
-    if position >= len(words) or words[position].token_type is not _T.FROM:
-        return False
-    return _calls(words, position - 3, "EXTRACT") and words[position - 1].token_type is _T.VAR
+    _Order(words, text, whole=whole).check()
 
 
 def _check_nesting(words: list[Token], text: str) -> None:
@@ -118,75 +101,139 @@ def _check_nesting(words: list[Token], text: str) -> None:
         before = word.token_type
 
 
-def _check_neighbours(words: list[Token], text: str) -> None:
-    end = Token(_T.UNKNOWN, "")
-    depth, clause = 0, _T.UNKNOWN
-    for before, word, after in zip([end, *words[:-1]], words, [*words[1:], end], strict=True):
-        depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
-        if word.token_type in _JOIN_WORDS and (depth or clause not in _IN_FROM):
-            refuse(word, text, f"{word.text.upper()} stands in FROM only")
-        clause = word.token_type if depth == 0 and word.token_type in (*_CLAUSES, *_IN_FROM) else clause
-        reason = _misplaced(before, word, after, clause if depth == 0 else _T.UNKNOWN)
-        if reason is not None:
-            refuse(word, text, reason)
+@dataclass(slots=True)
+class _Scope:
+    """What stands in one pair of brackets: the word before them, and the clause that it has reached."""
+
+    opener: str = ""
+    clause: TokenType = _T.UNKNOWN
+    reached: int = -1  # the place of the clause in their order
+    may_select: bool = True
 
 
-def _misplaced(before: Token, word: Token, after: Token, clause: TokenType) -> str | None:
+class _Order:
+    """Reads the words from the left and keeps the brackets that are open."""
+
+    def __init__(self, words: list[Token], text: str, *, whole: bool) -> None:
+        self.words, self.text, self.whole = words, text, whole
+        self.scopes = [_Scope(may_select=whole)]
+
+    def check(self) -> None:
+        first = self.words[0]
+        if self.whole and first.token_type not in (_T.SELECT, _T.WITH, _T.L_PAREN):
+            refuse(first, self.text, "a question begins with SELECT")
+        for place, word in enumerate(self.words):
+            before, after = self._at(place - 1), self._at(place + 1)
+            if word.token_type is _T.R_PAREN and len(self.scopes) > 1:
+                self.scopes.pop()
+            if reason := self._wrong(place, before, word, after):
+                refuse(word, self.text, reason)
+            if word.token_type is _T.L_PAREN:
+                self.scopes.append(_Scope(before.text.upper()))
+
+    def _at(self, place: int) -> Token:
+        return self.words[place] if 0 <= place < len(self.words) else _NOTHING
+
+    def _wrong(self, place: int, before: Token, word: Token, after: Token) -> str | None:
+        """Why ``word`` cannot stand there, if so."""
+        scope, kind = self.scopes[-1], word.token_type
+        if scope.opener == "FILTER" and before.token_type is _T.L_PAREN and kind is not _T.WHERE:
+            return "write FILTER (WHERE condition)"
+        if kind in _JOIN_WORDS and scope.clause not in (*_IN_FROM, _T.ON):
+            return f"{word.text.upper()} stands in FROM only"
+        if kind in _CLAUSES and not self._is_part_of_form(place, scope, kind):
+            if reason := self._wrong_clause(scope, word):
+                return reason
+        elif kind in (*_CLAUSES, _T.JOIN, _T.ON, _T.USING) and kind is not _T.FROM:
+            scope.clause = kind
+        if kind is _T.UNION:
+            scope.reached, scope.clause, scope.may_select = -1, _T.UNKNOWN, True
+        return _wrong_form(self.words, place) or _misplaced(before, word, after, scope)
+
+    def _is_part_of_form(self, place: int, scope: _Scope, kind: TokenType) -> bool:
+        """FILTER (WHERE), OVER (... ORDER BY), WITHIN GROUP (ORDER BY), EXTRACT(... FROM), DISTINCT FROM."""
+        if kind is _T.WHERE:
+            return scope.opener == "FILTER"
+        if kind is _T.ORDER_BY:
+            return scope.opener in ("OVER", "GROUP")
+        return kind is _T.FROM and (
+            _extracts(self.words, place) or self._at(place - 1).token_type is _T.DISTINCT
+        )
+
+    def _wrong_clause(self, scope: _Scope, word: Token) -> str | None:
+        order = _CLAUSES.index(word.token_type)
+        if order == 0 and (scope.reached >= 0 or not scope.may_select):
+            return "SELECT inside a question stands in brackets of its own, or behind UNION ALL"
+        if order > 0 > scope.reached:
+            return f"{word.text.upper()} cannot stand here"
+        if order <= scope.reached:
+            return f"the order is {_ORDER}, each at most once"
+        scope.reached, scope.clause = order, word.token_type
+        return None
+
+
+def _wrong_form(words: list[Token], place: int) -> str | None:
+    """COUNT(DISTINCT column), EXTRACT(part FROM column) and name => (...) have one form each."""
+    word, before = words[place], words[place - 1].token_type if place else _T.UNKNOWN
+    apart = before in (_T.SELECT, _T.IS, _T.NOT) or _calls(words, place - 2, "COUNT")
+    if word.token_type is _T.DISTINCT and not apart:
+        return "DISTINCT stands in COUNT(DISTINCT person) only"
+    if word.token_type is _T.FARROW and before is not _T.VAR:
+        return f"the arguments with names are {', '.join(NAMED_ARGUMENTS).lower()}"
+    if _calls(words, place, "EXTRACT") and not _extracts(words, place + 3):
+        return "write EXTRACT(part FROM column), such as EXTRACT(YEAR FROM born)"
+    return None
+
+
+def _calls(words: list[Token], place: int, name: str) -> bool:
+    if not 0 <= place < len(words) - 1:
+        return False
+    word, after = words[place : place + 2]
+    called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN
+    return called and word.text.upper() == name
+
+
+def _extracts(words: list[Token], place: int) -> bool:
+    """Whether the word there is the FROM of an EXTRACT."""
+    if place >= len(words) or words[place].token_type is not _T.FROM:
+        return False
+    return _calls(words, place - 3, "EXTRACT") and words[place - 1].token_type is _T.VAR
+
+
+def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str | None:
     """Why ``word`` cannot stand between its neighbours, if so."""
-    kind, follows = word.token_type, before.token_type in _ENDS_VALUE
+    kind, follows, clause = word.token_type, before.token_type in _ENDS_VALUE, scope.clause
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
-    if kind in (_T.FROM, _T.JOIN) and after.token_type is _T.L_PAREN:
-        return f"a table follows {word.text.upper()}; no subquery or bracket is supported: filter in WHERE"
-    if after.token_type not in needed:
+    if after.token_type not in needed and not (kind is _T.FROM and before.token_type is _T.DISTINCT):
         return reason
-    if kind not in _IN_FROM.get(clause, {kind}):
+    names_select = after.token_type is _T.L_PAREN and scope.reached < 0  # WITH name AS (SELECT ...)
+    names = after.token_type is _T.IDENTIFIER or names_select or scope.opener in _TYPED
+    if kind is _T.ALIAS and not names:
+        return "a name follows AS; it may be quoted with double quotes"
+    if kind not in _IN_FROM.get(clause, {kind}) and kind not in _CLAUSES and kind not in _JOIN_WORDS:
         if clause is _T.FROM:
             return "FROM names one table and perhaps an alias, or tables with JOIN between them"
         return "write JOIN table ON a.key = b.key, or JOIN table USING (key)"
     if kind is _T.OUTER and before.token_type is not _T.LEFT:
         return "LEFT stands before OUTER"
-    if clause in (_T.LIMIT, _T.OFFSET) and kind not in (clause, _T.NUMBER):
+    if clause in (_T.LIMIT, _T.OFFSET) and kind not in (clause, _T.NUMBER, _T.R_PAREN, _T.UNION):
         return "LIMIT and OFFSET take one number each, in this order"
     if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not follows or before.token_type in _DIRECTIONS):
         return f"{word.text.upper()} stands behind what ORDER BY orders by"
-    alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM, _T.JOIN)
     if clause is _T.SELECT and kind is _T.NUMBER and before.text.upper() == "TOP":
         return f"TOP is not supported: write LIMIT {shortened(word.text)} at the end of the question"
-    if follows and kind in _BEGINS_VALUE and not alias:
+    alias = kind is _T.IDENTIFIER and clause in (_T.SELECT, _T.FROM, _T.JOIN)
+    stands_for_itself = kind is _T.VAR and after.token_type is not _T.L_PAREN
+    if follows and kind in _BEGINS_VALUE and not alias and not stands_for_itself:
         return f"{shortened(word.text)!r} cannot follow {shortened(before.text)!r}"
-    if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN):
-        return "NOT stands before a condition, or before IN or BETWEEN"
+    if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN, _T.LIKE, _T.ILIKE):
+        return "NOT stands before a condition, or before IN, BETWEEN or LIKE"
     after_star = before.token_type is _T.STAR and kind is not _T.PLUS
     if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and not after_star:
         return f"nothing stands before {word.text.upper()!r}"
     if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
         return "a dot stands in a number, or between a table and a column"
     return None
-
-
-def _check_clauses(words: list[Token], text: str, *, whole: bool) -> None:
-    """Clauses come in one order, once each; WHERE also opens a FILTER, and FROM stands in EXTRACT."""
-    if whole and words[0].token_type is not _T.SELECT:
-        refuse(words[0], text, "a question begins with SELECT")
-    latest, before, depth = -1, (words[0], words[0]), 0
-    for position, word in enumerate(words):
-        depth += (word.token_type is _T.L_PAREN) - (word.token_type is _T.R_PAREN)
-        filtering = before[0].token_type is _T.FILTER
-        if filtering and word.token_type is not _T.WHERE:
-            refuse(word, text, "write FILTER (WHERE condition)")
-        if word.token_type in _CLAUSES and not filtering and not _extracts(words, position):
-            place_in_order = _CLAUSES.index(word.token_type)
-            if place_in_order == 0 <= latest:
-                refuse(word, text, "SELECT inside a question is not supported: ask one SELECT at a time")
-            if not whole or depth:
-                refuse(word, text, f"{word.text.upper()} cannot stand here")
-            if place_in_order <= latest:
-                refuse(word, text, f"the order is {_ORDER}, each at most once")
-            latest = place_in_order
-        before = (before[1], word)
-
-
-# The head --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

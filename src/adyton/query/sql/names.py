@@ -181,4 +181,6 @@ def title(node: exp.Expr) -> str:
     """What kind of node it is, in words."""
     if type(node) is exp.Anonymous:
         return str(node.this).upper()
+    if type(node) is exp.DPipe:
+        return "||"
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()

@@ -18,16 +18,18 @@ from adyton.query.measures import Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
 from adyton.query.request import Request
-from adyton.query.sql.aggregates import read_measure, read_value, read_where
+from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
+from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.shape import Answered
-from adyton.query.sql.words import Known, question_tree, syntax_tree
+from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.schema import Table
 
 MOST_ITEMS = 100
+FUNCTIONS = (*AGGREGATES, *NUMBER_FUNCTIONS, *CONDITION_FUNCTIONS, "LABEL", "EXTRACT", *CASTS)
 _SHAPE = ("having", "order", "limit", "offset")
 
 
@@ -88,7 +90,7 @@ def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
 
 def _known(*tables: Table) -> Known:
     names = frozenset(name.casefold() for table in tables for name in names_in(table))
-    return Known(names, tables[0])
+    return Known(names, tables[0], FUNCTIONS)
 
 
 def _most_groups(options: Options, table: Table) -> int | None:

@@ -2,14 +2,18 @@
 
 The parser understands far more than is answered here, and skips over some words without a trace.  So every
 word is checked before it is parsed: one that has no meaning here is refused where it stands, and a name is
-marked as a name, so that it can never be read as anything else.  The text never reaches an engine.
+marked as a name, so that it can never be read as anything else.  And every word must come back when the tree
+is written out again, so that nothing is lost.  The text never reaches an engine.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -22,18 +26,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from adyton.errors import InvalidRequest
 from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, check_order, taken_options
 from adyton.query.sql.names import Refused, place, refuse, shortened
-from adyton.query.sql.reasons import EVERY_COLUMN, reason_against, with_examples
+from adyton.query.sql.reasons import reason_against
 from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
 MOST_TREE_NODES = 50_000  # also bounds the time that the parser spends on going back and forth
-
-FUNCTIONS = (
-    *("COUNT", "COUNT_IF", "COUNTIF", "SUM", "AVG", "PROPORTION", "VARIANCE", "VAR_POP", "VAR_SAMP"),
-    *("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "MIN", "MAX", "MEDIAN", "QUANTILE", "PERCENTILE_CONT", "CDF"),
-    *("HISTOGRAM", "CLAMP", "LEAST", "GREATEST", "FLOOR", "SQUARE", "LOOKUP", "LABEL"),
-    *("EXTRACT", "YEAR", "QUARTER", "MONTH", "DAY", "ISODOW", "CLIPPED", "UNDECLARED"),
-)
 
 _T = TokenType
 _SYMBOLS = {
@@ -47,6 +44,19 @@ _KEYWORDS = {
     *(_T.DISTINCT, _T.HAVING, _T.ORDER_BY, _T.ASC, _T.DESC, _T.LIMIT, _T.OFFSET),
     *(_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER, _T.ON, _T.USING),
 }
+# Words of the grammar, unless a column or a table is called so.
+_SOFT_KEYWORDS = {
+    *(_T.CROSS, _T.WITH, _T.EXISTS, _T.UNION, _T.ALL, _T.ROLLUP, _T.CUBE, _T.GROUPING_SETS),
+    *(_T.OVER, _T.PARTITION_BY, _T.QUALIFY, _T.ROWS, _T.RANGE, _T.ROW, _T.FIRST),
+    *(_T.LIKE, _T.ILIKE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
+}
+
+# What may be left out, or is written in another way for the same.
+_SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T.ASC, _T.DCOLON}
+CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
+_SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
+_FRAME = ("UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT")
+_NO_WORD = Token(_T.UNKNOWN, "")
 
 _DIALECT = Dialect()
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # and no tab, no line end
@@ -61,6 +71,7 @@ class Known:
 
     names: frozenset[str]
     table: Table
+    functions: tuple[str, ...]
 
 
 def syntax_tree(text: str, known: Known) -> exp.Expr:
@@ -105,6 +116,7 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> 
         raise InvalidRequest("this cannot be read as SQL") from None
     if len(trees) != 1 or trees[0] is None:
         raise InvalidRequest("the text asks nothing")
+    _check_nothing_is_lost(words, text, trees[0])
     return trees[0]
 
 
@@ -124,64 +136,124 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
-    end = Token(_T.UNKNOWN, "")
-    neighbours = zip([end, *words[:-1]], words, [*words[1:], end], strict=True)
-    return [_checked_word(before, word, after, text, known) for before, word, after in neighbours]
+    reader = _WordReader(words, text, known)
+    return [reader.word(place) for place in range(len(words))]
 
 
-def _checked_word(before: Token, word: Token, after: Token, text: str, known: Known) -> Token:
-    kind = word.token_type
-    if kind is _T.NUMBER and after.start == word.end + 1 and _PLAIN_WORD.match(after.text):
-        refuse(word, text, f"{shortened(word.text + after.text)!r} is not a number")
-    if kind in _SYMBOLS:
-        if kind is _T.IDENTIFIER and after.token_type is _T.L_PAREN:
+class _WordReader:
+    """Marks each word as what it is: a name, a word of the grammar, or one that stands for itself."""
+
+    def __init__(self, words: list[Token], text: str, known: Known) -> None:
+        self.words, self.text, self.known = words, text, known
+        self.openers: list[str] = []  # the words before the brackets that are open, in capitals
+
+    def word(self, place: int) -> Token:
+        before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
+        kind = word.token_type
+        if kind is _T.L_PAREN:
+            self.openers.append(before.text.upper())
+        elif kind is _T.R_PAREN and self.openers:
+            self.openers.pop()
+        if kind is _T.NUMBER and after.start == word.end + 1 and _PLAIN_WORD.match(after.text):
+            refuse(word, self.text, f"{shortened(word.text + after.text)!r} is not a number")
+        if kind in _SYMBOLS:
+            if kind is _T.IDENTIFIER and after.token_type is _T.L_PAREN and before.token_type is not _T.ALIAS:
+                self._no_function(word)
+            return word
+        if [word.text.upper(), after.text.upper()] == ["NULLS", "FIRST"]:
+            refuse(word, self.text, "what is missing comes last in every order: leave out NULLS FIRST")
+        if self._stands_for_itself(place):
+            return word
+        if after.token_type is _T.L_PAREN and word.text.upper() in self.known.functions:
+            return Token(_T.VAR, word.text, word.line, word.col, word.start, word.end)
+        if _PLAIN_WORD.fullmatch(word.text) and self._is_name(before, word, after):
+            return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
+        if word.token_type not in _KEYWORDS | _SOFT_KEYWORDS or word.text == "!":
+            self._refuse(word, after)
+        return word
+
+    def _at(self, place: int) -> Token:
+        return self.words[place] if 0 <= place < len(self.words) else _NO_WORD
+
+    def _stands_for_itself(self, place: int) -> bool:
+        """Whether it names neither a column nor a table: a part of a date, a type, an argument, a frame."""
+        before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
+        opener, said = self.openers[-1] if self.openers else "", word.text.upper()
+        if word.token_type in _TYPES:
+            is_cast = opener in CASTS and before.token_type is _T.ALIAS
+            return is_cast or before.token_type is _T.DCOLON
+        if word.token_type is not _T.VAR:
+            return False
+        if after.token_type is _T.FARROW:
+            return said in NAMED_ARGUMENTS
+        if self._at(place - 2).token_type is _T.INTERVAL:
+            return True
+        pairs = ((said, after.text.upper()), (before.text.upper(), said))
+        if ("WITHIN", "GROUP") in pairs:
+            return before.token_type is _T.R_PAREN or after.token_type is _T.L_PAREN
+        if ("NULLS", "LAST") in pairs:
+            return True
+        if opener == "OVER" and said in _FRAME:
+            return True
+        return opener == "EXTRACT" and before.token_type is _T.L_PAREN and after.token_type is _T.FROM
+
+    def _is_name(self, before: Token, word: Token, after: Token) -> bool:
+        if before.token_type in (_T.ALIAS, _T.DOT):
+            return True
+        if after.token_type is _T.L_PAREN:
+            return False
+        if word.token_type in (_T.DATE, _T.TIMESTAMP):
+            return after.token_type is not _T.STRING
+        is_known = word.token_type not in _KEYWORDS and word.text.casefold() in self.known.names
+        return word.token_type is _T.VAR or is_known
+
+    def _no_function(self, word: Token) -> NoReturn:
+        said = shortened(word.text.upper())
+        alike = get_close_matches(said, self.known.functions, 3)
+        hint = f"; do you mean {' or '.join(alike)}?" if alike else ""
+        refuse(word, self.text, f"there is no function {said} here{hint}")
+
+    def _refuse(self, word: Token, after: Token) -> NoReturn:
+        said = shortened(word.text.upper())
+        if word.token_type is _T.SEMICOLON:
             refuse(
-                word, text, f"{shortened(word.text)!r} is not a function; functions: {', '.join(FUNCTIONS)}"
+                word, self.text, "one question at a time: ask several with --file, in Python with ask_many"
             )
-        return word
-    if kind is _T.VAR and _is_fixed_word(before, word, after):
-        return word
-    if _PLAIN_WORD.fullmatch(word.text) and _is_name(before, word, after, known.names):
-        return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
-    if before.token_type is _T.GROUP_BY and word.token_type is _T.ALL:
-        refuse(word, text, f"GROUP BY ALL is not supported: {with_examples(EVERY_COLUMN, known.table)}")
-    return _checked_keyword(word, after, text, known)
+        reason = reason_against(said, self.known.table)
+        if after.token_type is _T.L_PAREN and reason is None and _PLAIN_WORD.fullmatch(said):
+            self._no_function(word)
+        hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
+        refuse(word, self.text, f"{said} is not supported{': ' + reason if reason else hint}")
 
 
-def _is_fixed_word(before: Token, word: Token, after: Token) -> bool:
-    """Whether ``word`` names neither a column nor a table: the part in EXTRACT, or a named argument."""
-    if after.token_type is _T.FARROW:
-        return word.text.upper() in NAMED_ARGUMENTS
-    return before.token_type is _T.L_PAREN and after.token_type is _T.FROM
+def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> None:
+    """Every word must come back when the tree is written out: the parser may skip some without a trace."""
+    try:
+        written = _DIALECT.tokenize(tree.sql(comments=False))
+    except RecursionError:
+        raise InvalidRequest("the text is too long a chain of operations") from None
+    said, kept = (Counter(_meanings(some)) for some in (words, written))
+    for word in words:
+        if any(said[meaning] > kept[meaning] for meaning in _meanings([word])):
+            refuse(word, text, "this cannot be read as SQL")
+    if said != kept:
+        raise InvalidRequest("this cannot be read as SQL")
 
 
-def _is_name(before: Token, word: Token, after: Token, names: frozenset[str]) -> bool:
-    if before.token_type in (_T.ALIAS, _T.DOT):
-        return True
-    if after.token_type is _T.L_PAREN:
-        return False
-    if word.token_type is _T.DATE:
-        return after.token_type is not _T.STRING
-    return word.token_type is _T.VAR or (word.token_type not in _KEYWORDS and word.text.casefold() in names)
-
-
-def _checked_keyword(word: Token, after: Token, text: str, known: Known) -> Token:
-    said = word.text.upper()
-    called = word.token_type is _T.VAR and after.token_type is _T.L_PAREN and said in FUNCTIONS
-    if not called and (word.token_type not in _KEYWORDS or said == "!"):
-        _refuse_word(word, after, text, known)
-    return word
-
-
-def _refuse_word(word: Token, after: Token, text: str, known: Known) -> NoReturn:
-    said = shortened(word.text.upper())
-    if word.token_type is _T.SEMICOLON:
-        refuse(word, text, "one question at a time: ask several with --file, in Python with ask_many")
-    reason = reason_against(said, known.table)
-    if after.token_type is _T.L_PAREN and reason is None and _PLAIN_WORD.fullmatch(said):
-        refuse(word, text, f"there is no function {said} here; functions: {', '.join(FUNCTIONS)}")
-    hint = f'; if it is a name, write "{said.lower()}"' if _PLAIN_WORD.fullmatch(word.text) else ""
-    refuse(word, text, f"{said} is not supported{': ' + reason if reason else hint}")
+def _meanings(words: Iterable[Token]) -> Iterator[str]:
+    """The words that say something; brackets are in the tree, and a type is written in several ways."""
+    before = _NO_WORD
+    for word in words:
+        kind, said = word.token_type, word.text.casefold()
+        if before.token_type is _T.INTERVAL:
+            yield from said.split()  # '1 day' or '1' day
+        elif kind is _T.NUMBER:
+            yield said.lstrip("0.").rstrip(".")  # .5 is 0.5
+        elif kind in _TYPES or kind in (_T.EQ, _T.NEQ):
+            yield kind.name
+        elif kind not in _SAY_NOTHING and (kind is not _T.VAR or said not in _SAY_NO_MORE):
+            yield said
+        before = word
 
 
 def _syntax_error(error: SqlglotError, text: str) -> Refused:
@@ -211,10 +283,13 @@ else:  # sqlglot[c]: nothing that is interpreted may inherit from what is compil
     Parser = parser_from_source()
 
 
+_TYPES = Parser.TYPE_TOKENS - {_T.VAR, _T.IDENTIFIER}
+
+
 class PlainParser(Parser):
     """Reads every call as a name with arguments.  What a function means is not for the parser to decide."""
 
     FUNCTIONS: ClassVar = {}
-    FUNCTION_PARSERS: ClassVar = {"EXTRACT": Parser.FUNCTION_PARSERS["EXTRACT"]}
+    FUNCTION_PARSERS: ClassVar = {name: Parser.FUNCTION_PARSERS[name] for name in ("EXTRACT", *CASTS)}
     NO_PAREN_FUNCTIONS: ClassVar = {}
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
