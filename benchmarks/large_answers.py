@@ -11,7 +11,7 @@ ask and look at every number, which the goals include.  A ratio of the two is ta
 first waits for the disk, and a repeat does not.  A curator keeps the numbers of its newest answer, so a
 repeat in the same process makes none.
 
-The largest answers that ``planning/limits.py`` does not refuse are measured as well: a million standard
+The largest answers that ``planning/known.py`` does not refuse are measured as well: a million standard
 deviations of four noisy numbers each, and 26 medians in each of 17,000 groups.  Stated bounds for them, for
 one core: 4 seconds, and 450 MB above the start.  (Measured when the limits were set: 1.9 s and 351 MB, 0.9 s
 and 112 MB; a million counts 0.4 s and 120 MB, a distribution at a million points 0.8 s and 204 MB.)

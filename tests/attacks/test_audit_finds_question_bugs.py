@@ -23,13 +23,13 @@ from adyton.audit.cases.trial import Trial
 from adyton.audit.report import Tried, try_one
 from adyton.curator import Curator
 from adyton.ledger import SqliteLedger
+from adyton.ledger.texts import many_to_text
 from adyton.mechanisms.key_selection import KeySelection
-from adyton.planning import parallel as families
+from adyton.planning import part as families
 from adyton.planning import plan
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.conditions import possible_cells as cells
 from adyton.sensitivity import readings
-from adyton.wire import many_to_text
 
 SAMPLES = 20_000
 

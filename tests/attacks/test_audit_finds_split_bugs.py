@@ -14,7 +14,7 @@ from adyton.audit.cases.catalogue import entry_named, target_of
 from adyton.audit.report import Tried, try_one
 from adyton.engines.loading import parting
 from adyton.engines.scans import scan
-from adyton.planning import plan, split_price
+from adyton.planning import part, plan
 from populations import Seeded
 
 SAMPLES = 20_000
@@ -57,7 +57,7 @@ def test_one_part_charged_is_found_by_samples_too(monkeypatch: pytest.MonkeyPatc
 
 def test_an_exchange_within_a_part_that_is_not_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutant: only what leaves one part and enters another is paid for."""
-    sound = split_price.whole_price
+    sound = part.whole_price
     monkeypatch.setattr(plan, "whole_price", lambda amount, *rest: sound(0, *rest) or amount)
     assert refuted("gdp") == {"a person, in one part"}
 

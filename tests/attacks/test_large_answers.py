@@ -18,7 +18,7 @@ from adyton.certify import Value, rows
 from adyton.curator import Curator
 from adyton.curator.dummy import dummy_of
 from adyton.errors import InvalidRequest
-from adyton.planning.limits import MOST_INTEGERS, MOST_VALUES
+from adyton.planning.known import MOST_INTEGERS, MOST_VALUES
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study

@@ -25,8 +25,7 @@ from adyton.exact import units_up
 from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
 from adyton.ledger.sqlite import file as sqlite_file
-from adyton.ledger.sqlite.rows import append
-from adyton.ledger.sqlite.unanswered import await_answer
+from adyton.ledger.sqlite.tables import append, await_answer
 
 STUDY = "ab" * 32
 SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file

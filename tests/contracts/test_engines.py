@@ -19,7 +19,7 @@ from survey_contract import SurveyContract
 import adyton
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.postgres import Address, PostgresEngine
-from adyton.engines.time_limit import TimeLimit
+from adyton.engines.stopping import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf

@@ -12,7 +12,7 @@ from survey_contract import SurveyContract
 
 import adyton
 from adyton.engines.spark import SparkEngine
-from adyton.engines.time_limit import TimeLimit
+from adyton.engines.stopping import TimeLimit
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.privacy import Guarantee
 from adyton.query.measures import Count

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adyton.engines.time_limit import TimeLimit
+from adyton.engines.stopping import TimeLimit
 from adyton.errors import InvalidRequest
 
 

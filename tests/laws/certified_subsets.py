@@ -18,13 +18,17 @@ from adyton.validity.planner import plan
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
-from adyton.validity.subset.answers import price_of
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold, p_value_threshold_paid
-from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import largest_normal
-from adyton.validity.subset.variances import rough_variance_width, variance_width
-from adyton.validity.subset.ways import Before, gaussian_price, pure_price, ways_after
+from adyton.validity.subset.ways_and_levels import Before, gaussian_price, pure_price, ways_after
+from adyton.validity.subset.widths import (
+    greatest_share,
+    least_share,
+    price_of,
+    rough_variance_width,
+    variance_width,
+)
 
 TWENTIETH = "1/20"
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adyton.certify import Amount, Promise
-from adyton.certify.amounts import cost_notes, digits_up, percent
+from adyton.certify.answer import cost_notes, digits_up, percent
 from adyton.exact import printed_up
 
 LIMIT = 33_114_830_490_091_660

@@ -15,7 +15,7 @@ import adyton
 from adyton.certify import Bound
 from adyton.curator.curator import MOST_QUESTIONS, Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.scans.cube import cubes_of, read_cube
+from adyton.engines.scans.reading import cubes_of, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.conditions.possible import is_understood
@@ -172,10 +172,10 @@ def test_a_batch_counts_all_its_values_for_the_population() -> None:
 def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
     """Found together, they are what they are alone: the same integers give the same rows."""
     from adyton.curator.certifying import rows_of, rows_of_many
+    from adyton.ledger.texts import Stored
     from adyton.planning.plan import make_batch
     from adyton.planning.price import price_of
     from adyton.query.request import request_of
-    from adyton.wire import Stored
 
     study = curator(validity=Validity(Fraction(95, 100))).study
     asked = [request_of(q, study.table) for q in [*FILTERED, "SELECT VARIANCE(age), COUNT(*) FROM people"]]

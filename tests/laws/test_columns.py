@@ -19,9 +19,9 @@ from adyton.columns import Cells, weighted, whole
 from adyton.errors import LedgerCorrupt
 from adyton.exact import float_down, float_up, ratio_down, ratio_up
 from adyton.exact.lines import Line
+from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms import Band
 from adyton.mechanisms.ratio import ratio_interval
-from adyton.wire import Stored, many_from_text, many_to_text
 
 REACHES = (10**3, 2**53, 2**62, 2**70, 2**130)  # 2**53: floats hold no more; 2**62: nor do machine integers
 RATIONALS = st.one_of(

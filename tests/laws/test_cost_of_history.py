@@ -20,8 +20,7 @@ from adyton.curator.curator import Curator
 from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
 from adyton.ledger.sqlite import file as sqlite_file
-from adyton.ledger.sqlite.rows import add_answer, append
-from adyton.ledger.sqlite.unanswered import key_of
+from adyton.ledger.sqlite.tables import add_answer, append, key_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity

@@ -15,7 +15,7 @@ import pytest
 
 import adyton
 from adyton.curator.dummy_file import write_dummy
-from adyton.engines.loading.zones import FIRST_DAY, LAST_DAY, changes
+from adyton.engines.loading.given import FIRST_DAY, LAST_DAY, changes
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse

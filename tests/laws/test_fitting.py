@@ -14,7 +14,7 @@ from adyton.certify.preview import fitting_text
 from adyton.curator.curator import Curator
 from adyton.ledger import MemoryLedger
 from adyton.planning import plan
-from adyton.planning.parallel import families_of
+from adyton.planning.part import families_of
 from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of

@@ -14,13 +14,13 @@ import adyton
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
 from adyton.ledger import Header, MemoryLedger, Order
+from adyton.ledger.texts import Stored, many_to_text
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.nodes import group_size
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import PrivateTable, Study
-from adyton.wire import Stored, many_to_text
 
 REGION = CategoryColumn("region", ("a", "b", "c", "d"))
 HOUR = IntegerColumn("hour", 0, 23)

@@ -18,13 +18,13 @@ from adyton.columns import Floats
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
 from adyton.ledger import MemoryLedger
+from adyton.ledger.texts import many_from_text
 from adyton.mechanisms import Band, intervals_of
 from adyton.mechanisms.ratio import Ratio, _Side, ratio_interval
 from adyton.population.base import Position
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
-from adyton.wire import many_from_text
 
 COLUMNS = (
     RealColumn("income", Fraction(0), Fraction(200_000), Fraction(1)),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adyton.noise import Bits, SystemBits, rounded_gaussian
-from adyton.noise.bits import Words
+from adyton.noise.refine import Words
 
 CHILDREN = 16
 pytestmark = [

@@ -19,7 +19,7 @@ from scipy.stats import binom
 import adyton
 from adyton.certify import Interval
 from adyton.curator.curator import Curator
-from adyton.noise.bits import Words
+from adyton.noise.refine import Words
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study

@@ -19,7 +19,7 @@ import pytest
 
 import adyton
 from adyton.certify import Absent, Interval
-from adyton.curator.claims import PopulationClaims
+from adyton.curator.certifying import PopulationClaims
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
@@ -29,9 +29,9 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, T
 from adyton.sensitivity.readings import readings_of
 from adyton.study import PrivateTable, Study, Validity
 from adyton.study.validity import claims_failure
-from adyton.validity.subset.levels import KnownLevels, OpenLevels
-from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
+from adyton.validity.subset.ways_and_levels import KnownLevels, OpenLevels
+from adyton.validity.subset.widths import greatest_share, least_share
 from populations import seeded
 
 ROWS, COINS = 2000, 12
@@ -118,7 +118,7 @@ def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_question_fixed_in_a
 
 
 def _integer(stored: str) -> int:
-    from adyton.wire import released_from_text
+    from adyton.ledger.texts import released_from_text
 
     (((released,),),) = released_from_text(stored)
     return int(released)

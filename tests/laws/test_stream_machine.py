@@ -271,7 +271,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[StreamMachine]:
 def test_law_a_threshold_that_no_count_reaches_is_refused_before_anything_happens(
     machine: StreamMachine, place: int
 ) -> None:
-    """Mutants: no ``checked_threshold``; no ``_not_too_long`` in exact/rationals.py."""
+    """Mutants: no ``checked_threshold``; no ``_not_too_long`` in exact/outward.py."""
     if machine.study.unit.neighbours == "add-or-remove" and NONSENSE[place] in (301, Fraction(601, 2)):
         assert machine.curators[0].stream(1).feed(COUNT.format(50), above=NONSENSE[place]).above is False
         return

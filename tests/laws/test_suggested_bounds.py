@@ -16,7 +16,7 @@ from adyton import open as open_study
 from adyton.curator.bounds import round_outwards, suggest_bounds
 from adyton.curator.dummy import dummy_of
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.noise.bits import Words
+from adyton.noise.refine import Words
 from adyton.schema import BooleanColumn, CategoryColumn, Column, IntegerColumn, Lattice, RealColumn
 from adyton.study import PrivateTable
 

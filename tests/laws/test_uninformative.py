@@ -16,7 +16,7 @@ from adyton.certify import Answer, Interval, Known, Value
 from adyton.curator import Curator
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import MemoryLedger
-from adyton.noise.bits import Words
+from adyton.noise.refine import Words
 from adyton.planning.known import known_of, left_out_rows
 from adyton.population.base import NOT_DECLARED
 from adyton.privacy import Guarantee, PrivacyUnit

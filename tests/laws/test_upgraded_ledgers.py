@@ -21,10 +21,10 @@ from typer.testing import CliRunner
 import adyton
 from adyton.holdout import Holdout
 from adyton.ledger import Anchor, SqliteLedger, upgrading
-from adyton.ledger.carried import carried_texts
 from adyton.ledger.format_1 import OldLedger, OldReceipt
-from adyton.ledger.sqlite.closing import write_closing
 from adyton.ledger.sqlite.file import open_format
+from adyton.ledger.sqlite.tables import write_closing
+from adyton.ledger.texts import carried_texts
 from adyton.ledger.upgrading import CONVERTED, ForValidity, upgrade_file
 from adyton.setup.upgrading import paid_by, upgrade
 from adyton.study import read_study

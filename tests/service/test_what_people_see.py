@@ -27,10 +27,10 @@ from adyton import Answer, Curator, Interval
 from adyton import open as open_study
 from adyton.certify import Rows, Value
 from adyton.certify.answer_table import Measured
-from adyton.noise.bits import Words
-from adyton.show import digits, notebook
+from adyton.ledger.texts import many_from_text
+from adyton.noise.refine import Words
+from adyton.show import notebook, sheet
 from adyton.transports.cli.app import app
-from adyton.wire import many_from_text
 
 ROWS = 4000
 REGIONS = ("north", "south", "east", "nowhere")
@@ -382,12 +382,12 @@ def intervals_swapped(patch: pytest.MonkeyPatch) -> None:
 
 
 def ends_inwards(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(digits, "ROUND_FLOOR", ROUND_CEILING)
-    patch.setattr(digits, "ROUND_CEILING", ROUND_FLOOR)
+    patch.setattr(sheet, "ROUND_FLOOR", ROUND_CEILING)
+    patch.setattr(sheet, "ROUND_CEILING", ROUND_FLOOR)
 
 
 def lower_end_to_the_nearest(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(digits, "ROUND_FLOOR", ROUND_HALF_EVEN)
+    patch.setattr(sheet, "ROUND_FLOOR", ROUND_HALF_EVEN)
 
 
 def rows_in_another_order(patch: pytest.MonkeyPatch) -> None:
@@ -497,8 +497,8 @@ def test_a_long_answer_is_cut_for_people_only(tmp_path: Path) -> None:
     wide = answer.sheet()
     assert wide.narrower is not None
     assert wide.narrower.narrower is not None
-    for sheet, groups in ((wide, 60), (wide.narrower, 30), (wide.narrower.narrower, 15)):
-        shown = sheet.text(200) if sheet is wide else replace(sheet, narrower=None).text(200)
+    for one, groups in ((wide, 60), (wide.narrower, 30), (wide.narrower.narrower, 15)):
+        shown = one.text(200) if one is wide else replace(one, narrower=None).text(200)
         assert f"... and {121 - groups} more rows" in shown
         lines = [line.split("│")[1].strip() for line in shown.splitlines() if line.startswith("│")]
         assert len(lines) == 60

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc
 
 from adyton.noise import refine
-from adyton.noise.bits import Words
-from adyton.noise.refine import Law
+from adyton.noise.refine import Law, Words
 
 PRECISION = 600  # bits; far more than a sampler is ever asked for here
 

@@ -14,10 +14,10 @@ import adyton
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Receipt
+from adyton.ledger.texts import Stored, many_from_text
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.schema import CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study
-from adyton.wire import Stored, many_from_text
 
 ROWS = 400
 TABLE = Table(

@@ -26,8 +26,7 @@ from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits, two_sided_geometric
 from adyton.planning.keys import KeyFinding, plan_keys
-from adyton.planning.price import price_of
-from adyton.planning.pricing import Pricing
+from adyton.planning.price import Pricing, price_of
 from adyton.privacy import NEIGHBOURS, Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Count, CountPersons
@@ -236,7 +235,7 @@ def test_theorem_KEY_SELECTION_failures_cost_f_once_whatever_else_is_said(
 
 def made_share() -> Fraction:
     """What the first receipt may use."""
-    from adyton.validity.subset.levels import question_share
+    from adyton.validity.subset.ways_and_levels import question_share
 
     return question_share(1)
 
@@ -287,7 +286,6 @@ def test_theorem_KEY_SELECTION_sensitivities_of_counts_and_of_their_number(
     question = Question(table, (("n", measure),), by=(CITY,), most_groups=most_groups)
     pricing = Pricing(study, price_of(epsilon=1), study.allowed, None)
     made = plan_keys(question, study.unit, pricing, 10)
-    assert made is not None
     counted, number = (one.reading.sensitivity for one in made.noisy)
     one = (Fraction(1),)
     both = 2 if neighbours == "replace" else 1

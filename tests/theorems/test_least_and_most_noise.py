@@ -17,7 +17,7 @@ import pytest
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.exact import UNITS_PER_ONE
 from adyton.mechanisms import GaussianNoise
-from adyton.planning import settling
+from adyton.planning import learned
 from adyton.population import subset_ends, variance_ends
 from adyton.population.subset_ends import Certain, cumulated_ends, mean_ends
 from adyton.population.variance_ends import most_variance
@@ -28,8 +28,8 @@ from adyton.sensitivity import readings_of
 from adyton.validity.plans.expected import ANYTHING
 from adyton.validity.plans.study_plans import StudyPlan
 from adyton.validity.subset.tails import Way
-from adyton.validity.subset.variances import rough_variance_width, variance_width
-from adyton.validity.subset.ways import Before
+from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.widths import rough_variance_width, variance_width
 
 ONE_WAY = [Way(1.0, 0.0, math.log(1e-3))]
 SOME_WAYS = [Way(0.5, 1.5, math.log(1e-4)), Way(0.1, 13.5, math.log(1e-4))]
@@ -115,16 +115,16 @@ def test_theorem_SUBSET_VARIANCE_where_nearly_all_have_a_property_floats_lose_no
     for most in (1.0, 3.0, 977.0):
         first = most * (1 - short)
         exact = Fraction(most) * Fraction(first) - Fraction(first) ** 2
-        assert Fraction(settling._most_spread(first, most, most, 1)) >= exact
+        assert Fraction(learned._most_spread(first, most, most, 1)) >= exact
 
 
 def test_theorem_SUBSET_VARIANCE_after_an_answer_no_question_was_fixed_in_advance(monkeypatch):
     """Also where the noise, against all odds, left less than nothing: 0 would mean that nothing was released."""
-    monkeypatch.setattr(settling, "_settled", lambda *_: 0)
+    monkeypatch.setattr(learned, "_settled", lambda *_: 0)
     part = SimpleNamespace(noisy=[_noised("SELECT COUNT(*) FROM t", 5)])
     batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=[part])], radius=5)
     stored = [SimpleNamespace(released=[None])]
-    assert settling.settled_radius(batch, stored, settling.Units(500, 500), Fraction(1, 100)) == 1
+    assert learned.settled_radius(batch, stored, learned.Units(500, 500), Fraction(1, 100)) == 1
 
 
 @pytest.mark.parametrize("cells", [1, 2, 5])
@@ -155,8 +155,8 @@ def test_theorem_SUBSET_VARIANCE_a_mean_covers_its_spread_for_every_noise_that_i
             np.full(cells, round(units * mean + noise * scale / math.sqrt(cells)))
             for mean, scale, noise in zip(means, scales, off, strict=True)
         ]
-        settled = settling._settled(
-            SimpleNamespace(noisy=(part,)), released, settling.Units(units, units), z, {}
+        settled = learned._settled(
+            SimpleNamespace(noisy=(part,)), released, learned.Units(units, units), z, {}
         )
         assert settled >= min(spread * UNITS_PER_ONE, part.radius()) * (1 - 1e-9)
 
@@ -178,7 +178,7 @@ def test_theorem_SUBSET_VARIANCE_squares_of_a_variance_cover_those_of_the_rows(c
         np.full(cells, round((units / len(y) * total + noise) / cells))
         for total, noise in zip(exact, (0.0, *noises), strict=True)
     ]
-    found = settling.most_centred_squares(part, released, settling.Units(units, units), 3.0)
+    found = learned.most_centred_squares(part, released, learned.Units(units, units), 3.0)
     assert wanted * (1 - 1e-9) <= found < 1.5 * wanted
 
 
@@ -189,8 +189,8 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
     part = _noised("SELECT COUNT(*) AS n FROM t", scale)
     for off in (-z, 0.0, z):
         released = [np.array([round(units * inside + off * scale)])]
-        settled = settling._settled(
-            SimpleNamespace(noisy=(part,)), released, settling.Units(units, units), z, {}
+        settled = learned._settled(
+            SimpleNamespace(noisy=(part,)), released, learned.Units(units, units), z, {}
         )
         assert settled >= inside * (1 - inside) / scale**2 * UNITS_PER_ONE * (1 - 1e-9)
 
@@ -198,13 +198,13 @@ def test_theorem_SUBSET_VARIANCE_a_count_covers_its_spread_for_every_noise_that_
 def test_theorem_SUBSET_VARIANCE_every_sum_whose_noise_is_bounded_has_a_part_of_the_level(monkeypatch):
     """Two of a mean, three of a variance: settling rests on the noise of each."""
     seen = []
-    monkeypatch.setattr(settling, "largest_normal", lambda failure: seen.append(failure) or 1.0)
-    monkeypatch.setattr(settling, "_settled", lambda *_: 0)
+    monkeypatch.setattr(learned, "largest_normal", lambda failure: seen.append(failure) or 1.0)
+    monkeypatch.setattr(learned, "_settled", lambda *_: 0)
     asked = ("SELECT AVG(x) AS m FROM t", 5, 5), ("SELECT VARIANCE(x) AS v FROM t", 5, 5, 5)
     parts = [SimpleNamespace(noisy=[_noised(*one)]) for one in asked]
     batch = SimpleNamespace(plans=[SimpleNamespace(finding=None, parts=parts)], radius=5)
-    settling.settled_radius(
-        batch, [SimpleNamespace(released=[None, None])], settling.Units(500, 500), Fraction(1, 100)
+    learned.settled_radius(
+        batch, [SimpleNamespace(released=[None, None])], learned.Units(500, 500), Fraction(1, 100)
     )
     assert seen == [Fraction(1, 500)]
 

@@ -14,6 +14,7 @@ from scipy.stats import binom
 from adyton.accounting import gaussian
 from adyton.curator.certifying import rows_of
 from adyton.errors import InvalidRequest
+from adyton.ledger.texts import Stored
 from adyton.mechanisms import GaussianNoise, GeometricNoise, ratio_interval, worst_error
 from adyton.noise import rounded_gaussian, two_sided_geometric
 from adyton.planning.plan import make_plan
@@ -25,7 +26,6 @@ from adyton.query.nodes import Question
 from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
-from adyton.wire import Stored
 from populations import standing_of
 
 boxes = st.tuples(st.integers(-3, 3), st.integers(-3, 3)).map(lambda b: (min(b), max(b))).filter(any)

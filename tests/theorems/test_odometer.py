@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting import filter_named, zcdp
 from adyton.accounting.odometer import ZcdpOdometer
-from adyton.curator.odometer import read_odometer
+from adyton.curator.purse import read_odometer
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost

@@ -11,7 +11,7 @@ import pytest
 from noise_oracle import PRECISION, Seeded
 
 from adyton.noise import SystemBits, refine, rounded_gaussian, two_sided_geometric
-from adyton.noise.bits import Words
+from adyton.noise.refine import Words
 
 Make = Callable[[float], refine.Law]
 GAUSSIAN: Make = rounded_gaussian._RoundedGaussian

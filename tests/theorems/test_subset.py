@@ -17,14 +17,25 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import binom, norm
 
 from adyton.validity.plans.plans import questions_within
-from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
-from adyton.validity.subset.levels import KnownLevels, OpenLevels
-from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way
-from adyton.validity.subset.variances import variance_width
-from adyton.validity.subset.ways import KEPT, Before, gaussian_price, pure_price, ways_after
+from adyton.validity.subset.ways_and_levels import (
+    KEPT,
+    Before,
+    KnownLevels,
+    OpenLevels,
+    gaussian_price,
+    pure_price,
+    ways_after,
+)
+from adyton.validity.subset.widths import (
+    greatest_share,
+    hoeffding_width,
+    least_share,
+    price_of,
+    variance_width,
+)
 
 FAILURE = Fraction(1, 20)
 

@@ -18,15 +18,14 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, ndtr
 
-from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.last_look import (
     corrected_p_value,
     p_value_threshold,
     p_value_threshold_paid,
 )
-from adyton.validity.subset.shares import least_share
 from adyton.validity.subset.tails import Way
-from adyton.validity.subset.ways import Before, ways_after
+from adyton.validity.subset.ways_and_levels import Before, ways_after
+from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
 from how_often import often
 
 

@@ -14,16 +14,20 @@ import mpmath
 import numpy as np
 import pytest
 
-from adyton.validity.subset.answers import hoeffding_width, price_of
 from adyton.validity.subset.last_look import (
     corrected_p_value,
     p_value_threshold,
     p_value_threshold_paid,
 )
-from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Way, largest_normal
-from adyton.validity.subset.variances import variance_width
-from adyton.validity.subset.ways import KEPT, KEPT_TWICE, Before, ways_after
+from adyton.validity.subset.ways_and_levels import KEPT, KEPT_TWICE, Before, ways_after
+from adyton.validity.subset.widths import (
+    greatest_share,
+    hoeffding_width,
+    least_share,
+    price_of,
+    variance_width,
+)
 
 MP = mpmath.mp.clone()
 MP.dps = 50

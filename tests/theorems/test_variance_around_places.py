@@ -35,8 +35,8 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
 from adyton.validity.subset.tails import Way
-from adyton.validity.subset.variances import variance_width
-from adyton.validity.subset.ways import Before
+from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.widths import variance_width
 
 Floats = npt.NDArray[np.float64]
 DRAWS, FALSE_ALARM = 20_000, 1e-9

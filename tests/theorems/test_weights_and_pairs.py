@@ -19,7 +19,7 @@ from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.holdout.metrics import total
 from adyton.holdout.pairs import HALVES, pair_values, pairs_of
 from adyton.holdout.weights import WEIGHT_STEPS, weights_from
-from adyton.validity.subset.answers import price_of
+from adyton.validity.subset.widths import price_of
 
 
 class Seeded:

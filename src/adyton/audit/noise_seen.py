@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.ledger.texts import Stored
 from adyton.noise.refine import Integers
 from adyton.planning.measures.search import Running, Search
 from adyton.planning.part import Columns
@@ -15,7 +16,6 @@ from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import binned, bins_of
 from adyton.sensitivity.readings import search_weights
-from adyton.wire import Stored
 
 
 def noise_seen(

@@ -18,13 +18,13 @@ from adyton.audit.noise_seen import distances, gaps, noise_seen
 from adyton.audit.watching import FoundKey, RecordingBits, ReplayedBits, watch
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
+from adyton.ledger.texts import Stored, many_from_text
 from adyton.noise import Bits, SystemBits
 from adyton.planning.part import Columns
 from adyton.planning.plan import QuestionPlan
 from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
 from adyton.study import Study
-from adyton.wire import Stored, many_from_text
 
 Open = Callable[[Study, Any], Curator]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from adyton.curator import Curator
 from adyton.noise import Bits
-from adyton.noise.bits import Words
+from adyton.noise.refine import Words
 from adyton.planning.part import Columns
 from adyton.sensitivity import Reading
 

@@ -4,13 +4,11 @@ An answer has two intervals that are never called by one name: the *noise interv
 the *population interval* what the world says.
 """
 
-from adyton.certify.amounts import Amount, Odometer, Promise
-from adyton.certify.answer import Answer
-from adyton.certify.known import Known
+from adyton.certify.answer import Amount, Answer, Odometer, Promise
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import Later
 from adyton.certify.preview import Preview, Step
-from adyton.certify.rows import Intervals, KeyColumn, Keys, LateValues, Rows, Values
+from adyton.certify.rows import Intervals, KeyColumn, Keys, Known, LateValues, Rows, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
     Absent,

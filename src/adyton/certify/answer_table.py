@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adyton.certify.known import NOTHING_KNOWN, UNINFORMATIVE, Known
+from adyton.certify.rows import NOTHING_KNOWN, UNINFORMATIVE, Known
 from adyton.certify.values import Absent, Interval, Row, Value
 from adyton.show import MOST_ROWS, Sheet, ends, half_width, number
 

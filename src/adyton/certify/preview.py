@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adyton.certify.amounts import Amount, Promise, verbose_notes
+from adyton.certify.answer import Amount, Promise, verbose_notes
 from adyton.certify.later import Later
 from adyton.certify.rows import Keys
 from adyton.certify.values import Absent, Bound, Certificate, KeysSought

@@ -1,4 +1,7 @@
-"""The rows of an answer, kept as columns: a ``Row`` is made when somebody looks at it."""
+"""The rows of an answer, kept as columns: a ``Row`` is made when somebody looks at it.
+
+Also what is public about a value before it is asked, and whether its noise leaves anything to learn.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,10 @@ from adyton.columns import Floats
 
 Places = npt.NDArray[np.int64] | slice
 _One = TypeVar("_One")
+UNINFORMATIVE = (
+    "the noise interval covers every possible value, so the answer says nothing: "
+    "pay a higher price, or ask about more rows"
+)
 
 
 class _Made(Sequence[_One]):
@@ -216,3 +223,31 @@ class Rows(_Made[Row]):
             {"keys": key, "values": dict(zip(names, own, strict=True))}
             for key, own in zip(keys, told, strict=True)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Whether a value is a ``count``, and the ``low`` and ``high`` between which it must lie, if any.
+
+    ``step``: what is asked about is a multiple of it, so finer digits mean nothing.
+    """
+
+    count: bool = False
+    low: float | None = None
+    high: float | None = None
+    step: float = 0.0
+
+    def is_informative(self, value: Value) -> bool:
+        """Whether the noise interval excludes anything that was possible before."""
+        if self.low is None or self.high is None:
+            return True
+        return value.noise_interval.low > self.low or value.noise_interval.high < self.high
+
+    def tells(self, values: Values) -> npt.NDArray[np.bool_]:
+        """The same for each of many values."""
+        if self.low is None or self.high is None:
+            return np.ones(len(values), np.bool_)
+        return (values.noise.low > self.low) | (values.noise.high < self.high)
+
+
+NOTHING_KNOWN = Known()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify.amounts import Amount, Odometer, Promise
+from adyton.certify.answer import Amount, Odometer, Promise
 from adyton.exact import decimal_text
 from adyton.show import Sheet, Shown
 

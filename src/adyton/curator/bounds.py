@@ -24,8 +24,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
 from adyton.planning.measures.search import searched
 from adyton.planning.plan import PricedBatch, make_batch
-from adyton.planning.price import PriceWords, price_of
-from adyton.planning.pricing import EXPECTED_ROWS, rows_key
+from adyton.planning.price import EXPECTED_ROWS, PriceWords, price_of, rows_key
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW, ValueOf
 from adyton.query.measures import Quantile

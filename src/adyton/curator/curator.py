@@ -10,17 +10,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from adyton.certify import Answer, LastLook, Preview, Proof, Statement
-from adyton.curator.asked_before import AskedBefore
-from adyton.curator.certifying import LateNumbers, Reads, found_in, read_for_keys, rows_of_many, shaped
-from adyton.curator.claims import PopulationClaims
+from adyton.curator.certifying import (
+    LateNumbers,
+    PopulationClaims,
+    Reads,
+    found_in,
+    read_for_keys,
+    rows_of_many,
+    shaped,
+)
 from adyton.curator.previewing import previews
-from adyton.curator.purse import Purse
+from adyton.curator.purse import AskedBefore, Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
 from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
+from adyton.ledger.texts import many_from_text, many_to_text
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, make_batch, planned_anew
@@ -36,7 +43,6 @@ from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import plan_stream, text_of
 from adyton.streams.stream import Stream
 from adyton.study import Study
-from adyton.wire import many_from_text, many_to_text
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adyton.certify import Preview
-from adyton.curator.asked_before import AskedBefore
-from adyton.curator.claims import PopulationClaims
-from adyton.curator.purse import Purse
+from adyton.curator.certifying import PopulationClaims
+from adyton.curator.purse import AskedBefore, Purse
 from adyton.exact import Number
 from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of

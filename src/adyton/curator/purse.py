@@ -1,31 +1,54 @@
-"""What a study has spent, what is left, and what would still fit, in the words of answers and of askers."""
+"""What a study has spent, what was paid for before, what is left, and what would still fit.
+
+Which price would fit now is said in the words in which the asker named one that does not.  It is searched
+for and then tried, from public facts alone: whoever names the price that is said, before anybody else is
+answered, gets an answer.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
+from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.certify import Amount, Promise, Statement, Step
+from adyton.accounting.odometer import ZcdpOdometer
+from adyton.certify import Amount, Odometer, Promise, Statement, Step
+from adyton.certify.answer import percent
+from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
-from adyton.curator.fitting import Fits, Room, fitting_price, refused
-from adyton.curator.odometer import read_odometer
-from adyton.errors import BudgetRefused
-from adyton.exact import printed_up
+from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
+from adyton.exact import UNITS_PER_ONE, float_up, printed_up
+from adyton.exact.search import edge, geometric
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import totals_after
-from adyton.ledger.cap import Cap
-from adyton.ledger.carried import receipts_carried
+from adyton.ledger.links import QUESTIONS, Cap
+from adyton.ledger.texts import receipts_carried
 from adyton.planning.plan import Outline, Priced, PricedBatch
 from adyton.planning.price import Price
 from adyton.population.base import Population
+from adyton.query.text import fraction_text
 from adyton.streams.plan import StreamPlan
 from adyton.study import Study
 
 Planned = Callable[[Price], Priced | StreamPlan]
 _MANY = 100  # plans of a batch, which take a while to make
+Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
+Over = Callable[[Price], float]  # how many times more a price would spend than is left
+
+_DIGITS = 3
+_WIDER, _NEAR, _ROUGH = 1.02, 0.001, 0.1
+_ROUNDS = 30
+_JUST_OVER = 1 + 1e-9
+_LEAST_DECIMAL = Fraction(1, 10**9)
+_OCTAVES = 5  # good from the limit down to a thousandth of it
+
+
+# What is left ----------------------------------------------------------------------------------------------
 
 
 class Purse:
@@ -125,3 +148,202 @@ class Purse:
         except BudgetRefused as refusal:
             fits = self.fitting(price, planned, plans=plans)
             raise refused(refusal, fits) from None
+
+
+# What was paid for before ----------------------------------------------------------------------------------
+
+
+class AskedBefore:
+    """Looks into the ledger.
+
+    Where units are split, the same question at the same price is charged differently at another time: then it
+    is known by its mechanisms, which follow from the price.
+    """
+
+    def __init__(self, ledger: Ledger, *, split: bool) -> None:
+        self._ledger, self._split = ledger, split
+        self._looked_at = 0
+        self._numbers: dict[tuple[str, str], list[int]] = {}
+
+    def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
+        """The newest answer already given."""
+        if not self._split:
+            return self._ledger.repeated(question, detail, amount)
+        for receipt in self._same(question, detail):
+            stored = self._ledger.recall(receipt.number)
+            if stored is not None:
+                return receipt, stored
+        return None
+
+    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
+        """The newest receipt that has no answer yet."""
+        if not self._split:
+            return self._ledger.unanswered(question, detail, amount)
+        same = self._same(question, detail)
+        return next((receipt for receipt in same if self._ledger.recall(receipt.number) is None), None)
+
+    def as_charged(self, order: Order) -> Order:
+        """The order as it was charged under its request id, if it was for the same."""
+        earlier = self._ledger.requested(order.request) if self._split and order.request else None
+        if earlier is None or (earlier.order.question, earlier.order.detail) != (
+            order.question,
+            order.detail,
+        ):
+            return order
+        return replace(order, amount=earlier.order.amount)
+
+    def _same(self, question: str, detail: str) -> list[Receipt]:
+        """The newest first."""
+        newest = self._ledger.count()
+        for number in range(self._looked_at + 1, newest + 1):
+            receipt = self._ledger.receipt(number)
+            if receipt is not None:
+                known = (receipt.order.question, receipt.order.detail)
+                self._numbers.setdefault(known, []).append(number)
+        self._looked_at = newest
+        found = map(self._ledger.receipt, reversed(self._numbers.get((question, detail), [])))
+        return [receipt for receipt in found if receipt is not None]
+
+
+# Which price would fit -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What is free: of the limit, and of stability and questions where charges beyond them are refused."""
+
+    left: int
+    radius: int | None = None
+    questions: int | None = None
+
+    def times(self, amount: int, radius: int) -> int:
+        """How many charges of this amount and radius fit."""
+        fitting = [self.left // max(amount, 1)]
+        fitting += [self.radius // max(radius, 1)] if self.radius is not None else []
+        fitting += [self.questions] if self.questions is not None else []
+        return max(0, min(fitting))
+
+    def over(self, amount: int, radius: int) -> float:
+        """How many times more than is free; at most 1 if it fits."""
+        if self.times(amount, radius) > 0:
+            return 1.0
+        if self.left < 1 or self.questions == 0 or (self.radius is not None and self.radius < 1):
+            return math.inf
+        return max(amount / self.left, radius / self.radius if self.radius else 0.0, _JUST_OVER)
+
+
+def fitting_price(price: Price, over: Over, *, rough: bool = False) -> Fits | None:
+    """The narrowest width or scale, or the largest epsilon or share, that fits; None if none was found.
+
+    ``rough``: a few per cent from it will do, because every trial takes long.
+    """
+    wider = price.by in ("within", "scale")
+    start = price
+    if price.by in ("share", "units"):  # what a plan names nobody can name, but a share
+        start = replace(price, by="share", amount=Fraction(1))
+    excess = _tried(start, over)
+    if excess <= 1 and start is not price:
+        return {"share": "1"}
+    if not 1 < excess < math.inf:
+        return None
+    factor = _searched(lambda times: _tried(_scaled(start, times), over), excess, wider, rough)
+    return None if factor is None else _readable(start, factor, over, wider=wider)
+
+
+def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
+    """The same refusal in shares of what is allowed, with the price that would fit, if one was found."""
+    facts = {**refusal.facts, "fits": fits}
+    advice = f"{fitting_text(fits)} would fit now; " if fits else ""
+    if facts["counted_in"] == QUESTIONS:  # which no price changes
+        return type(refusal)(refusal.message, **facts)
+    asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
+    used, whole = "cost", "the limit"
+    if isinstance(refusal, ValidityRefused):
+        used, whole = "use", "the stability for which population intervals are certified"
+    said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"
+    return type(refusal)(f"{said}; {advice}nothing was charged", **facts)
+
+
+def _searched(over: Callable[[float], float], excess: float, wider: bool, rough: bool) -> float | None:
+    """A factor that fits, nearly the nearest to 1.
+
+    What a width costs falls with its square, or in proportion, or not at all while a count stays within one
+    step: so every trial says how far the next one goes.
+    """
+    near, far, power = 1.0, 1.0, 2.0
+    for _ in range(_ROUNDS):
+        step = excess ** (1 / power) * _WIDER
+        near, far, before = far, far * step, excess
+        excess = over(far if wider else 1 / far)
+        if excess <= 1:
+            break
+        if math.isinf(excess):
+            return None
+        power = min(2.0, max(0.5, math.log(before / excess) / math.log(step)))
+    else:
+        return None
+
+    def fits(factor: float) -> bool:
+        return over(factor if wider else 1 / factor) <= 1
+
+    found: float = edge(fits, far, near, close=_ROUGH if rough else _NEAR, middle=geometric)
+    return found if wider else 1 / found
+
+
+def _readable(price: Price, factor: float, over: Over, *, wider: bool) -> Fits | None:
+    """In three digits, as near as they allow, and tried as it will be read."""
+    for times, up in (
+        (factor, not wider),
+        (factor, wider),
+        (factor * (_WIDER if wider else 1 / _WIDER), wider),
+    ):
+        near = _scaled(price, times)
+        if price.each:
+            each = tuple((name, _rounded(near.of(name), up=up)) for name, _ in price.each)
+            if _tried(replace(price, each=each), over) <= 1:
+                return {price.by: {name: _written(width) for name, width in each}}
+        else:
+            rounded = replace(near, amount=_rounded(near.amount, up=up))
+            if _tried(rounded, over) <= 1:
+                return {price.by: _written(rounded.amount)}
+    return None
+
+
+def _scaled(price: Price, times: float) -> Price:
+    return replace(price, amount=price.amount * Fraction(times))
+
+
+def _tried(price: Price, over: Over) -> float:
+    try:
+        return over(price)
+    except InvalidRequest:
+        return math.inf  # no noise can be found for such a price
+
+
+def _rounded(value: Fraction, *, up: bool) -> Fraction:
+    step = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
+    return (math.ceil(value / step) if up else math.floor(value / step)) * step
+
+
+def _written(value: Fraction) -> str:
+    return fraction_text(value) if value >= _LEAST_DECIMAL else f"{float(value):.{_DIGITS - 1}e}"
+
+
+# The running epsilon ---------------------------------------------------------------------------------------
+
+
+def read_odometer(study: Study, spent: int) -> Odometer:
+    """The reading after ``spent`` units.
+
+    Claim:    as ZcdpOdometer, with the study's own delta; in a pure study that is 0, but for ``keys_delta``.
+    Assumes:  what the study's filter assumes of every release.
+    Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
+    """
+    delta = printed_up(study.limit.delta)  # what noise leaves of it is for own keys of a unit that are shown
+    if study.filter_name == "pure":
+        return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), delta, "PURE-FILTER")
+    halves = 2 if study.filter_name == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP
+    rho = Fraction(study.allowed, halves * UNITS_PER_ONE)
+    octaves = _OCTAVES if study.noise_delta > (_OCTAVES + 1) * LEAST_DELTA else 0
+    reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // halves))
+    return Odometer(reading if spent else 0.0, delta, "ZCDP-ODOMETER")

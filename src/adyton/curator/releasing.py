@@ -12,12 +12,12 @@ from typing import TypeVar
 from adyton.columns import Cells, whole
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, sealed
+from adyton.ledger.texts import Stored
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
 from adyton.planning.part import Columns
 from adyton.planning.plan import QuestionPlan
 from adyton.sensitivity import Reading
-from adyton.wire import Stored
 
 _operator_log = logging.getLogger("adyton.operator")
 _Found = TypeVar("_Found")

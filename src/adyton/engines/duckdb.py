@@ -18,7 +18,6 @@ import numpy as np
 from adyton.columns import Array, weighted
 from adyton.duckdb_files import text_literal
 from adyton.engines.base import Exact, FoundKey
-from adyton.engines.interrupts import interruptible
 from adyton.engines.loading.clipped import check_size
 from adyton.engines.loading.csv_lines import SEPARATORS
 from adyton.engines.loading.joining import Loading, Member, Opened
@@ -36,7 +35,7 @@ from adyton.engines.loading.sources import (
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Units
 from adyton.engines.spelling.duckdb import DuckDBDialect
-from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
+from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit, interruptible
 from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table

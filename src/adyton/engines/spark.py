@@ -18,7 +18,7 @@ from adyton.engines.loading.joining import Loading, Opened
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Units
 from adyton.engines.spelling.spark import SparkDialect, kind_of
-from adyton.engines.time_limit import SECONDS, SECONDS_TO_LOAD, TimeLimit
+from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit
 from adyton.errors import sealed
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table

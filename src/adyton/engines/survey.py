@@ -23,8 +23,7 @@ from adyton.engines.loading.clipped import (
     present,
     raw_text,
 )
-from adyton.engines.loading.fitting import misfit
-from adyton.engines.loading.given import Given, given
+from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.loading.joining import Loading, Opened
 from adyton.engines.spelling.dialect import Dialect, SourceType
 from adyton.errors import InvalidRequest

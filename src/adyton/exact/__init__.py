@@ -1,23 +1,27 @@
 """The floor of the arithmetic: what is exact, what is rounded to the safe side, and how places are searched.
 
-- ``rationals``: integers and rationals, units of 10**-18, numbers that a person wrote.
-- ``outward``: floats and numbers of mpmath rounded to the safe side; the one set of margins.
+- ``outward``: integers, rationals, floats and numbers of mpmath rounded to the safe side; the one set of
+  margins; units of 10**-18, and numbers that a person wrote.
 - ``interval``: real numbers between two rationals, by mpmath's interval arithmetic.
 - ``lines``: z * scale + shift for many z at once, rounded as fractions would be.
 - ``search``: the named searches, for whole numbers and for floats.
 - ``special``: scipy's special functions, loaded late.
 """
 
-from adyton.exact.outward import float_down, float_up, printed_up, ratio_down, ratio_up
-from adyton.exact.rationals import (
+from adyton.exact.outward import (
     UNITS_PER_ONE,
     Number,
     decimal_text,
     failure_of,
+    float_down,
+    float_up,
     keep_exactly,
     not_negative,
     positive,
+    printed_up,
     probability,
+    ratio_down,
+    ratio_up,
     rational,
     units_down,
     units_up,

@@ -49,7 +49,7 @@ from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
 from adyton.ledger import Order, Receipt, SqliteLedger, Verification
-from adyton.ledger.checks import check_head
+from adyton.ledger.texts import check_head
 from adyton.noise import Bits, SystemBits
 from adyton.show import Sheet, Shown
 

@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar
 
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import decimal_text
-from adyton.ledger.carried import receipts_carried
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret
+from adyton.ledger.texts import receipts_carried
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Mark
-from adyton.ledger.carried import receipts_carried
 from adyton.ledger.links import Header
 from adyton.ledger.sqlite.file import stored_facts
+from adyton.ledger.texts import receipts_carried
 
 OLD_FORMAT = 1
 _PAGE = 500

@@ -23,9 +23,9 @@ from adyton.ledger.base import (
     now,
     totals_after,
 )
-from adyton.ledger.checks import check_index, check_number, check_settled, check_text
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
 from adyton.ledger.replaying import replay
+from adyton.ledger.texts import check_index, check_number, check_settled, check_text
 
 
 class Owner(Protocol):

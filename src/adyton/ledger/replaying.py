@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Verification, next_receipt
-from adyton.ledger.checks import check_head
 from adyton.ledger.links import Header, OpenLink, Receipt
+from adyton.ledger.texts import check_head
 
 Settled = Callable[[int], int | None]  # the radius stored with the answer of a receipt, if there is one
 OfName = Callable[[str | None], Receipt | None]

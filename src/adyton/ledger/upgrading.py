@@ -21,12 +21,18 @@ from adyton.ledger.base import Mark, next_receipt
 from adyton.ledger.faults import failed
 from adyton.ledger.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
 from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret
-from adyton.ledger.sqlite.closing import read_closing, write_closing
 from adyton.ledger.sqlite.file import flush_folder, open_format, remove_draft, settle, write_draft
 from adyton.ledger.sqlite.ledger import SqliteLedger
 from adyton.ledger.sqlite.notes import add_note
-from adyton.ledger.sqlite.rows import add_answer, append
-from adyton.ledger.sqlite.unanswered import LOST, await_under, key_of
+from adyton.ledger.sqlite.tables import (
+    LOST,
+    add_answer,
+    append,
+    await_under,
+    key_of,
+    read_closing,
+    write_closing,
+)
 
 CONVERTED = "converted to format 2"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.noise.bits import Bits
+from adyton.noise.refine import Bits
 
 Enclosure = tuple[int, int]  # integers at or below, and at or above, a real number
 _SMALL = 8  # the series is summed at an argument below 2**-8

@@ -16,9 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.noise.bits import Bits, Words
 from adyton.noise.coins import Enclosure, below, exp_bounds, lies_below
-from adyton.noise.refine import Flags, Integers
+from adyton.noise.refine import Bits, Flags, Integers, Words
 
 MARGIN = 64  # of a mantissa; the theorem's page adds up what it covers
 _PLACES = 61

@@ -1,15 +1,19 @@
-"""From uniform bits to an integer with exactly the stated law, without rejection.
+"""From a source of uniform bits to an integer with exactly the stated law, without rejection.
 
-A draw is a sign and a real number p, uniform on (0, 1/2), of which only as many bits are read as are needed.
-The magnitude is the largest m with p < tail(m), where tail(m) = P(Z >= m).  The first 63 bits of p confine it
-to an interval; if that whole interval, widened by every error of floating point, has one magnitude, the draw
-is done.  Otherwise 64 more bits are read and the question is put again in higher precision: where many draws
-are in doubt, for all of them at once (``finer``), and for those that still are one by one.
+A caller hands over the source of bits, and nothing here keeps one.
+
+A draw is a sign and a real number p, uniform on (0, 1/2), of which only as many bits are read as are
+needed.  The magnitude is the largest m with p < tail(m), where tail(m) = P(Z >= m).  The first 63 bits of p
+confine it to an interval; if that whole interval, widened by every error of floating point, has one
+magnitude, the draw is done.  Otherwise 64 more bits are read and the question is put again in higher
+precision: where many draws are in doubt, for all of them at once (``finer``), and for those that still are
+one by one.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -22,8 +26,8 @@ from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.noise import finer
-from adyton.noise.bits import Bits, Words
 
+Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -34,6 +38,34 @@ _BLOCK = 1 << 15  # draws at a time; the arrays of one block stay in the process
 _GUARD = 64  # bits of working precision beyond the bits of p; half of them are for mpmath's own error
 _FLOATS_END = 2.0**50  # from this scale on a float cannot tell two magnitudes apart
 _threads = threading.local()
+
+
+# Where randomness comes from -------------------------------------------------------------------------------
+
+
+class Bits(Protocol):
+    """A source of uniform bits.  Production passes ``SystemBits()``; only a test passes anything else."""
+
+    def words(self, count: int) -> Words:
+        """``count`` independent uniform 64-bit words that nobody has seen before."""
+        ...
+
+
+class SystemBits:
+    """The operating system's generator, read afresh for every call.
+
+    Claim:    no word is kept between calls, so a forked child or a restored snapshot of this process holds
+              nothing that it could hand out a second time.
+    Assumes:  ``os.urandom`` returns uniform bits that are independent of everything the analyst has seen.
+    """
+
+    __slots__ = ()
+
+    def words(self, count: int) -> Words:
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+# Draws -----------------------------------------------------------------------------------------------------
 
 
 class Law(Protocol):

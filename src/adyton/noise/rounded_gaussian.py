@@ -11,8 +11,7 @@ import numpy as np
 from adyton.columns import Floats
 from adyton.exact.special import special
 from adyton.noise import finer, refine
-from adyton.noise.bits import Bits
-from adyton.noise.refine import Integers, check_scale
+from adyton.noise.refine import Bits, Integers, check_scale
 
 LARGEST_SIGMA = 2.0**56  # 63 bits then hold 128 standard deviations
 _FARTHEST = 2**40  # nobody reads the 2**80 zero bits that a smaller tail would need

@@ -10,8 +10,7 @@ import numpy as np
 
 from adyton.columns import Floats
 from adyton.noise import finer, refine
-from adyton.noise.bits import Bits
-from adyton.noise.refine import Integers, check_scale
+from adyton.noise.refine import Bits, Integers, check_scale
 
 LARGEST_SCALE = 2.0**50  # 63 bits then hold 8192 times the scale
 

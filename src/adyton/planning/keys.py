@@ -21,7 +21,7 @@ from adyton.errors import InvalidRequest
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits
 from adyton.planning.part import Columns
-from adyton.planning.pricing import Pricing
+from adyton.planning.price import Pricing
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Cdf, Count, CountPersons, Extreme, Quantile
@@ -29,7 +29,7 @@ from adyton.query.nodes import Question
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
 from adyton.study import keys_failure
-from adyton.validity.subset.levels import question_share
+from adyton.validity.subset.ways_and_levels import question_share
 
 NUMBER_OF_KEYS = "number of keys"  # the reading that tells questions whose keys were found from all others
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys
@@ -99,12 +99,8 @@ class KeyFinding:
         )
 
 
-def plan_keys(
-    question: Question, unit: PrivacyUnit, pricing: Pricing, paid_for_values: int
-) -> KeyFinding | None:
-    """None where all keys are declared."""
-    if not question.finds_keys:
-        return None
+def plan_keys(question: Question, unit: PrivacyUnit, pricing: Pricing, paid_for_values: int) -> KeyFinding:
+    """For a question that has keys to find."""
     study = pricing.study
     if study.parts > 1:
         raise InvalidRequest(

@@ -15,20 +15,24 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Certificate, KeyColumn, KeyLabel, Keys, Known
 from adyton.errors import InvalidRequest
 from adyton.ledger import Order
-from adyton.ledger.cap import Cap
+from adyton.ledger.links import Cap
 from adyton.planning.keys import PART, KeyFinding, plan_keys
-from adyton.planning.known import known_of
-from adyton.planning.limits import check_size
+from adyton.planning.known import check_size, known_of
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.measures.search import Search, rounds_of
 from adyton.planning.measures.spread import Spread
-from adyton.planning.parallel import Families, due, families_of, shares_of
-from adyton.planning.part import MeasurePlan
-from adyton.planning.price import Price
-from adyton.planning.pricing import Pricing, matching_rows
-from adyton.planning.split_price import most_for_each, still_due, whole_price
-from adyton.planning.widths import check_widths
+from adyton.planning.part import (
+    Families,
+    MeasurePlan,
+    due,
+    families_of,
+    most_for_each,
+    shares_of,
+    still_due,
+    whole_price,
+)
+from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
@@ -208,7 +212,10 @@ class Outline:
             for i, one in enumerate(self.measured)
         ]
         paid = due(parts, self.families, self.unit, study.filter)
-        findings = [plan_keys(q, self.unit, p, paid.amount) for q, p in zip(questions, pricings, strict=True)]
+        findings = [
+            plan_keys(question, self.unit, pricing, paid.amount) if question.finds_keys else None
+            for question, pricing in zip(questions, pricings, strict=True)
+        ]
         extra = [noisy for finding in findings if finding is not None for noisy in finding.noisy]
         if extra and len(questions) > 1:
             raise InvalidRequest("a question whose keys must be found is asked alone, not in a batch")

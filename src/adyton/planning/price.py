@@ -1,18 +1,39 @@
-"""What an asker may name as the price of a question, always the total for the question."""
+"""What an asker may name as the price of a question, always its total, and how noise follows from it.
+
+A width may be named for each value: one number is for values of one unit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
+from adyton.accounting.noisy_reading import LEVEL, step_of
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, positive
+from adyton.exact import UNITS_PER_ONE, Number, positive
+from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
+from adyton.query.leaves import DatePart, Lookup, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+from adyton.query.nodes import Question
 from adyton.query.request import Request
+from adyton.schema import Table, TextColumn
+from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
 
 By = Literal["within", "epsilon", "share", "scale"]
+_MOST_NAMED = 8  # values of a long batch in one message
+_Wide = Count | CountPersons | Proportion | Sum | SumOfPersons | Mean
+_Leaf = ValueOf | DatePart | Lookup
+EXPECTED_ROWS = "--expected-rows, in Python expected_rows"  # how an asker says how many rows match
+TOO_SMALL = "this price is below the smallest unit that can be charged"
+
+
+# Prices as they are named ----------------------------------------------------------------------------------
 
 
 class PriceWords(TypedDict, total=False):
@@ -113,3 +134,200 @@ def by_name(given: Number | Mapping[str, Number], what: str) -> list[tuple[str, 
     if twice is not None:
         raise InvalidRequest(f"{what} names {twice!r} twice")
     return named
+
+
+# Which width is meant for which value ----------------------------------------------------------------------
+
+
+def check_widths(price: Price, questions: Sequence[Question]) -> None:
+    """Refuses one number for values of different units, and names that are missing or unknown.
+
+    Values whose width nobody can promise, such as quantiles, are left to those who refuse them.
+    """
+    if price.by != "within":
+        return
+    measures = [named for question in questions for named in question.measures]
+    wide = [(name, measure) for name, measure in measures if isinstance(measure, _Wide)]
+    if not price.each:
+        if len({_unit_of(measure) for _, measure in wide}) > 1:
+            raise InvalidRequest(_different(wide))
+        return
+    named = {name.casefold() for name, _ in price.each}
+    known = {name.casefold(): name for name, _ in measures}
+    if unknown := [name for name, _ in price.each if name.casefold() not in known]:
+        raise InvalidRequest(
+            f"within names {unknown[0]!r}, which is not a value of this question; its values are: "
+            f"{', '.join(known.values())}"
+        )
+    if missing := [known[name.casefold()] for name, _ in wide if name.casefold() not in named]:
+        missed = ", ".join(dict.fromkeys(missing))
+        raise InvalidRequest(f"within says nothing about {missed}: give every value its width")
+
+
+def _different(wide: Sequence[tuple[str, _Wide]]) -> str:
+    examples = {_unit_of(measure): f"{name} is {_unit_text(measure)}" for name, measure in reversed(wide)}
+    names = list(dict.fromkeys(name for name, _ in wide))
+    more = ",..." if len(names) > _MOST_NAMED else ""
+    return (
+        f"one width does not suit values of different units ({'; '.join(reversed(examples.values()))}): "
+        f"give each its own, as within {','.join(f'{name}=W' for name in names[:_MOST_NAMED])}{more}"
+    )
+
+
+def _unit_of(measure: _Wide) -> tuple[str, frozenset[_Leaf]]:
+    """Two values have one unit if they count, or are shares, or are made of the same columns in one way."""
+    match measure:
+        case Count() | CountPersons():
+            return "a count", frozenset()
+        case Proportion():
+            return "a share", frozenset()
+        case Mean(value):
+            return "a mean", frozenset(_leaves(value))
+        case Sum(value) | SumOfPersons(value):
+            return "a sum", frozenset(_leaves(value))
+
+
+def _unit_text(measure: _Wide) -> str:
+    kind, leaves = _unit_of(measure)
+    columns = sorted({(leaf.day if isinstance(leaf, DatePart) else leaf).column.name for leaf in leaves})
+    return f"{kind} of {' and '.join(columns)}" if columns else kind
+
+
+def _leaves(value: NumberExpression | None) -> set[_Leaf]:
+    """What a number is made of; the columns in its conditions only choose."""
+    match value:
+        case ValueOf() | DatePart() | Lookup():
+            return {value}
+        case Plus(left, right) | Times(left, right):
+            return _leaves(left) | _leaves(right)
+        case Negative(inner) | Square(inner) | Floor(inner) | Clip(inner):
+            return _leaves(inner)
+        case Case(branches, otherwise):
+            return _leaves(otherwise).union(*(_leaves(then) for _, then in branches))
+        case _:
+            return set()
+
+
+# From the price to the noise of a reading ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """The price of a question in a study that has ``left`` units left."""
+
+    study: Study
+    price: Price
+    left: int
+    expected_rows: int | None
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the price names what the whole question may cost, not how wide its values may be."""
+        return self.price.by in ("epsilon", "share", "units")
+
+    @property
+    def units(self) -> int:
+        return units_of(self.study, self.price, self.left)
+
+    def noise(self, reading: Reading, part: Fraction) -> Mechanism:
+        """For a reading that may use this part of the price."""
+        if self.is_total:
+            return self.noise_for_units(reading, int(self.units * part))
+        steps = float(self._in_steps(reading))
+        if self.price.by == "within":
+            return _no_wider(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as below
+        return self._kind.for_scale(reading.sensitivity, steps)
+
+    def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
+        cost = cost_of_units(self.study.filter_name, units)
+        return _quietest(self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]  # classes have hashes
+
+    def check_total(self, what: str) -> None:
+        """For values whose width nobody can promise before the rows are read."""
+        if not self.is_total:
+            raise InvalidRequest(
+                f"how wide the interval of {what} is depends on the rows: name the price as epsilon or share"
+            )
+
+    @property
+    def _kind(self) -> type[GaussianNoise] | type[GeometricNoise]:
+        return GeometricNoise if self.study.filter_name == "pure" else GaussianNoise
+
+    def _or_declare(self, reading: Reading) -> str:
+        """What the owner could do; nothing where keys are found, or where tables are joined."""
+        finds = any(isinstance(group, TextColumn) for group in reading.by)
+        key = rows_key(self.study, reading.table or self.study.table)
+        return f", declare {key}" if key is not None and not finds else ""
+
+    def _in_steps(self, reading: Reading) -> Fraction:
+        """The price, given in the units of the answer, in steps of the integers that are read."""
+        step, named = step_of(reading), self.price.of(reading.name)
+        if reading.public_rows is not None:
+            return named * reading.public_rows / step
+        if len(reading.coordinates) == 1:
+            return named / step
+        if self.expected_rows is None:
+            raise InvalidRequest(
+                f"how wide the interval of {reading.name!r} is depends on how many rows match, which is "
+                f"private: say how many you expect ({EXPECTED_ROWS}){self._or_declare(reading)}, or name the "
+                "price as epsilon or share"
+            )
+        return named * self.expected_rows / step
+
+
+def rows_key(study: Study, table: Table) -> str | None:
+    """The key of the study file that would say about how many rows of ``table`` count; None for a join."""
+    if table.join is not None and len(table.join.tables) > 1:
+        return None
+    name = table.join.tables[0].name if table.join is not None else table.name
+    section = "table" if name == study.table.name else f"private.{name}"
+    return f"{section}.{'rows' if study.unit_of(table).rows == 1 else 'lines'}"
+
+
+def matching_rows(price: Price, question: Question, study: Study) -> int | None:
+    """How many rows are expected to contribute to one mean: what the asker says, or an equal share of all.
+
+    Older versions, whose answers have all cells, took the number of persons for that of their rows.
+    """
+    rows = question.table.rows if question.every_cell else study.rows_expected(question.table)
+    if price.expected_rows is not None or rows is None or question.finds_keys:
+        return price.expected_rows
+    return max(1, rows // number_of_cells(question))
+
+
+def units_of(study: Study, price: Price, left: int) -> int:
+    match price.by:
+        case "units":
+            units = int(price.amount)
+        case "share":
+            units = int(price.amount * left)
+        case _:
+            units = study.units_for(price.amount)
+    if study.parts > 1 and units <= study.allowed:
+        units = min(units, left)  # all of the limit leaves room for the charges of later questions
+    if units < 1:
+        raise InvalidRequest(TOO_SMALL)
+    return units
+
+
+@lru_cache(maxsize=4096)
+def _quietest(
+    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, cost: Fraction
+) -> Mechanism:
+    """Many questions of a batch are alike."""
+    return kind.for_cost(sensitivity, cost)
+
+
+@lru_cache(maxsize=4096)
+def _no_wider(
+    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, steps: float
+) -> Mechanism:
+    return kind.for_error(sensitivity, steps, LEVEL)
+
+
+def cost_of_units(filter_name: str, units: int) -> Fraction:
+    """mu**2 for Gaussian noise, epsilon for geometric noise."""
+    if units < 1:
+        raise InvalidRequest(TOO_SMALL)
+    amount = Fraction(units, UNITS_PER_ONE)
+    return 2 * amount if filter_name == "zcdp" else amount

@@ -23,7 +23,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_down
 from adyton.exact.outward import FEW, UP
 from adyton.exact.search import edge
-from adyton.ledger.cap import Cap
+from adyton.ledger.links import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.population.base import Counted, PopulationContext, Position, assumptions_about, missing_anywhere
@@ -32,9 +32,9 @@ from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.published.mutual_information import information_of, threshold_after
-from adyton.validity.subset.levels import question_share
-from adyton.validity.subset.ratios import ratio_ends
 from adyton.validity.subset.tails import Places
+from adyton.validity.subset.ways_and_levels import question_share
+from adyton.validity.subset.widths import ratio_ends
 
 _LEVELS = 10
 _HALVINGS = 60

@@ -11,8 +11,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.ledger import Order
-from adyton.population.base import Population, Position
-from adyton.population.unit_count import StandIn
+from adyton.population.base import Population, Position, StandIn
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"

@@ -11,14 +11,14 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
-from adyton.ledger.cap import Cap
+from adyton.ledger.links import Cap
 from adyton.population.base import Counted, PopulationContext, Position
 from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
 from adyton.study.validity import FOR_COUNTS
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import largest_normal
-from adyton.validity.subset.ways import Before
+from adyton.validity.subset.ways_and_levels import Before
 
 _NO_TEST = "no threshold for p-values is proved for a study that splits its units"
 

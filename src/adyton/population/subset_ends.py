@@ -17,11 +17,15 @@ from adyton.exact.outward import CANCELLED, FEW, UP
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.validity.plans.study_plans import OF_THE_COUNT
-from adyton.validity.subset.ratios import ratio_ends
-from adyton.validity.subset.shares import greatest_share, least_share
 from adyton.validity.subset.tails import Places, Way
-from adyton.validity.subset.variances import rough_variance_width, variance_width
-from adyton.validity.subset.ways import Before, ways_after
+from adyton.validity.subset.ways_and_levels import Before, ways_after
+from adyton.validity.subset.widths import (
+    greatest_share,
+    least_share,
+    ratio_ends,
+    rough_variance_width,
+    variance_width,
+)
 
 _MANY = 256
 HALF_STEP = 0.5

@@ -18,10 +18,8 @@ from adyton.exact.outward import CANCELLED, MANY, UP
 from adyton.mechanisms.ratio import Ends
 from adyton.population.subset_ends import HALF_STEP, Certain, Coin, most_rows
 from adyton.validity.plans.study_plans import OF_THE_COUNT
-from adyton.validity.subset.ratios import ratio_ends
-from adyton.validity.subset.shares import greatest_share
 from adyton.validity.subset.tails import Places, Way
-from adyton.validity.subset.variances import variance_width
+from adyton.validity.subset.widths import greatest_share, ratio_ends, variance_width
 
 PLACES = np.linspace(-1.0, 1.0, 17)
 """In halves of the range, from its middle: eighths, which floats hold exactly."""

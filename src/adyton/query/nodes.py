@@ -1,24 +1,43 @@
 """Questions, as frozen values: measures of the rows that count, in groups.
 
-Nothing happens when a question is built, but an ill-typed one, or one whose bounds are unknown, cannot exist.
+Nothing happens when a question is built, but an ill-typed one, or one whose bounds are unknown, cannot
+exist.
+
+Public tables beside a private one need no engine: what they say is written into the question.  A public
+column is a list over the declared values of a private category, so a number becomes a Lookup, a group a
+Bucket of one, and a condition is decided here, for each value of the category.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, NumberExpression, condition, number
-from adyton.query.leaves import EVERY_ROW, DayOf, ValueOf
+from adyton.query.expressions import (
+    Case,
+    Compare,
+    Condition,
+    Not,
+    NumberExpression,
+    Or,
+    all_of,
+    condition,
+    number,
+)
+from adyton.query.leaves import EVERY_ROW, Constant, DayOf, IsMissing, IsTrue, Lookup, OneOf, ValueOf
 from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
-from adyton.query.names import check_columns, check_names, check_outside
-from adyton.schema import BooleanColumn, CategoryColumn, Table, TextColumn
+from adyton.query.names import Entry, check_columns, check_names, check_outside, entries, private_part
+from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, RealColumn, Table, TextColumn
 
 MOST_CELLS = 1_000_000
 POINTS = "upto"  # what an answer calls the points of a distribution
+_Node = TypeVar("_Node")
+_ONE, _ZERO = Constant(Fraction(1)), Constant(Fraction(0))
 
 
 # Groups ----------------------------------------------------------------------------------------------------
@@ -162,3 +181,123 @@ class Question:
         for group in self.by:
             product *= group_size(group)
         return product
+
+
+# Without public tables -------------------------------------------------------------------------------------
+
+
+def without_dimensions(name: str, measure: Measure, question: Question) -> tuple[Measure, Question]:
+    """A measure and its question about private columns only; groups keep their names, values and order."""
+    join = question.table.join
+    if join is None or not join.links:
+        return measure, question
+    rewriter = _Rewriter(question.table)
+    kept = [rewriter.matched(link.table, link.dimension) for link in join.links if not link.left]
+    own = rewriter.node(measure)
+    return own, replace(
+        question,
+        table=rewriter.target,
+        measures=((name, own),),
+        where=all_of(rewriter.node(question.where), *kept),
+        by=tuple(rewriter.group(group) for group in question.by),
+    )
+
+
+class _Rewriter:
+    def __init__(self, table: Table) -> None:
+        assert table.join is not None
+        self.target = private_part(table)
+        self._entries = {entry.shown.name: entry for entry in entries(table.join)}
+        private = entries(self.target.join) if self.target.join is not None else ()
+        self._private = {(entry.source, entry.own.name): entry.shown for entry in private}
+
+    def node(self, node: _Node) -> _Node:
+        return self._node(node)  # type: ignore[no-any-return]  # a number stays a number, a condition one
+
+    def _node(self, node: Any) -> Any:
+        match node:
+            case ValueOf(column):
+                entry = self._entries[column.name]
+                return ValueOf(self._own(entry)) if entry.link is None else self._number(entry)  # type: ignore[arg-type]
+            case OneOf(column, values) if self._is_public(column):
+                return self._where(self._entries[column.name], values)
+            case IsTrue(column) if self._is_public(column):
+                return self._where(self._entries[column.name], (True,))
+            case IsMissing(column) if self._is_public(column):
+                return self._missing(self._entries[column.name])
+            case tuple():
+                return tuple(self._node(part) for part in node)
+        if isinstance(node, Column):
+            return self._own(self._entries[node.name])
+        if not is_dataclass(node) or isinstance(node, type):
+            return node
+        parts = {part.name: self._node(getattr(node, part.name)) for part in fields(node) if part.init}
+        return replace(node, **parts)
+
+    def group(self, group: Group) -> Group:
+        if isinstance(group, Bucket) or not self._is_public(group):
+            return self.node(group)
+        entry = self._entries[group.name]
+        if isinstance(group, BooleanColumn):
+            truths = ((self._where(entry, (True,)), _ONE), (self._where(entry, (False,)), _ZERO))
+            return Bucket(group.name, Case(truths), (False, True))
+        assert isinstance(group, CategoryColumn)
+        codes = {value: code for code, value in enumerate(group.values)}
+        listed = tuple(None if value is None else codes[value] for value in self._listed(entry))
+        return Bucket(group.name, Lookup(self._key(entry), listed), group.values)
+
+    def matched(self, source: str, dimension: Dimension) -> Condition:
+        """Where the private row has one in the public table."""
+        key = self._category(source, dimension.joins)
+        everywhere = len(dimension.keys) == len(key.values)
+        return Not(IsMissing(key)) if everywhere else OneOf(key, tuple(dimension.keys))
+
+    def _is_public(self, column: Column) -> bool:
+        return self._entries[column.name].link is not None
+
+    def _own(self, entry: Entry) -> Column:
+        """A private column as the engine's table calls it."""
+        return self._private.get((entry.source, entry.own.name), entry.own)
+
+    def _category(self, source: str, name: str) -> CategoryColumn:
+        found = next(
+            self._own(entry)
+            for entry in self._entries.values()
+            if entry.source == source and entry.own.name.casefold() == name.casefold() and entry.link is None
+        )
+        assert isinstance(found, CategoryColumn)
+        return found
+
+    def _key(self, entry: Entry) -> CategoryColumn:
+        assert entry.link is not None
+        return self._category(entry.link.table, entry.link.dimension.joins)
+
+    def _listed(self, entry: Entry) -> list[Any]:
+        """The public value for each declared value of the key."""
+        assert entry.link is not None
+        assert entry.attribute is not None
+        known = dict(zip(entry.link.dimension.keys, entry.attribute.values, strict=True))
+        return [known.get(value) for value in self._key(entry).values]
+
+    def _number(self, entry: Entry) -> NumberExpression:
+        grain = entry.own.grain if isinstance(entry.own, RealColumn) else Fraction(1)
+        return Lookup(self._key(entry), tuple(self._listed(entry)), grain)
+
+    def _where(self, entry: Entry, values: tuple[Any, ...]) -> Condition:
+        """Neither true nor false where the public value is missing, as in SQL."""
+        key = self._key(entry)
+        truths = [None if value is None else value in values for value in self._listed(entry)]
+        if None not in truths and any(truths):
+            return OneOf(key, tuple(_chosen(key, truths)))
+        listed = tuple(None if truth is None else int(truth) for truth in truths)
+        return Compare(Lookup(key, listed), "=", _ONE)
+
+    def _missing(self, entry: Entry) -> Condition:
+        key = self._key(entry)
+        unknown = _chosen(key, [said is None for said in self._listed(entry)])
+        absent = IsMissing(key)
+        return Or((absent, OneOf(key, tuple(unknown)))) if unknown else absent
+
+
+def _chosen(key: CategoryColumn, truths: Sequence[bool | None]) -> list[str | int]:
+    return [key.values[i] for i, truth in enumerate(truths) if truth]

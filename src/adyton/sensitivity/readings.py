@@ -13,7 +13,6 @@ from typing import assert_never
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.possible_cells import Places, kept_cells
-from adyton.query.dimensions import without_dimensions
 from adyton.query.expressions import Condition, Indicator, NumberExpression, all_of
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import (
@@ -31,7 +30,7 @@ from adyton.query.measures import (
     middle_of_square,
 )
 from adyton.query.names import columns_in, entries
-from adyton.query.nodes import MOST_CELLS, Group, Question, group_size
+from adyton.query.nodes import MOST_CELLS, Group, Question, group_size, without_dimensions
 from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto
 from adyton.sensitivity.bounds import Sensitivity

@@ -19,8 +19,7 @@ from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
 from adyton.mechanisms.sparse.sparse import check_positives
 from adyton.planning.plan import assumptions_of
-from adyton.planning.price import Price
-from adyton.planning.pricing import cost_of_units, units_of
+from adyton.planning.price import Price, cost_of_units, units_of
 from adyton.privacy import Cost, PureCost
 from adyton.query.measures import Count
 from adyton.query.nodes import Question

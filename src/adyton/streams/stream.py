@@ -16,7 +16,7 @@ from adyton.certify import Amount, Interval, Proof
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
-from adyton.ledger.checks import check_head
+from adyton.ledger.texts import check_head
 from adyton.mechanisms import NumericSparse, SparseState
 from adyton.noise import Bits
 from adyton.planning.known import left_out_of

@@ -29,13 +29,13 @@ from adyton.curator import Curator, open_study
 from adyton.curator.releasing import Releasing
 from adyton.errors import Interrupted
 from adyton.ledger import LedgerOnDemand
+from adyton.ledger.texts import Stored
 from adyton.noise import Bits
 from adyton.planning.part import Columns
 from adyton.planning.plan import QuestionPlan
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.sensitivity import Reading
 from adyton.study import Study
-from adyton.wire import Stored
 
 _CASE = QUESTIONS["count"]
 _ASKED = _CASE.asked[0]

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from adyton.engines.loading.fitting import misfit
-from adyton.engines.loading.given import Given, given
+from adyton.engines.loading.given import Given, given, misfit
 from adyton.engines.loading.parting import check_parts, part_of
 from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Dialect, SourceType
-from adyton.engines.spelling.marking import Mark, packed
+from adyton.engines.spelling.rows import Mark, packed
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import Bounded
@@ -108,7 +107,8 @@ def bounded_table(
     person.  It also stays on demand (``keep_who``), for a join.
     """
     told_who = person_is_hashable(origin, table, unit)
-    check_parts(unit, dialect.in_order, told_who)
+    if unit.parts > 1:
+        check_parts(unit, dialect.in_order, told_who)
     valued = (
         f"SELECT * FROM {origin.valued}"
         if origin.valued

@@ -1,34 +1,115 @@
 """What a source column gives to a declared one, before it is clipped: a text that is not too long, a day in a
-zone, the hour of a timestamp.
+zone, the hour of a timestamp; and which types fit which kinds.
 
-All of it is integer arithmetic on seconds, the same on all engines.
+Types are public, so what does not fit is refused, with the way out.  It would else be answered, as missing
+values or as numbers that nobody meant.
+
+All of the rest is integer arithmetic on seconds, the same on all engines.  Engines have zone data of their
+own, in different versions.  Here it is always Python's (the system's, or that of the package tzdata),
+written into the statement, so all engines see the same day and the same hour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import pairwise
+from zoneinfo import ZoneInfo
 
-from adyton.engines.loading.zones import DAY_SECONDS, offset_sql
 from adyton.engines.spelling.dialect import MOMENT, Dialect, SourceType
+from adyton.errors import InvalidRequest
+from adyton.exact.search import whole_edge
 from adyton.schema import (
     LONGEST_TEXT,
+    BooleanColumn,
     CategoryColumn,
     Clock,
     Column,
     DateColumn,
     IntegerColumn,
+    RealColumn,
     TextColumn,
 )
 
+_NUMBERS: tuple[SourceType, ...] = ("integer", "float", "decimal")
+_MOMENTS: tuple[SourceType, ...] = ("timestamp", "instant", "text")
 # From the year 1 up to the end of 9999, in UTC: the moments that have a part of a day.
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+DAY_SECONDS = 86_400
 _FAR = 2**50  # seconds, in which 86,400 is contained a whole number of times once it is rounded down
 _WHOLE_DAYS = _FAR // DAY_SECONDS
 _CLOCK: dict[Clock, tuple[int, int]] = {"hour": (3600, 24), "minute": (60, 60)}  # seconds in it, how many
 
 Step = Callable[[str], str]
+# Before and after these days a zone keeps the offset that it has there.
+FIRST_DAY, LAST_DAY = datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)
+
+_TOGETHER = 20  # changes
+
+Change = tuple[int, int]  # a second after 1970-01-01 in UTC, and the offset in seconds from then on
+
+
+# Which types fit -------------------------------------------------------------------------------------------
+
+
+def misfit(column: Column | None, found: SourceType, *, untyped: bool) -> str | None:
+    """What is wrong with a source of this kind for a column, or for a person (None); nothing if it fits."""
+    if found == "other":
+        return "which holds no single value"
+    if column is None or untyped or found in _fitting(column):
+        return None
+    return f"and columns.{column.name} says {_said(column)}: {_way_out(column, found)}"
+
+
+def _fitting(column: Column) -> tuple[SourceType, ...]:
+    match column:
+        case IntegerColumn(clock=clock) if clock is not None:
+            return _MOMENTS
+        case DateColumn(zone=str()):
+            return _MOMENTS
+        case DateColumn():
+            return ("date", *_MOMENTS)
+        case IntegerColumn() | RealColumn():
+            return _NUMBERS
+        case CategoryColumn(_, values) if isinstance(values[0], int):
+            return (*_NUMBERS, "text")
+        case BooleanColumn():
+            return ("boolean", *_NUMBERS, "text")
+        case _:  # everything else is read as its text
+            return ("boolean", "date", *_NUMBERS, *_MOMENTS)
+
+
+def _said(column: Column) -> str:
+    match column:
+        case IntegerColumn(clock=clock) if clock is not None:
+            return f"part = {clock.part!r} of it"
+        case DateColumn(zone=str(zone)):
+            return f"zone = {zone!r}"
+        case CategoryColumn():
+            return "kind = 'category' of whole numbers"
+        case _:
+            return f"kind = {column.kind!r}"
+
+
+def _way_out(column: Column, found: SourceType) -> str:
+    if _MOMENTS[0] in _fitting(column):
+        if found == "date":
+            return "a day has no time; leave out part and zone"
+        return "store timestamps, or strings that begin with YYYY-MM-DD, or declare another kind"
+    match found:
+        case "text":
+            return "store numbers, or declare kind = 'category' or 'text'"
+        case "boolean":
+            return "declare kind = 'boolean'"
+        case "date" | "timestamp" | "instant":
+            return "declare kind = 'date'"
+        case _:
+            return "declare another kind"
+
+
+# What is given ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +127,7 @@ class Given:
 
 
 def given(column: Column, source: str, kind: SourceType, dialect: Dialect) -> Given:
-    """``source`` is the name of a column whose type fits (``fitting``)."""
+    """``source`` is the name of a column whose type fits (``misfit``)."""
     first: Step = dialect.name
     if kind == "text":
         first = partial(dialect.text_of, longest=longest_text(column))
@@ -142,3 +223,66 @@ def _offset(dialect: Dialect, text: str) -> str:
 def _digits(dialect: Dialect, text: str, place: str) -> str:
     """The number that two digits stand for."""
     return dialect.whole(f"substr({text}, {place}, 2)")
+
+
+# Zones: from which second on a zone had which offset -------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def changes(zone: str) -> tuple[Change, ...]:
+    """All changes of the zone's offset; the first one holds from the beginning of time."""
+    try:
+        known = ZoneInfo(zone)
+    except (KeyError, OSError, ValueError):
+        known = None
+    if known is None:
+        raise InvalidRequest(
+            f"this machine knows no time zone {zone!r:.60}; pip install tzdata, or correct it"
+        )
+    return tuple(_changes(known))
+
+
+def _changes(zone: ZoneInfo) -> Iterator[Change]:
+    """Looks at every day: no zone ever changed its offset twice in a day."""
+    first, last = (_seconds(day) for day in (FIRST_DAY, LAST_DAY))
+    offset = _offset_at(zone, first)
+    yield first, offset
+    for second in range(first, last, DAY_SECONDS):
+        later = _offset_at(zone, second + DAY_SECONDS)
+        if later != offset:
+
+            def as_before(at: int, offset: int = offset) -> bool:
+                return _offset_at(zone, at) == offset
+
+            yield whole_edge(as_before, second, second + DAY_SECONDS) + 1, later
+            offset = later
+
+
+def offset_sql(seconds: str, zone: str) -> str:
+    """The offset at a bigint of seconds, in two looks: first among a few years, then among their changes.
+
+    Zones have hundreds of changes: one long list is slow to go through, and deep halving slow to parse.
+    """
+    known = changes(zone)
+    parts = [known[start : start + _TOGETHER] for start in range(0, len(known), _TOGETHER)]
+    return _chosen(seconds, [(part[0][0], _chosen(seconds, part)) for part in parts])
+
+
+def _chosen(seconds: str, known: Sequence[tuple[int, object]]) -> str:
+    """What was known last; the first of all, before it."""
+    if len(known) == 1:
+        return str(known[0][1])
+    later = pairwise(known)
+    whens = " ".join(f"WHEN {seconds} < {begins} THEN {told}" for (_, told), (begins, _) in later)
+    return f"(CASE {whens} ELSE {known[-1][1]} END)"
+
+
+def _seconds(day: datetime.date) -> int:
+    return (day - datetime.date(1970, 1, 1)).days * DAY_SECONDS
+
+
+def _offset_at(zone: ZoneInfo, second: int) -> int:
+    moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=second)
+    offset = moment.astimezone(zone).utcoffset()
+    assert offset is not None
+    return round(offset.total_seconds())

@@ -21,7 +21,7 @@ from adyton.engines.loading.clipped import (
     valued_rows,
 )
 from adyton.engines.spelling.dialect import Dialect
-from adyton.engines.spelling.marking import Mark, marks_of, member_marks
+from adyton.engines.spelling.rows import Mark, marks_of, member_marks
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.names import entries

@@ -49,9 +49,7 @@ def edge(part: int, parts: int) -> str:
 
 
 def check_parts(unit: PrivacyUnit, in_order: bool, told_alike: bool) -> None:
-    """Refuses units that cannot be told apart in the same way whenever the source is read."""
-    if unit.parts == 1:
-        return
+    """Refuses to split units that cannot be told apart in the same way whenever the source is read."""
     if unit.person is None and not in_order:
         raise InvalidRequest(
             "rows of a database have no position, so they cannot be split into parts: write "

@@ -13,12 +13,12 @@ from typing import Any
 
 from adyton import duckdb_files
 from adyton.duckdb_files import quoted
-from adyton.engines.interrupts import interruptible
 from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS, count_unreadable, csv_header, csv_rows, load_csv
 from adyton.engines.loading.frames import Readable, parquet_columns, readable
 from adyton.engines.loading.joining import Joined, Opened
 from adyton.engines.spelling.duckdb import DuckDBDialect, kind_of
+from adyton.engines.stopping import interruptible
 from adyton.errors import InvalidRequest
 
 PARQUET = (".parquet", ".pq")

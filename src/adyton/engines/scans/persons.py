@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from adyton.engines.scans.rows import always_the_same, shared_filter
-from adyton.engines.scans.scan import Aggregates, Recipe, Scan, Units, keys_of, only_where, selected
+from adyton.engines.scans.scan import (
+    Aggregates,
+    Recipe,
+    Scan,
+    Units,
+    always_the_same,
+    keys_of,
+    only_where,
+    selected,
+    shared_filter,
+)
 from adyton.engines.spelling.rows import clipped, fits_bigint
 from adyton.query.expressions import Condition
 from adyton.query.leaves import EVERY_ROW

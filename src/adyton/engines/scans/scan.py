@@ -1,21 +1,33 @@
-"""One scan of the loaded table: what it selects, and how integers come out of its rows."""
+"""One scan of the loaded table: what it selects, and how integers come out of its rows.
+
+Readings of rows with the same groups share one.  Where they have many filters, rows that no filter tells
+apart are added up first: a thousand filters on the ages of ten million rows need one pass over the rows and
+a thousand over the ages.  Whether a question is folded depends on public facts alone: on what is asked, and
+on the declared bounds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from adyton.columns import Array, weighted, whole
 from adyton.engines.loading.parting import in_part
-from adyton.engines.spelling.marking import Mark
-from adyton.engines.spelling.rows import Places, RowSql, Spelling, integer
+from adyton.engines.spelling.rows import Mark, Places, RowSql, Spelling, clipped, integer
+from adyton.query.expressions import Condition, NumberExpression
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.names import columns_in, outsides_in
 from adyton.query.nodes import Bucket, Group, group_size
-from adyton.schema import TextColumn
+from adyton.schema import LARGEST_VALUE, BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 
 # A statement -> its rows.
 Run = Callable[[str], Sequence[Sequence[Any]]]
+# Fewer are read as fast without; and from more combinations of values nothing is won.
+LEAST_READINGS = 8
+_MOST_COMBINATIONS = 2**18
 
 
 class RunColumns(Protocol):
@@ -143,3 +155,146 @@ def _key(group: Group, units: Units) -> str:
         return units.places[group.name]
     number, low = units.row_sql.number(group.value), group.value.lattice.low
     return units.spelling.code(number if not low else f"({number} - {integer(low)})", group_size(group))
+
+
+# What can be folded ----------------------------------------------------------------------------------------
+
+
+def apart(readings: Sequence[Reading], places: Sequence[int]) -> list[list[int]]:
+    """The places of readings with the same groups, divided into what is folded together, and the rest."""
+    if len(places) < LEAST_READINGS:
+        return [list(places)]
+    alike: dict[frozenset[Column], list[int]] = {}
+    for place in places:
+        alike.setdefault(frozenset(columns_in(readings[place].where)), []).append(place)
+    folded = [some for some in alike.values() if fold_columns([readings[place] for place in some])]
+    taken = {place for some in folded for place in some}
+    rest = [place for place in places if place not in taken]
+    return [*folded, *([rest] if rest else [])]
+
+
+def fold_columns(readings: Sequence[Reading]) -> list[Column]:
+    """The columns whose values tell rows apart for these readings; none where folding is not worth it, nor
+    where how a value came tells them apart as well.
+    """
+    if len({reading.where for reading in readings} - {EVERY_ROW}) < LEAST_READINGS:
+        return []
+    columns = set(columns_in(readings[0].by, *(reading.where for reading in readings)))
+    if any(isinstance(column, TextColumn) for column in columns):
+        return []
+    if any(True for _ in outsides_in(readings[0].by, *(reading.where for reading in readings))):
+        return []
+    worth_it = prod(_size(column) for column in columns) <= _MOST_COMBINATIONS
+    return sorted(columns, key=lambda column: column.name) if worth_it else []
+
+
+def _size(column: Column) -> int:
+    """How many values there can be; missing is one."""
+    match column:
+        case BooleanColumn():
+            return 3
+        case CategoryColumn(_, values):
+            return len(values) + 1
+        case TextColumn():
+            raise AssertionError("a text has no declared values")
+        case _:
+            return column.lattice.high - column.lattice.low + 2
+
+
+# Readings of rows ------------------------------------------------------------------------------------------
+
+
+def rows_scan(readings: Sequence[Reading], units: Units, *, counted: bool = False) -> Scan:
+    """Also of persons, where a person has a single row.  ``counted`` asks for ``Scan.counts``."""
+    by, shared = readings[0].by, shared_filter(readings)
+    folded = [units.places[column.name] for column in fold_columns(readings)]
+    emitter = _Folded(units, shared) if folded else _Emitter(units, shared)
+    recipes = [emitter.recipes(reading) for reading in readings]
+    counts = [emitter.count(reading) for reading in readings] if counted else []
+    keys = keys_of(by, units)
+    text = f"SELECT {', '.join([*selected(by, keys), *emitter.wanted])} FROM {emitter.source(folded)}"
+    if shared != EVERY_ROW:
+        text += f" WHERE {units.row_sql.condition(shared)}"
+    return Scan(text + (f" GROUP BY {', '.join(keys)}" if keys else ""), len(keys), recipes, counts)
+
+
+def shared_filter(readings: Sequence[Reading]) -> Condition:
+    """What holds for every row that counts in any of the readings."""
+    return readings[0].where if len({reading.where for reading in readings}) == 1 else EVERY_ROW
+
+
+class _Emitter:
+    def __init__(self, units: Units, shared: Condition) -> None:
+        self._units, self._row, self._shared = units, units.row_sql, shared
+        self.wanted = Aggregates()
+
+    def source(self, _folded: Sequence[str]) -> str:
+        return self._units.table
+
+    def recipes(self, reading: Reading) -> list[Recipe]:
+        recipes = []
+        for c in reading.coordinates:
+            if c.value is None:
+                recipes.append(Recipe(c.times, self.count(reading)))
+            elif reading.persons is not None:
+                recipes.append(self._clipped(c.value, reading))
+            else:
+                largest = max(abs(c.value.lattice.low), abs(c.value.lattice.high))
+                total = self._sum(self._row.number(c.value), largest, reading.where)
+                subtracted = self.count(reading) if c.minus else None
+                recipes.append(Recipe(c.times, total, subtracted, c.minus))
+        return recipes
+
+    def count(self, reading: Reading) -> int:
+        valued = [c.value for c in reading.coordinates if c.value is not None]
+        return self._count(self._row.number(valued[0]) if valued else "", reading.where)
+
+    def _clipped(self, value: NumberExpression, reading: Reading) -> Recipe:
+        assert reading.persons is not None
+        reach, bounds = (value.lattice.low, value.lattice.high), (reading.persons.low, reading.persons.high)
+        always = always_the_same(reach, bounds)
+        if always is not None:
+            return Recipe(always, self.count(reading))
+        number = clipped(self._row.number(value), reach, bounds)
+        return Recipe(1, self._sum(number, max(map(abs, reach)), reading.where))
+
+    def _sum(self, value: str, largest: int, where: Condition) -> int:
+        return self.wanted.place(self._units.spelling.exact_sum(self._where(value, where), largest))
+
+    def _count(self, value: str, where: Condition) -> int:
+        """Of rows where the value is present, or of all."""
+        present = self._where(value or "1", where)
+        return self.wanted.place(f"count({'*' if present == '1' else present})")
+
+    def _where(self, value: str, where: Condition) -> str:
+        filtered = where not in (self._shared, EVERY_ROW)
+        return only_where(value, self._row.condition(where)) if filtered else value
+
+
+class _Folded(_Emitter):
+    """Adds up what was added up before, for all rows that no filter tells apart."""
+
+    def __init__(self, units: Units, shared: Condition) -> None:
+        super().__init__(units, shared)
+        self._inner = Aggregates()
+
+    def source(self, folded: Sequence[str]) -> str:
+        listed = [*folded, *(f"{aggregate} AS f{i}" for i, aggregate in enumerate(self._inner))]
+        return f"(SELECT {', '.join(listed)} FROM {self._units.table} GROUP BY {', '.join(folded)}) AS folded"
+
+    def _sum(self, value: str, largest: int, where: Condition) -> int:
+        return self._outer(self._units.spelling.exact_sum(value, largest), where)
+
+    def _count(self, value: str, where: Condition) -> int:
+        return self._outer(f"count({value or '*'})", where)
+
+    def _outer(self, aggregate: str, where: Condition) -> int:
+        inner = self._where(f"f{self._inner.place(aggregate)}", where)
+        return self.wanted.place(self._units.spelling.exact_sum(inner, LARGEST_VALUE))
+
+
+def always_the_same(reach: tuple[int, int], bounds: tuple[int, int]) -> int | None:
+    """What clipping to bounds makes of everything within reach, where that is one number."""
+    if bounds[0] >= reach[1]:
+        return bounds[0]
+    return bounds[1] if bounds[1] <= reach[0] else None

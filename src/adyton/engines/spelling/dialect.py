@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from adyton.engines.spelling.marking import Coding
+from adyton.engines.spelling.rows import Coding
 
 SourceType = Literal[
     "integer", "float", "decimal", "boolean", "text", "date", "timestamp", "instant", "other"

@@ -20,9 +20,8 @@ from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
 from adyton.validity.plans.planned_scores import Blocks, Side, Table
 from adyton.validity.plans.score_plans import table_of, wish_for
-from adyton.validity.subset.answers import hoeffding_width, price_of
-from adyton.validity.subset.shares import least_share
 from adyton.validity.subset.tails import Way
+from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
 
 Parts = tuple[Floats, Floats, Floats]
 SLACK = Fraction(1, 4000)  # the best location is found up to half of this

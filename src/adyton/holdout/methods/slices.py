@@ -21,9 +21,8 @@ from adyton.holdout.metrics import Array, Steps, one_list
 from adyton.noise import Bits
 from adyton.validity.plans.planned_scores import Blocks
 from adyton.validity.plans.tilts import at_level
-from adyton.validity.subset.answers import price_of
-from adyton.validity.subset.shares import least_share
 from adyton.validity.subset.tails import Way
+from adyton.validity.subset.widths import least_share, price_of
 
 _MOST_SLICES = 1000
 

@@ -27,37 +27,36 @@ from adyton.ledger.base import (
     now,
     totals_after,
 )
-from adyton.ledger.checks import check_index, check_number, check_settled, check_text
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
 from adyton.ledger.replaying import replay
-from adyton.ledger.sqlite.closing import read_closing, refuse_if_closed, write_closing
-from adyton.ledger.sqlite.file import make_file, stored_facts
-from adyton.ledger.sqlite.newest import check_newest, check_since
+from adyton.ledger.sqlite.file import check_newest, check_since, make_file, stored_facts
 from adyton.ledger.sqlite.notes import add_note, check_notes, count_notes, numbers_with_notes, read_notes
-from adyton.ledger.sqlite.rows import (
+from adyton.ledger.sqlite.session import SqliteSession
+from adyton.ledger.sqlite.tables import (
     add_answer,
     append,
+    await_answer,
     check_answer,
+    check_unanswered,
+    count_unanswered,
     find,
     find_mentioning,
     find_request,
-    last_of_name,
-    page_after,
-    read_answer,
-    read_header,
-    settled_radius,
-    stored_radius,
-)
-from adyton.ledger.sqlite.session import SqliteSession
-from adyton.ledger.sqlite.unanswered import (
-    await_answer,
-    check_unanswered,
-    count_unanswered,
     is_answered,
     key_of,
+    last_of_name,
     newest_unanswered,
+    page_after,
+    read_answer,
+    read_closing,
+    read_header,
+    refuse_if_closed,
     refuse_if_older,
+    settled_radius,
+    stored_radius,
+    write_closing,
 )
+from adyton.ledger.texts import check_index, check_number, check_settled, check_text
 
 _PAGE = 500  # rows read at once when the whole history is read
 

@@ -21,8 +21,8 @@ from adyton.mechanisms.selection.scores import (
 )
 from adyton.mechanisms.selection.utility import flip_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
-from adyton.noise.bits import Words
 from adyton.noise.coins import below
+from adyton.noise.refine import Words
 from adyton.privacy import PureCost
 
 T = TypeVar("T")

@@ -19,9 +19,8 @@ from adyton.exact import Number, rational
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
-from adyton.noise.bits import Words
 from adyton.noise.coins import below
-from adyton.noise.refine import Integers
+from adyton.noise.refine import Integers, Words
 from adyton.privacy import Neighbours, PureCost
 from adyton.schema import LARGEST_VALUE
 

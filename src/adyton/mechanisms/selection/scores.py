@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import InvalidRequest
-from adyton.noise.bits import Words
-from adyton.noise.refine import Integers
+from adyton.noise.refine import Integers, Words
 from adyton.privacy import Neighbours
 
 Scores = Sequence[int] | Integers

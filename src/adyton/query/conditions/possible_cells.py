@@ -22,12 +22,11 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.query.conditions.disjoint import Allowed, facts_of
 from adyton.query.conditions.possible import Integers, Known, Rows, is_understood
-from adyton.query.dimensions import without_dimensions
 from adyton.query.expressions import Clip, Comparable, Condition, Floor, Or, Plus, Times, all_of
 from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, ValueOf
 from adyton.query.measures import weight
 from adyton.query.names import columns_in
-from adyton.query.nodes import MOST_CELLS, Bucket, Group, Question, group_size
+from adyton.query.nodes import MOST_CELLS, Bucket, Group, Question, group_size, without_dimensions
 from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 
 Places = tuple[int, ...]  # of cells among all combinations of declared values, rising

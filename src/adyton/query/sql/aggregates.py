@@ -24,7 +24,7 @@ from adyton.query.measures import (
 )
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source, is_condition
-from adyton.query.sql.functions import called
+from adyton.query.sql.names import called
 from adyton.schema import BooleanColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"

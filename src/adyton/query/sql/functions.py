@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from adyton.query.expressions import Case, Clip, Condition, Floor, Indicator, NumberExpression, Square
 from adyton.query.leaves import Bounded, Constant, DatePart, DayOf, IsOutside, Lookup, Part, word_for
+from adyton.query.sql.names import called
 from adyton.query.sql.reasons import reason_against
 from adyton.query.text import coarsest_grain
 from adyton.schema import CategoryColumn
@@ -93,12 +94,6 @@ def whens(source: Source, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
         )
         for branch in node.args["ifs"]
     ]
-
-
-def called(source: Source, node: exp.Expr) -> str:
-    """The name of the function that ``node`` calls, in capitals."""
-    source.check_parts(node, "this", "expressions")
-    return str(node.this).upper()
 
 
 def _arguments(source: Source, node: exp.Expr, form: str, *numbers: int) -> list[exp.Expr]:

@@ -20,8 +20,8 @@ from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import Source, is_condition
-from adyton.query.sql.functions import called, whens
-from adyton.query.sql.names import shortened
+from adyton.query.sql.functions import whens
+from adyton.query.sql.names import called, shortened
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,3 +184,9 @@ def title(node: exp.Expr) -> str:
     if type(node) is exp.DPipe:
         return "||"
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+
+
+def called(source: Names, node: exp.Expr) -> str:
+    """The name of the function that ``node`` calls, in capitals."""
+    source.check_parts(node, "this", "expressions")
+    return str(node.this).upper()

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from adyton.errors import BudgetRefused, InvalidRequest
-from adyton.ledger.cap import Cap
-from adyton.ledger.links import Order, Receipt
+from adyton.ledger.links import Cap, Order, Receipt
 from adyton.ledger.replaying import replay_open
 from adyton.testing.ledgers.orders import MakeLedger, order
 

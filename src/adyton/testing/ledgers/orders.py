@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from adyton.errors import BudgetRefused
 from adyton.ledger.base import Ledger
-from adyton.ledger.cap import Cap
-from adyton.ledger.links import Order
+from adyton.ledger.links import Cap, Order
 
 MakeLedger = Callable[[int], Ledger]
 Reopen = Callable[[Ledger], Ledger]

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Ledger
-from adyton.ledger.cap import Cap
-from adyton.ledger.links import OpenLink, Receipt
+from adyton.ledger.links import Cap, OpenLink, Receipt
 from adyton.ledger.replaying import replay_open
 from adyton.testing.ledgers.orders import FEW, MakeLedger, Reopen, order, short
 

@@ -23,7 +23,7 @@ from adyton.exact.outward import SAFE
 from adyton.exact.search import Truths, edge, edges, geometric, minimise
 from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, ScoreTarget, Side, Table
 from adyton.validity.plans.tilts import at_level, at_room
-from adyton.validity.subset.levels import OpenLevels
+from adyton.validity.subset.ways_and_levels import OpenLevels
 
 _BLOCKS = 128
 _COARSE, _FEW = 48, 16

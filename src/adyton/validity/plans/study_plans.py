@@ -19,10 +19,8 @@ import numpy as np
 from adyton.exact import float_down
 from adyton.exact.search import edge, minimise
 from adyton.validity.plans.expected import Expected
-from adyton.validity.subset.answers import hoeffding_width
-from adyton.validity.subset.levels import KnownLevels
-from adyton.validity.subset.variances import variance_width
-from adyton.validity.subset.ways import Before, ways_after
+from adyton.validity.subset.ways_and_levels import Before, KnownLevels, ways_after
+from adyton.validity.subset.widths import hoeffding_width, variance_width
 
 Noise = Literal["constant", "decreasing"]
 OF_THE_COUNT = 1 / 8  # of the level of a mean, for how many rows there are

@@ -1,7 +1,7 @@
-"""How long a question may take.
+"""What stops an engine at work: its time limit, or Ctrl-C.
 
-One sleeping thread watches all questions of an engine, so that a question pays for two looks at the clock and
-not for a thread of its own.
+One sleeping thread watches all questions of an engine, so that a question pays for two looks at the clock
+and not for a thread of its own.
 """
 
 from __future__ import annotations
@@ -82,3 +82,16 @@ class TimeLimit:
         first = min(end for end, _ in self._running.values())
         self._wakes = max(first, now + _AGAIN)
         return self._wakes - now
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """DuckDB swallows Python's KeyboardInterrupt and raises a RuntimeError of its own in its place."""
+    try:
+        yield
+    except RuntimeError as fault:
+        if type(fault) is not RuntimeError or str(fault) != "Query interrupted":
+            raise
+    else:
+        return
+    raise KeyboardInterrupt

@@ -1,4 +1,7 @@
-"""Receipts, answers and the header as rows of a SQLite ledger, each checked by its digest when it is read."""
+"""The tables of a SQLite ledger: receipts, answers, what is unanswered, and how it was closed.
+
+Every row is checked by its digest when it is read.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,16 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.checks import check_settled
-from adyton.ledger.links import Header, Order, Receipt, answer_digest, text_digest
+from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
+from adyton.ledger.links import (
+    Header,
+    Order,
+    Receipt,
+    answer_digest,
+    question_digest,
+    text_digest,
+)
+from adyton.ledger.texts import check_settled
 
 _COLUMNS = (
     "number, question, detail, amount, radius, request, name, pure, unproved, spent, spent_radius, "
@@ -17,6 +27,36 @@ _COLUMNS = (
 _RECEIPT = f"SELECT {_COLUMNS} FROM receipts WHERE "
 _NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
 _NOBODY = ""  # who asks in process; a name has at least one letter
+UNANSWERED = """
+CREATE TABLE unanswered (
+    number INTEGER PRIMARY KEY REFERENCES receipts, question TEXT NOT NULL
+) STRICT;
+CREATE INDEX unanswered_by_question ON unanswered (question, number);
+CREATE TRIGGER unanswered_update BEFORE UPDATE ON unanswered
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
+    WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+"""
+# In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
+# stays so, under no question at all.
+LOST = ""
+# One statement each, because a script would commit the transaction that it is part of.
+_CLOSED = (
+    """CREATE TABLE IF NOT EXISTS closed (
+    number INTEGER PRIMARY KEY CHECK (number IN (1, 2)), text TEXT NOT NULL
+) STRICT;
+""",
+    """CREATE TRIGGER IF NOT EXISTS closed_update BEFORE UPDATE ON closed
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+""",
+    """CREATE TRIGGER IF NOT EXISTS closed_delete BEFORE DELETE ON closed
+    BEGIN SELECT RAISE(ABORT, 'append only'); END;
+""",
+)
+
+
+# The header, receipts and answers --------------------------------------------------------------------------
 
 
 def read_header(connection: sqlite3.Connection) -> Header:
@@ -165,3 +205,80 @@ def check_answer(connection: sqlite3.Connection, number: int) -> None:
     if receipt is None:
         raise LedgerCorrupt(f"answer {number} of the ledger has lost its receipt")
     read_answer(connection, receipt)
+
+
+# Receipts without an answer --------------------------------------------------------------------------------
+
+
+def key_of(order: Order) -> str:
+    return question_digest(order.question, order.detail, order.amount)
+
+
+def await_answer(connection: sqlite3.Connection, receipt: Receipt) -> None:
+    """In the transaction of a charge, after it."""
+    await_under(connection, receipt.number, key_of(receipt.order))
+
+
+def await_under(connection: sqlite3.Connection, number: int, key: str) -> None:
+    connection.execute("INSERT INTO unanswered VALUES (?, ?)", (number, key))
+
+
+def is_answered(connection: sqlite3.Connection, number: int) -> None:
+    """In the transaction that keeps the answer, after it."""
+    connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
+
+
+def refuse_if_older(connection: sqlite3.Connection, number: int) -> None:
+    """Also where a request id leads to the receipt."""
+    awaited = "SELECT 1 FROM unanswered WHERE number = ? AND question <> ?"
+    if connection.execute(awaited, (number, LOST)).fetchone() is None:
+        raise InvalidRequest(
+            f"receipt {number} was charged by an older version, which may have shown its answer and lost it: "
+            "no second one is kept; ask again under another request id, or none"
+        )
+
+
+def newest_unanswered(connection: sqlite3.Connection, key: str) -> int | None:
+    newest = "SELECT number FROM unanswered WHERE question = ? ORDER BY number DESC LIMIT 1"
+    row = connection.execute(newest, (key,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def count_unanswered(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT COUNT(*) FROM unanswered").fetchone()[0])
+
+
+def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
+    """Each receipt after this number has an answer or is known to have none, not both and not neither."""
+    wrong = connection.execute(
+        "SELECT number FROM receipts WHERE number > ? AND (number IN (SELECT number FROM answers)) "
+        "= (number IN (SELECT number FROM unanswered)) LIMIT 1",
+        (after,),
+    ).fetchone()
+    if wrong is not None:
+        raise LedgerCorrupt(f"the answer of receipt {wrong[0]} of the ledger was removed or put in")
+
+
+# The end ---------------------------------------------------------------------------------------------------
+
+
+def read_closing(connection: sqlite3.Connection) -> list[str]:
+    """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
+    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
+    if connection.execute(found).fetchone() is None:
+        return []
+    return [text for (text,) in connection.execute("SELECT text FROM closed ORDER BY number")]
+
+
+def write_closing(connection: sqlite3.Connection, text: str) -> None:
+    for statement in _CLOSED:
+        connection.execute(statement)
+    connection.execute("INSERT INTO closed VALUES (?, ?)", (len(read_closing(connection)) + 1, text))
+
+
+def refuse_if_closed(connection: sqlite3.Connection) -> None:
+    if read_closing(connection):
+        raise Forbidden(
+            "this study was amended and goes on under corrected facts, in another ledger: ask there; "
+            "nothing was read and nothing was charged"
+        )
