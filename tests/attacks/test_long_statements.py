@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from adyton.curator.dummy import dummy_of
-from adyton.engines.spelling.duckdb import DuckDBDialect
+from adyton.engines.loading.sources import DuckDBDialect
 from adyton.engines.spelling.rows import RowSql
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit

@@ -27,8 +27,8 @@ from adyton.population.subset_ends import Certain
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
-from adyton.validity.subset import ways_and_levels
-from adyton.validity.subset.ways_and_levels import Before, OpenLevels
+from adyton.validity.subset import tails
+from adyton.validity.subset.tails import Before, OpenLevels
 from adyton.validity.subset.widths import least_share
 from populations import Seeded, seeded
 
@@ -380,7 +380,7 @@ def test_theorem_SUBSET_SHARES_a_histogram_of_very_many_kinds(
 
 
 def cheaper(part: float) -> Callable[[int, float, float], float]:
-    honest = ways_and_levels.gaussian_price
+    honest = tails.gaussian_price
     return lambda units, spent, kept: part * honest(units, spent, kept)
 
 
@@ -395,5 +395,5 @@ def test_three_quarters_of_the_shift_would_be_refuted(monkeypatch: pytest.Monkey
     """What is paid is the square of the shift.  Were it 9/16 of what it is, nearly every interval would miss."""
     assert SHARPEST.missed(0.01) < 1e-12
     with monkeypatch.context() as changed:
-        changed.setattr(ways_and_levels, "gaussian_price", cheaper(9 / 16))
+        changed.setattr(tails, "gaussian_price", cheaper(9 / 16))
         assert SHARPEST.missed(0.01) > 0.99

@@ -20,8 +20,7 @@ from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold, p_value_threshold_paid
-from adyton.validity.subset.tails import largest_normal
-from adyton.validity.subset.ways_and_levels import Before, gaussian_price, pure_price, ways_after
+from adyton.validity.subset.tails import Before, gaussian_price, largest_normal, pure_price, ways_after
 from adyton.validity.subset.widths import (
     greatest_share,
     least_share,

@@ -15,10 +15,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adyton.columns import Cells, weighted, whole
 from adyton.errors import LedgerCorrupt
 from adyton.exact import float_down, float_up, ratio_down, ratio_up
-from adyton.exact.lines import Line
+from adyton.exact.cells import Cells, Line, weighted, whole
 from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.mechanisms import Band
 from adyton.mechanisms.ratio import ratio_interval

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.certify import Absent, Intervals, Rows, Values
-from adyton.columns import Floats
 from adyton.curator import certifying as estimate
 from adyton.curator.curator import Curator
+from adyton.exact.cells import Floats
 from adyton.ledger import MemoryLedger
 from adyton.ledger.texts import many_from_text
 from adyton.mechanisms import Band, intervals_of

@@ -29,8 +29,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, T
 from adyton.sensitivity.readings import readings_of
 from adyton.study import PrivateTable, Study, Validity
 from adyton.study.validity import claims_failure
-from adyton.validity.subset.tails import Way
-from adyton.validity.subset.ways_and_levels import KnownLevels, OpenLevels
+from adyton.validity.subset.tails import KnownLevels, OpenLevels, Way
 from adyton.validity.subset.widths import greatest_share, least_share
 from populations import seeded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adyton.engines.spelling.duckdb import DuckDBDialect
+from adyton.engines.loading.sources import DuckDBDialect
 from adyton.engines.spelling.rows import RowSql
 from adyton.query.sql.read import parse
 from adyton.query.sql.words import DEEPEST_NESTING

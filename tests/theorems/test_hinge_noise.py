@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from adyton.noise import two_sided_geometric
 from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
-from adyton.validity.subset.ways_and_levels import question_share
+from adyton.validity.subset.tails import question_share
 
 
 @settings(deadline=None, max_examples=60)

@@ -235,7 +235,7 @@ def test_theorem_KEY_SELECTION_failures_cost_f_once_whatever_else_is_said(
 
 def made_share() -> Fraction:
     """What the first receipt may use."""
-    from adyton.validity.subset.ways_and_levels import question_share
+    from adyton.validity.subset.tails import question_share
 
     return question_share(1)
 

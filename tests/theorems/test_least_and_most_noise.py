@@ -27,8 +27,7 @@ from adyton.schema import IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.validity.plans.expected import ANYTHING
 from adyton.validity.plans.study_plans import StudyPlan
-from adyton.validity.subset.tails import Way
-from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import rough_variance_width, variance_width
 
 ONE_WAY = [Way(1.0, 0.0, math.log(1e-3))]

@@ -19,7 +19,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.sql.read import parse
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
-from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.tails import Before
 
 TABLE = Table("t", (IntegerColumn("age", 3, 5), IntegerColumn("debt", -2, 1)), 40)
 

@@ -32,7 +32,7 @@ from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Reading, readings_of
 from adyton.study import Study, Validity
 from adyton.validity.part_sizes import most_in_part, most_units
-from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.tails import Before
 
 AGE, SMOKER = IntegerColumn("age", 0, 100), BooleanColumn("smoker")
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))

@@ -20,7 +20,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
 from adyton.validity.published.mutual_information import information_of, threshold_after
-from adyton.validity.subset.ways_and_levels import OpenLevels
+from adyton.validity.subset.tails import OpenLevels
 from populations import seeded
 
 LIMIT = Guarantee(Fraction(100), Fraction(1, 10**9))

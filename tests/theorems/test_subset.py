@@ -19,12 +19,12 @@ from scipy.stats import binom, norm
 from adyton.validity.plans.plans import questions_within
 from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
-from adyton.validity.subset.tails import Way
-from adyton.validity.subset.ways_and_levels import (
+from adyton.validity.subset.tails import (
     KEPT,
     Before,
     KnownLevels,
     OpenLevels,
+    Way,
     gaussian_price,
     pure_price,
     ways_after,

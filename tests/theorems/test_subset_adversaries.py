@@ -23,8 +23,7 @@ from adyton.validity.subset.last_look import (
     p_value_threshold,
     p_value_threshold_paid,
 )
-from adyton.validity.subset.tails import Way
-from adyton.validity.subset.ways_and_levels import Before, ways_after
+from adyton.validity.subset.tails import Before, Way, ways_after
 from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
 from how_often import often
 

@@ -19,8 +19,7 @@ from adyton.validity.subset.last_look import (
     p_value_threshold,
     p_value_threshold_paid,
 )
-from adyton.validity.subset.tails import Way, largest_normal
-from adyton.validity.subset.ways_and_levels import KEPT, KEPT_TWICE, Before, ways_after
+from adyton.validity.subset.tails import KEPT, KEPT_TWICE, Before, Way, largest_normal, ways_after
 from adyton.validity.subset.widths import (
     greatest_share,
     hoeffding_width,

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Array
+from adyton.exact.cells import Array
 from adyton.mechanisms import GaussianNoise
 from adyton.population import subset_ends
 from adyton.population.subset_ends import Certain, single_ends, span_of, sum_ends
@@ -28,7 +28,7 @@ from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
-from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.tails import Before
 from adyton.validity.subset.widths import variance_width
 
 Floats = npt.NDArray[np.float64]

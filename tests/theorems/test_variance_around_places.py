@@ -20,7 +20,7 @@ import pytest
 from scipy.stats import binom
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Array
+from adyton.exact.cells import Array
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.spread import Spread
 from adyton.population import subset as subset_population
@@ -34,8 +34,7 @@ from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
-from adyton.validity.subset.tails import Way
-from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.tails import Before, Way
 from adyton.validity.subset.widths import variance_width
 
 Floats = npt.NDArray[np.float64]

@@ -24,7 +24,7 @@ from adyton.audit.views import (
     views_of,
     whole_output,
 )
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.exact.special import special
 
 _MOST_COLUMNS = 16  # looked at one by one

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.exact.outward import FEW
 from adyton.noise import rounded_gaussian, two_sided_geometric
 

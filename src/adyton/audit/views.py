@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.audit.outputs import Array, Codes, Column, Outputs
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 
 Take = Callable[[Outputs], Column]
 

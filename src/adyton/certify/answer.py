@@ -22,9 +22,9 @@ import numpy as np
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.rows import NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
 from adyton.certify.values import Absent, Certificate, Interval, KeyLabel, KeysFound, Proof, Row, Value
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text, float_down, float_up
+from adyton.exact.cells import Floats
 from adyton.show import Sheet, Shown
 
 _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse

@@ -12,8 +12,8 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of, step_of_one
 from adyton.certify import Certificate, KeysFound, Known, Later, LateValues, Rows, Values
-from adyton.columns import Cells, Floats, whole
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.cells import Cells, Floats, whole
 from adyton.ledger import Ledger
 from adyton.ledger.texts import Stored
 from adyton.mechanisms import intervals_of

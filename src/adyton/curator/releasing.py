@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from adyton.columns import Cells, whole
 from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, sealed
+from adyton.exact.cells import Cells, whole
 from adyton.ledger.texts import Stored
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding

@@ -15,28 +15,29 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from adyton.columns import Array, weighted
 from adyton.duckdb_files import text_literal
 from adyton.engines.base import Exact, FoundKey
 from adyton.engines.loading.clipped import check_size
 from adyton.engines.loading.csv_lines import SEPARATORS
 from adyton.engines.loading.joining import Loading, Member, Opened
-from adyton.engines.loading.parting import one_thread, parted_by_position
 from adyton.engines.loading.sources import (
     PARQUET,
+    DuckDBDialect,
     Unreadable,
     connect,
     execute,
     load_lines,
     named,
+    one_thread,
     opened,
     opened_with_care,
+    parted_by_position,
 )
 from adyton.engines.scans.reading import exact_from, found_from
 from adyton.engines.scans.scan import Units
-from adyton.engines.spelling.duckdb import DuckDBDialect
 from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit, interruptible
 from adyton.errors import sealed
+from adyton.exact.cells import Array, weighted
 from adyton.privacy import PrivacyUnit
 from adyton.schema import Table
 from adyton.sensitivity import Reading

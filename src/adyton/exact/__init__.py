@@ -3,7 +3,8 @@
 - ``outward``: integers, rationals, floats and numbers of mpmath rounded to the safe side; the one set of
   margins; units of 10**-18, and numbers that a person wrote.
 - ``interval``: real numbers between two rationals, by mpmath's interval arithmetic.
-- ``lines``: z * scale + shift for many z at once, rounded as fractions would be.
+- ``cells``: one whole number for each of many cells; z * scale + shift for many z at once, rounded as
+  fractions would be.
 - ``search``: the named searches, for whole numbers and for floats.
 - ``special``: scipy's special functions, loaded late.
 """

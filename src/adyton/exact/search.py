@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 
 Truths = npt.NDArray[np.bool_]
 Place = TypeVar("Place", float, Fraction)  # or a number of mpmath's, which has no type

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.columns import Cells, largest, whole
 from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.exact.cells import Cells, largest, whole
 
 _LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
 _LARGEST_NUMBER = 2**63 - 1

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from adyton.columns import Cells, weighted, whole
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, ratio_up
+from adyton.exact.cells import Cells, weighted, whole
 from adyton.exact.outward import UP, next_up
 from adyton.mechanisms.ratio import Band
 from adyton.noise import Bits

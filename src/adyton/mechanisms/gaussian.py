@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from adyton.columns import Cells
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.cells import Cells
 from adyton.exact.outward import SAFE
 from adyton.exact.special import special
 from adyton.mechanisms.base import (

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import whole
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import whole
 from adyton.exact.outward import COARSE
 from adyton.exact.special import special
 from adyton.mechanisms.base import Mechanism

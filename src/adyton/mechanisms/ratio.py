@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.exact.outward import FEW, UNIT_ROUNDOFF
 from adyton.exact.search import edges
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.columns import Cells, whole
+from adyton.exact.cells import Cells, whole
 from adyton.mechanisms.base import Columns, Mechanism
 from adyton.noise import Bits
 from adyton.noise.refine import Integers

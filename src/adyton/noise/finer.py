@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 
 Words = npt.NDArray[np.uint64]
 Pair = tuple[Floats, Floats]  # the sum of both is meant

@@ -22,8 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.noise import finer
 

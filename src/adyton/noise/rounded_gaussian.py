@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.exact.special import special
 from adyton.noise import finer, refine
 from adyton.noise.refine import Bits, Integers, check_scale

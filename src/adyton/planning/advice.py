@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Bound, Later
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.expecting import Expected
 from adyton.planning.measures.additive import Additive

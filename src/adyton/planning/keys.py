@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Interval, KeysFound, KeysSought
-from adyton.columns import Cells, whole
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Cells, whole
 from adyton.mechanisms.key_selection import KeySelection
 from adyton.noise import Bits
 from adyton.planning.part import Columns
@@ -29,7 +29,7 @@ from adyton.query.nodes import Question
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
 from adyton.study import keys_failure
-from adyton.validity.subset.ways_and_levels import question_share
+from adyton.validity.subset.tails import question_share
 
 NUMBER_OF_KEYS = "number of keys"  # the reading that tells questions whose keys were found from all others
 PART = Fraction(1, 4)  # of the price of a question, for finding its keys

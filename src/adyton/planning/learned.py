@@ -23,9 +23,9 @@ from types import MappingProxyType
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Floats, whole
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, units_up
+from adyton.exact.cells import Floats, whole
 from adyton.exact.outward import MANY
 from adyton.ledger import Ledger, Receipt
 from adyton.ledger.texts import Stored, many_from_text
@@ -43,8 +43,7 @@ from adyton.query.request import request_of
 from adyton.sensitivity import Reading
 from adyton.sensitivity.readings import readings_of
 from adyton.study import Study
-from adyton.validity.subset.tails import largest_normal
-from adyton.validity.subset.ways_and_levels import SETTLED_FROM
+from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 
 _MOST = 1000  # receipts that are looked at, the newest first
 _WORDS = ("STDDEV(", "VARIANCE(")

@@ -15,7 +15,7 @@ from typing import Protocol
 from adyton.accounting import Filter
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent, Bound, Values
-from adyton.columns import Cells
+from adyton.exact.cells import Cells
 from adyton.mechanisms import Mechanism, Ratio
 from adyton.mechanisms.ratio import Solved
 from adyton.noise import Bits

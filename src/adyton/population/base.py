@@ -17,8 +17,8 @@ from typing import Protocol
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent
-from adyton.columns import Array, Floats
 from adyton.exact import UNITS_PER_ONE
+from adyton.exact.cells import Array, Floats
 from adyton.ledger import Ledger, Receipt, Totals
 from adyton.ledger.links import Cap
 from adyton.ledger.texts import released_from_text

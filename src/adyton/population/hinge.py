@@ -18,9 +18,9 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
-from adyton.columns import Array, Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_down
+from adyton.exact.cells import Array, Floats
 from adyton.exact.outward import FEW, UP
 from adyton.exact.search import edge
 from adyton.ledger.links import Cap
@@ -32,8 +32,7 @@ from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.planned import PlannedSchedule
 from adyton.validity.published.mutual_information import information_of, threshold_after
-from adyton.validity.subset.tails import Places
-from adyton.validity.subset.ways_and_levels import question_share
+from adyton.validity.subset.tails import Places, question_share
 from adyton.validity.subset.widths import ratio_ends
 
 _LEVELS = 10

@@ -17,8 +17,7 @@ from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
 from adyton.study.validity import FOR_COUNTS
 from adyton.validity.part_sizes import most_in_part, most_units
-from adyton.validity.subset.tails import largest_normal
-from adyton.validity.subset.ways_and_levels import Before
+from adyton.validity.subset.tails import Before, largest_normal
 
 _NO_TEST = "no threshold for p-values is proved for a study that splits its units"
 

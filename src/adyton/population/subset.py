@@ -17,8 +17,8 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
-from adyton.columns import Array, Floats
 from adyton.exact import float_up, units_down
+from adyton.exact.cells import Array, Floats
 from adyton.ledger.links import Cap
 from adyton.mechanisms.ratio import Ends
 from adyton.population.base import (
@@ -46,8 +46,7 @@ from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
 from adyton.validity.plans.study_plans import StudyPlan
 from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold_paid
-from adyton.validity.subset.tails import largest_normal
-from adyton.validity.subset.ways_and_levels import Before, KnownLevels, OpenLevels
+from adyton.validity.subset.tails import Before, KnownLevels, OpenLevels, largest_normal
 
 OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end; the rest for a mean and a mean square
 

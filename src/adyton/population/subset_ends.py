@@ -10,15 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Array, Floats
 from adyton.exact import UNITS_PER_ONE, float_down, float_up
-from adyton.exact.lines import Line
+from adyton.exact.cells import Array, Floats, Line
 from adyton.exact.outward import CANCELLED, FEW, UP
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
 from adyton.validity.plans.study_plans import OF_THE_COUNT
-from adyton.validity.subset.tails import Places, Way
-from adyton.validity.subset.ways_and_levels import Before, ways_after
+from adyton.validity.subset.tails import Before, Places, Way, ways_after
 from adyton.validity.subset.widths import (
     greatest_share,
     least_share,

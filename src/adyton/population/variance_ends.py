@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.columns import Array, Floats
 from adyton.exact import float_up
+from adyton.exact.cells import Array, Floats
 from adyton.exact.outward import CANCELLED, MANY, UP
 from adyton.mechanisms.ratio import Ends
 from adyton.population.subset_ends import HALF_STEP, Certain, Coin, most_rows

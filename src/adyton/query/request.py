@@ -18,9 +18,9 @@ from typing import Any, Literal, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
+from adyton.exact.cells import Floats
 from adyton.query.draft import Draft
 from adyton.query.names import is_declared
 from adyton.query.nodes import Question

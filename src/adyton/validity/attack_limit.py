@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.exact import Number, positive, probability, whole
+from adyton.exact.cells import Floats
 from adyton.exact.search import edge, geometric, minimise
 from adyton.exact.special import special
 from adyton.validity.plans.plans import MOST

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, whole
+from adyton.exact.cells import Floats
 from adyton.exact.outward import COARSE, FEW, SAFE
 from adyton.exact.special import special
 from adyton.validity.plans.expected import Expected

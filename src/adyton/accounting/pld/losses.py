@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.exact import float_up
+from adyton.exact.cells import Floats
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.exact.search import edge
 

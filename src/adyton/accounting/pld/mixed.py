@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting.pld.losses import Losses, binomial_losses
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.exact.outward import UNIT_ROUNDOFF
 
 MOST_GROUPS = 10_000

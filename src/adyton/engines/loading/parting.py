@@ -6,11 +6,9 @@ its source.  Hashes are compared as texts: all engines write md5 alike, and none
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Set
+from typing import Protocol
 
-from adyton.engines.spelling.duckdb import DuckDBDialect
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 
@@ -59,29 +57,3 @@ def check_parts(unit: PrivacyUnit, in_order: bool, told_alike: bool) -> None:
         raise InvalidRequest(
             f"units are split by a hash of the person {unit.person!r}, which must be an integer or a string"
         )
-
-
-@contextmanager
-def one_thread(connection: Any) -> Iterator[None]:
-    """While it lasts, rows come into DuckDB's tables in the order of their source.
-
-    Several threads that read Python objects (the lines of a CSV file, a pandas column of dtype object) take
-    turns as they like: the same row would be in another part whenever the source is read.
-    """
-    ((threads,),) = connection.execute("SELECT current_setting('threads')").fetchall()
-    connection.execute("SET threads = 1")
-    yield
-    connection.execute(f"SET threads = {int(threads)}")  # after a failure nobody uses this connection
-
-
-def parted_by_position(salt: str) -> str:
-    """Statements that add the column ``part`` to DuckDB's table of units, which has the rows in their order:
-    it must have been filled by ``one_thread``.
-
-    ``rowid`` counts them from 0.
-    """
-    part = part_of("rowid", salt, DuckDBDialect())
-    return (
-        f"CREATE TABLE parted AS SELECT *, {part} AS part FROM units; DROP TABLE units; "
-        "ALTER TABLE parted RENAME TO units"
-    )

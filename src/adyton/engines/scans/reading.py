@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Cells
 from adyton.engines.base import Exact, FoundKey
 from adyton.engines.scans.persons import needs_choice, persons_scan
 from adyton.engines.scans.scan import (
@@ -34,6 +33,7 @@ from adyton.engines.scans.scan import (
     fold_columns,
     rows_scan,
 )
+from adyton.exact.cells import Cells
 from adyton.query.conditions.possible import Rows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition

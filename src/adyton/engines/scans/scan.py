@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
-from adyton.columns import Array, weighted, whole
 from adyton.engines.loading.parting import in_part
 from adyton.engines.spelling.rows import Mark, Places, RowSql, Spelling, clipped, integer
+from adyton.exact.cells import Array, weighted, whole
 from adyton.query.expressions import Condition, NumberExpression
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.names import columns_in, outsides_in

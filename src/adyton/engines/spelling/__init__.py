@@ -1,1 +1,1 @@
-"""How each engine spells what all of them must mean."""
+"""SQL that means the same on every engine, and what each of them has to spell."""

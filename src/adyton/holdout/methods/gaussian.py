@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.exact import float_up, units_up
+from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total

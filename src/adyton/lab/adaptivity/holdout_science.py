@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 

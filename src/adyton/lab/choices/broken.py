@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.noise import Bits, two_sided_geometric
 from adyton.noise.refine import Integers
 

@@ -1,8 +1,6 @@
-"""The file behind a SQLite ledger: how it is made, opened, recognised, and checked when it is opened.
+"""The file behind a SQLite ledger: how it is made, opened and recognised, and one connection to it.
 
-The check takes a time that does not grow with the history.  Its checkpoint is the receipt that is 256
-before the newest.  The receipts after it are replayed, and the newest answers and notes are compared with
-their digests.  What lies before it is for ``verify``.
+A connection is for one thread at a time, in one process.  Fails closed.
 """
 
 from __future__ import annotations
@@ -12,26 +10,17 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping
-from contextlib import closing
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.faults import failed
-from adyton.ledger.links import FORMAT, Header, Receipt, note_digest
-from adyton.ledger.replaying import replay
+from adyton.ledger.faults import failed, is_of_the_disk
+from adyton.ledger.links import FORMAT, Header, Receipt
 from adyton.ledger.sqlite.notes import NOTES
-from adyton.ledger.sqlite.tables import (
-    UNANSWERED,
-    append,
-    await_answer,
-    check_unanswered,
-    find,
-    last_of_name,
-    page_after,
-    read_answer,
-    stored_radius,
-)
+from adyton.ledger.sqlite.tables import UNANSWERED, append, await_answer
 
 UPGRADE = "adyton upgrade-ledger STUDY"
 _PATIENCE = 30.0  # seconds to wait for other writers
@@ -75,8 +64,6 @@ _SCHEMA = "".join(
         UNANSWERED,
     ]
 )
-CHECKPOINT = 256
-_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -250,78 +237,113 @@ def identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-# What is checked when it is opened -------------------------------------------------------------------------
+# One connection --------------------------------------------------------------------------------------------
 
 
-def check_newest(connection: sqlite3.Connection, header: Header) -> Receipt | None:
-    """The newest receipt, if it and what it rests on since the checkpoint are as they were written."""
-    last = find(connection, "true ORDER BY number DESC LIMIT 1")
-    check_since(connection, header, None, last)
-    number = last.number if last else 0
-    for table in ("answers", "notes"):
-        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
-        if newest is not None and newest > number:
-            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
-    check_unanswered(connection, number - CHECKPOINT)
-    _check_answers(connection, number)
-    _check_notes(connection)
-    return last
+class SqliteSession:
+    """A connection that is opened when it is needed, closed by a fork, and never used for another file."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+        self._file = identity(self.path)
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = os.getpid()
+        self._closed = False
+        self._unsettled = False
+        _watch(self)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """On the disk before it ends: what depends on it may be shown."""
+        with self._session() as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.rollback()
+                raise
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """To read several things of one moment."""
+        with self._session() as connection:
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.rollback()
+
+    @contextmanager
+    def _session(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time.  Fails closed."""
+        with self._lock:
+            try:
+                yield self._connected()
+            except sqlite3.Error as fault:
+                self._unsettled = self._unsettled or is_of_the_disk(fault)
+                self._disconnect()  # rolls back whatever was not committed
+                raise failed(self.path, fault) from fault
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._closed:
+            raise LedgerCorrupt(f"the ledger {self.path.name} is closed; nothing was answered")
+        # A charge in a file that has lost its name, or its place to a backup, would be forgotten.
+        if identity(self.path) != self._file:
+            raise LedgerCorrupt(f"the ledger {self.path.name} was moved or replaced; nothing was answered")
+        if self._connection is None:
+            self._connection, self._process = connect(self.path), os.getpid()
+        if self._process != os.getpid():
+            raise LedgerCorrupt(f"open the ledger {self.path.name} after the fork; nothing was answered")
+        if self._unsettled:
+            settle(self.path, self._connection)
+            self._unsettled = False
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):  # every caller either raises already or has nothing left to write
+                connection.close()
 
 
-def check_since(
-    connection: sqlite3.Connection, header: Header, seen: Receipt | None, last: Receipt | None
-) -> None:
-    """Replays what follows the receipt that was seen before, or the checkpoint if that is nearer."""
-    if last is None:
-        return
-    base = seen
-    if seen is None or last.number - seen.number > CHECKPOINT:
-        base = _checkpoint(connection, last)
-    before = base.number if base else 0
-    receipts = page_after(connection, before, CHECKPOINT)
-    known = {receipt.number: receipt for receipt in (*([base] if base else []), *receipts)}
-    again = replay(
-        header,
-        receipts,
-        None,
-        base,
-        settled=lambda number: stored_radius(connection, known[number]),
-        of_name=lambda by: last_of_name(connection, by, before),
-    )
-    if again.head != last.digest:
-        raise LedgerCorrupt(f"receipts before receipt {last.number} of the ledger are missing")
+# SQLite notes in memory which file locks its process holds, and a fork copies the notes but not the locks:
+# the child would write into a log that others may delete.  So connections are closed before a fork, and each
+# of the two processes opens its own when it needs one.
+
+_forking = threading.Lock()
+_watched: weakref.WeakSet[SqliteSession] = weakref.WeakSet()
+_paused: list[SqliteSession] = []
 
 
-def _checkpoint(connection: sqlite3.Connection, last: Receipt) -> Receipt | None:
-    """None if the ledger is shorter than that: then its header is where the replay begins."""
-    number = last.number - CHECKPOINT
-    first = find(connection, "true ORDER BY number LIMIT 1")
-    if first is None or first.number > number:
-        return None
-    found = find(connection, "number = ?", number)
-    if found is None:
-        raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
-    return found
+def _watch(session: SqliteSession) -> None:
+    with _forking:
+        _watched.add(session)
 
 
-def _check_answers(connection: sqlite3.Connection, last: int) -> None:
-    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
-    read = 0
-    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
-        receipt = find(connection, "number = ?", number)
-        read += len(read_answer(connection, receipt) or "") if receipt else 0
-        if read > _READ:
-            return
+def _before_fork() -> None:
+    _forking.acquire()
+    _paused.extend(_watched)
+    for session in _paused:
+        session._lock.acquire()
+        session._disconnect()
 
 
-def _check_notes(connection: sqlite3.Connection) -> None:
-    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
-    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
-    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
-    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
-    if len(rows) != min(most or 0, CHECKPOINT):
-        raise LedgerCorrupt("a note of the ledger is missing")
-    for number, place, text, digest in rows:
-        receipt = find(connection, "number = ?", number)
-        if receipt is None or note_digest(receipt, place, text) != digest:
-            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")
+def _after_fork() -> None:
+    for session in _paused:
+        session._lock.release()
+    _paused.clear()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

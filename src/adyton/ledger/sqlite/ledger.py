@@ -29,14 +29,15 @@ from adyton.ledger.base import (
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
 from adyton.ledger.replaying import replay
-from adyton.ledger.sqlite.file import check_newest, check_since, make_file, stored_facts
+from adyton.ledger.sqlite.file import SqliteSession, make_file, stored_facts
 from adyton.ledger.sqlite.notes import add_note, check_notes, count_notes, numbers_with_notes, read_notes
-from adyton.ledger.sqlite.session import SqliteSession
 from adyton.ledger.sqlite.tables import (
     add_answer,
     append,
     await_answer,
     check_answer,
+    check_newest,
+    check_since,
     check_unanswered,
     count_unanswered,
     find,

@@ -1,6 +1,9 @@
-"""The tables of a SQLite ledger: receipts, answers, what is unanswered, and how it was closed.
+"""The tables of a SQLite ledger: receipts, answers, what is unanswered, how it was closed; and their check.
 
-Every row is checked by its digest when it is read.
+Every row is checked by its digest when it is read.  What is checked when a ledger is opened takes a time
+that does not grow with its history: the checkpoint is the receipt that is 256 before the newest.  The
+receipts after it are replayed, and the newest answers and notes are compared with their digests.  What lies
+before it is for ``verify``.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from adyton.ledger.links import (
     Order,
     Receipt,
     answer_digest,
+    note_digest,
     question_digest,
     text_digest,
 )
+from adyton.ledger.replaying import replay
 from adyton.ledger.texts import check_settled
 
 _COLUMNS = (
@@ -38,6 +43,8 @@ CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
     WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
 """
+CHECKPOINT = 256
+_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
 # In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
 # stays so, under no question at all.
 LOST = ""
@@ -282,3 +289,80 @@ def refuse_if_closed(connection: sqlite3.Connection) -> None:
             "this study was amended and goes on under corrected facts, in another ledger: ask there; "
             "nothing was read and nothing was charged"
         )
+
+
+# What is checked when a ledger is opened -------------------------------------------------------------------
+
+
+def check_newest(connection: sqlite3.Connection, header: Header) -> Receipt | None:
+    """The newest receipt, if it and what it rests on since the checkpoint are as they were written."""
+    last = find(connection, "true ORDER BY number DESC LIMIT 1")
+    check_since(connection, header, None, last)
+    number = last.number if last else 0
+    for table in ("answers", "notes"):
+        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
+        if newest is not None and newest > number:
+            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
+    check_unanswered(connection, number - CHECKPOINT)
+    _check_answers(connection, number)
+    _check_notes(connection)
+    return last
+
+
+def check_since(
+    connection: sqlite3.Connection, header: Header, seen: Receipt | None, last: Receipt | None
+) -> None:
+    """Replays what follows the receipt that was seen before, or the checkpoint if that is nearer."""
+    if last is None:
+        return
+    base = seen
+    if seen is None or last.number - seen.number > CHECKPOINT:
+        base = _checkpoint(connection, last)
+    before = base.number if base else 0
+    receipts = page_after(connection, before, CHECKPOINT)
+    known = {receipt.number: receipt for receipt in (*([base] if base else []), *receipts)}
+    again = replay(
+        header,
+        receipts,
+        None,
+        base,
+        settled=lambda number: stored_radius(connection, known[number]),
+        of_name=lambda by: last_of_name(connection, by, before),
+    )
+    if again.head != last.digest:
+        raise LedgerCorrupt(f"receipts before receipt {last.number} of the ledger are missing")
+
+
+def _checkpoint(connection: sqlite3.Connection, last: Receipt) -> Receipt | None:
+    """None if the ledger is shorter than that: then its header is where the replay begins."""
+    number = last.number - CHECKPOINT
+    first = find(connection, "true ORDER BY number LIMIT 1")
+    if first is None or first.number > number:
+        return None
+    found = find(connection, "number = ?", number)
+    if found is None:
+        raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
+    return found
+
+
+def _check_answers(connection: sqlite3.Connection, last: int) -> None:
+    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
+    read = 0
+    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
+        receipt = find(connection, "number = ?", number)
+        read += len(read_answer(connection, receipt) or "") if receipt else 0
+        if read > _READ:
+            return
+
+
+def _check_notes(connection: sqlite3.Connection) -> None:
+    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
+    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
+    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
+    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
+    if len(rows) != min(most or 0, CHECKPOINT):
+        raise LedgerCorrupt("a note of the ledger is missing")
+    for number, place, text, digest in rows:
+        receipt = find(connection, "number = ?", number)
+        if receipt is None or note_digest(receipt, place, text) != digest:
+            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")

@@ -9,9 +9,9 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up
+from adyton.exact.cells import Floats
 from adyton.mechanisms.selection.scores import (
     Scores,
     ScoreSensitivity,

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
+from adyton.exact.cells import Floats
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights

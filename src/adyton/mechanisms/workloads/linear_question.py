@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.noise.refine import Integers
 
 MOST_CELLS = 2 * 10**7

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.cells import Floats
 from adyton.exact.outward import COARSE
 from adyton.exact.special import special
 from adyton.mechanisms.base import quietest

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.linear_question import MOST_CELLS, LinearQuestion
 
 BEST_RATE = 4.0  # times the gap: then 4 gap**2 - 16 gap**2 / 8 = 2 gap**2 is the most that the bound can give

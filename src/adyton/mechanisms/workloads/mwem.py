@@ -14,9 +14,9 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up
+from adyton.exact.cells import Floats
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.noise.refine import Integers
 from adyton.privacy import NEIGHBOURS, Neighbours
 

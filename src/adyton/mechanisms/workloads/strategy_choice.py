@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.workload import Workload
 from adyton.privacy import Neighbours

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.linear_question import LARGEST_WEIGHT, Box, LinearQuestion, Weights
 from adyton.noise.refine import Integers
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading, step_of
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, Floats, whole
 from adyton.exact import float_up
-from adyton.exact.lines import Line
+from adyton.exact.cells import Cells, Floats, Line, whole
 from adyton.mechanisms import Ratio, largest_ratio, worst_error
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits

@@ -10,8 +10,8 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, Floats, whole
 from adyton.exact import float_up
+from adyton.exact.cells import Cells, Floats, whole
 from adyton.exact.outward import MANY, SAFE
 from adyton.exact.search import Truths, edges
 from adyton.exact.special import special

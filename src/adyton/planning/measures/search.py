@@ -11,8 +11,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, largest, whole
-from adyton.exact.lines import Line
+from adyton.exact.cells import Cells, Line, largest, whole
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
 from adyton.noise import Bits

@@ -10,8 +10,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.columns import Cells, Floats, whole
-from adyton.exact.lines import Line
+from adyton.exact.cells import Cells, Floats, Line, whole
 from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.exact import float_down
+from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import minimise, reaching
 from adyton.validity.plans.expected import ANYTHING, Expected

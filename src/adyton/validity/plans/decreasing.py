@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.exact import float_down
+from adyton.exact.cells import Floats
 from adyton.exact.outward import COARSE, SAFE
 from adyton.exact.search import reaching
 from adyton.exact.special import special

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, probability, rational
+from adyton.exact.cells import Floats
 from adyton.exact.outward import UNIT_ROUNDOFF
 
 _SMALL = 1e-3  # tilts below: the share with the largest moments is taken from its series

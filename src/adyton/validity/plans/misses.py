@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.search import Truths, edges, geometric
 from adyton.exact.special import special

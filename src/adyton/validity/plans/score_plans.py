@@ -16,14 +16,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down
+from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE
 from adyton.exact.search import Truths, edge, edges, geometric, minimise
 from adyton.validity.plans.planned_scores import EVEN, Blocks, Reach, ScoreTarget, Side, Table
 from adyton.validity.plans.tilts import at_level, at_room
-from adyton.validity.subset.ways_and_levels import OpenLevels
+from adyton.validity.subset.tails import OpenLevels
 
 _BLOCKS = 128
 _COARSE, _FEW = 48, 16

@@ -19,7 +19,7 @@ import numpy as np
 from adyton.exact import float_down
 from adyton.exact.search import edge, minimise
 from adyton.validity.plans.expected import Expected
-from adyton.validity.subset.ways_and_levels import Before, KnownLevels, ways_after
+from adyton.validity.subset.tails import Before, KnownLevels, ways_after
 from adyton.validity.subset.widths import hoeffding_width, variance_width
 
 Noise = Literal["constant", "decreasing"]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adyton.columns import Floats
+from adyton.exact.cells import Floats
 from adyton.exact.search import Truths, edges
 from adyton.exact.special import special
 from adyton.validity.subset.tails import hazard

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from adyton.exact import float_down, float_up, probability
 from adyton.exact.outward import MANY, SAFE
-from adyton.validity.subset.ways_and_levels import Before, ways_after
+from adyton.validity.subset.tails import Before, ways_after
 
 
 def p_value_threshold(alpha: Fraction, units: int, spent: Fraction) -> float:

@@ -29,9 +29,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.columns import Floats
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up
+from adyton.exact.cells import Floats
 from adyton.exact.outward import FEW, SAFE, UNIT_ROUNDOFF
 from adyton.validity.subset.tails import MARGIN, Paid, Places, Way, greatest, least_width, tangent
 
