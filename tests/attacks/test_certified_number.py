@@ -307,3 +307,87 @@ def test_theorem_PAY_AS_YOU_GO_the_attack_as_long_as_widths_are_within_the_toler
 
 def iter_of(ask: Ask) -> Attack:
     yield ask
+
+
+# Batches, quantiles and streams at the certified number ------------------------------------------------------
+#
+# What is asked last has little noise, because nothing is asked after it.  Three quarters of the shift are as little
+# seen here as above: at this confidence a question fixed in advance is as wide as the overfit of so few rows.  What
+# each attack proves itself on is an interval that knows the rows alone: the noise interval of what was asked last
+# misses the population.
+
+
+def histograms(asker: Curator, numbers: range) -> Kinds:
+    """For each number a batch: how many rows are of each kind, with y and without.  Returns how far kinds lean."""
+    votes, truth = np.zeros(KINDS), CONSTANT.rows / KINDS / 2
+    for i in numbers:
+        asked = f"SELECT kind, COUNT(*) AS n FROM t WHERE {{}} AND kind < {KINDS + i} GROUP BY kind"
+        for answer in asker.ask_many([asked.format(y) for y in ("y", "NOT y")]):
+            values: Any = answer["n"]
+            assert (values.population.low <= truth).all()
+            assert (values.population.high >= truth).all()
+            votes += values.value - truth
+    return votes
+
+
+def said_last(name: str, ask: Ask, value: Any) -> bool:
+    """Judges it, and returns whether what is known of the rows alone would have been wrong."""
+    assert isinstance(value.population_interval, Interval), value.population_interval
+    judge(name, [Said(ask, float(value.value), value.population_interval)], Fraction(99, 100))
+    return not value.noise_interval.low <= ask.truth <= value.noise_interval.high
+
+
+def test_theorem_PLANNED_NOISE_no_attack_in_batches_at_the_certified_number() -> None:
+    """A plan counts batches, not questions.  Last the kinds that lean most, and those that lean least."""
+    with CONSTANT.opened(5) as asker:
+        votes = histograms(asker, range(CONSTANT.questions - 1))
+        asks = [share(most(votes)), share(most(-votes))]
+        last = [answer["v"] for answer in asker.ask_many([ask.sql for ask in asks], scale=0.005)]
+        assert asker.statement().questions == CONSTANT.questions
+    assert all(list(map(partial(said_last, "batches"), asks, last)))  # all are judged
+
+
+LEVELS = 20
+
+
+def by_votes(votes: Kinds) -> str:
+    """A number for each kind: as many kinds have each, and those that lean most have the largest."""
+    places = np.argsort(np.argsort(votes, kind="stable"), kind="stable") * LEVELS // KINDS
+    cases = " ".join(f"WHEN {listed(places == level)} THEN {level}" for level in range(1, LEVELS))
+    return f"CASE {cases} ELSE 0 END"
+
+
+def test_theorem_PLANNED_NOISE_no_attack_by_quantiles_at_the_certified_number() -> None:
+    """Of the population a twentieth has each number, so that 9 is the quantile at 0.475; of these rows it is more."""
+    with CONSTANT.opened(5) as asker:
+        number = by_votes(histograms(asker, range(CONSTANT.questions - 2)))
+        points = asker.ask(f"SELECT CDF({number}, 4, 9, 14) AS v FROM t", epsilon=20).rows
+        quantile = asker.ask(f"SELECT QUANTILE({number}, 0.475) AS v FROM t", epsilon=20)["v"]
+        assert asker.statement().questions == CONSTANT.questions
+    missed = [
+        said_last("distribution", Ask("", truth), row.values["v"])
+        for truth, row in zip((0.25, 0.5, 0.75), points, strict=True)
+    ]
+    assert all(missed)
+    assert said_last("quantile", Ask("", 9, LEVELS / 2), quantile)
+
+
+def test_theorem_SUBSET_WITH_PURE_PARTS_no_attack_with_a_stream_at_the_certified_number() -> None:
+    """Opened after half of the questions, and fed with random halves until it halts: its answers vote as well."""
+    middle, rng = CONSTANT.questions // 2, np.random.default_rng(6)
+    with CONSTANT.opened(5) as asker:
+        votes = histograms(asker, range(middle))
+        stream, fed = asker.open_stream(positives=3, epsilon=0.3), 0
+        while not stream.statement().halted:
+            kinds, fed = half(rng), fed + 1
+            found = stream.feed(
+                f"SELECT COUNT(*) FROM t WHERE {listed(kinds)}", above=CONSTANT.rows // 2 + 20
+            )
+            votes += (1 if found.above else -1) * (2 * kinds - 1)
+        votes += histograms(asker, range(middle, CONSTANT.questions - 2))
+        ask = share(most(votes))
+        last = asker.ask(ask.sql, scale=0.005)
+        assert asker.statement().questions == CONSTANT.questions
+    assert "SUBSET-WITH-PURE-PARTS" in last.certificate.theorems
+    assert fed > 3
+    assert said_last("stream", ask, last["v"])

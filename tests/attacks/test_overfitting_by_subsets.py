@@ -205,8 +205,8 @@ ATTACKS: dict[str, tuple[Attack, dict[str, Any], dict[str, Any]]] = {
     "subgroups": (subgroups, {}, {"epsilon": 20}),
     "repeat one question": (repeating, {}, LITTLE),
     "multiplicative weights": (weighing, {}, LITTLE),
-    "comparison, one question": (comparing, {"batch_size": True}, {"scale": 6}),
-    "comparison, two questions": (comparing, {"batch_size": False}, {"scale": 6}),
+    "comparison, one question": (comparing, {"together": True}, {"scale": 6}),
+    "comparison, two questions": (comparing, {"together": False}, {"scale": 6}),
 }
 
 

@@ -39,7 +39,7 @@ class Overtaken(MemoryLedger):
 
 def study(**validity: Any) -> Study:
     """Pure, so that there is a cap, unless the number of questions alone is limited."""
-    pure = "beyond" not in validity or validity["beyond_plan"] == "answer"
+    pure = "beyond_plan" not in validity or validity["beyond_plan"] == "answer"
     declared = Validity(Fraction(95, 100), **(({"stability": CAP} if pure else {}) | validity))
     limit = Guarantee(Fraction(100), Fraction(0) if pure else Fraction(1, 10**6))
     table, unit = Table("t", (BooleanColumn("f"),), ROWS), PrivacyUnit("replace")

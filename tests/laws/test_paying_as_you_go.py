@@ -23,6 +23,7 @@ from adyton.curator.certifying import PopulationClaims
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
+from adyton.population.base import Position
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
@@ -554,6 +555,107 @@ def test_of_a_batch_only_those_are_narrower_whose_spread_was_asked(measure: str)
         after = [length(ends(answer)) for answer in asker.ask_many(batch, epsilon=1)]
     assert (after[0], after[2]) == (before[0], before[2])
     assert after[1] < 0.9 * before[1]
+
+
+BESIDE = [
+    """SELECT region, COUNT(*) AS "it's; 'n" FROM t GROUP BY region""",
+    "SELECT CDF(age, 20, 40) FROM t",
+    "SELECT MEDIAN(age) FROM t",
+    "SELECT VARIANCE(age), STDDEV(steady - 48), SUM(age) FROM t WHERE f0",
+]
+"""A batch with semicolons in it, and with every number of values in a cell."""
+
+
+@pytest.mark.parametrize("measure", ["SUM", "AVG"])
+@pytest.mark.parametrize("asked", [BESIDE, ["SELECT AVG(steady - 48), STDDEV(steady - 48) FROM t WHERE f0"]])
+def test_theorem_SUBSET_BENNETT_a_spread_is_learned_beside_other_values(
+    measure: str, asked: list[str]
+) -> None:
+    """And for others of the same batch, which are told when all of it is known.  Mutants: one question alone
+    is looked at; batches are parted at every semicolon.
+    """
+    mean = f"SELECT {measure}(steady - 48) AS s FROM t WHERE f0"
+    with opened() as asker, opened() as other:
+        before = [ends(one.ask(mean, epsilon=1)) for one in (asker, other)]
+        asker.ask_many(asked, epsilon=40)
+        other.ask_many([sql.replace("steady - 48", "age - 48") for sql in asked], epsilon=40)
+        after = [ends(one.ask(mean, epsilon=1)) for one in (asker, other)]
+        assert length(after[0]) < 0.9 * length(before[0])
+        assert after[1] == before[1]
+        assert before[0].low <= after[0].low <= after[0].high <= before[0].high
+
+
+def test_theorem_SUBSET_BENNETT_what_is_learned_from_a_batch_has_the_level_of_the_batch() -> None:
+    """Shared by all its values: the upper end that is learned is the one that was said.
+
+    Mutants: the values of its own question alone; one for each question; without the rounds of a search; another
+    variance of the same batch.
+    """
+    with opened() as asker:
+        said = asker.ask_many(BESIDE, epsilon=40)[-1].rows[0].values["stddev"].population_interval
+        assert isinstance(said, Interval)
+        readings = readings_of(
+            request_of("SELECT AVG(steady - 48) FROM t WHERE f0", asker.study.table).question,
+            asker.study.unit,
+        )
+        context = asker._claims.context(
+            asker._batch(BESIDE, {"epsilon": 40}), Position.of(asker.receipts()[0])
+        )
+        (most,) = asker._claims._learned.spreads(readings, context).values()
+        assert math.sqrt(most[0]) == pytest.approx(said.high, rel=1e-9)
+
+
+def test_an_unanswered_spread_does_not_hide_an_older_one() -> None:
+    spread, mean = "SELECT STDDEV(steady) FROM t WHERE f0", "SELECT AVG(steady) AS m FROM t WHERE f0"
+    with opened() as asker:
+        wide = ends(asker.ask(mean, epsilon=1))
+        asker.ask(spread, epsilon=40)
+        known = ends(asker.ask(mean, epsilon=1))
+        assert length(known) < length(wide)
+        order = asker._batch([spread], {"epsilon": 1}).order(None)
+        asker._ledger.charge(order)  # and then it crashed
+        assert ends(asker.ask(mean, epsilon=1)) == known
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_theorem_SUBSET_VARIANCE_a_mean_settles_for_the_spread_that_was_asked_with_it(
+    together: bool,
+) -> None:
+    """In one question, or in one batch; and for no less than how spread the rows are."""
+    for seed in range(3):
+        paid = {}
+        for what in ("steady", "age"):
+            with opened(seed=seed) as asker:
+                parts = ["AVG(steady) AS m", f"STDDEV({what}) AS s"]
+                asked = [", ".join(parts)] if together else parts
+                asker.ask_many([f"SELECT {part} FROM t WHERE f0" for part in asked], epsilon=10)
+                (paid[what],), (receipt,) = settled(asker), asker.receipts()
+                if what == "steady":
+                    assert (
+                        spread_of_both(receipt.order.detail, asker, sample(seed)) * UNITS_PER_ONE
+                        <= paid[what]
+                    )
+        assert paid["steady"] < 0.9 * paid["age"]
+
+
+def spread_of_both(detail: str, asker: Curator, frame: pd.DataFrame) -> float:
+    """As ``spread_of``, of a mean and a variance of the values of half of the rows."""
+    sql = "SELECT AVG(steady), STDDEV(steady) FROM t WHERE f0"
+    total, at = 0.0, 2 * frame.steady.to_numpy() / 100 - 1
+    for reading, (_, _, *scales) in zip(
+        readings_of(request_of(sql, asker.study.table).question, asker.study.unit),
+        json.loads(detail),
+        strict=True,
+    ):
+        boxes = [high for _, high in reading.sensitivity.boxes]
+        columns = [
+            boxes[0] * at,
+            *([boxes[1] * (2 * at**2 - 1)] if len(boxes) == 3 else []),
+            boxes[-1] + 0 * at,
+        ]
+        for column, scale in zip(columns, scales, strict=True):
+            total += float(np.var(column * frame.f0.to_numpy())) / float(scale) ** 2
+    return total
 
 
 def test_theorem_SUBSET_SUMS_by_groups_hold_for_all_groups_in_many_studies() -> None:

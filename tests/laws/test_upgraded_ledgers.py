@@ -1,6 +1,7 @@
 """Ledgers of format 1 are refused with advice, and converted by a command: nothing is lost, nothing given back.
 
-The files in old_ledgers were written by the last version of that format, and are kept as SQL.
+The files in old_ledgers were written by the last version of that format, and are kept as SQL; but for ``weighted``, a
+holdout that was made before weights counted by their squares.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.holdout import Holdout
+from adyton.holdout.weights import weights_from
 from adyton.ledger import Anchor, SqliteLedger, upgrading
 from adyton.ledger.format_1 import OldLedger, OldReceipt
 from adyton.ledger.sqlite.file import open_format
@@ -29,6 +31,7 @@ from adyton.ledger.upgrading import CONVERTED, ForValidity, upgrade_file
 from adyton.setup.upgrading import paid_by, upgrade
 from adyton.study import read_study
 from adyton.transports.cli.app import app
+from populations import Seeded
 from study_on_disk import tamper
 
 OLD = Path(__file__).parent / "old_ledgers"
@@ -36,11 +39,11 @@ FIRST = "SELECT COUNT(*) FROM people WHERE age > 30"
 NAMES = ("gdp", "pure")
 
 
-def restore(dump: Path, path: Path) -> Path:
+def restore(dump: Path, path: Path, version: int = 1) -> Path:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(dump.read_text(encoding="utf-8"))
         connection.execute(f"PRAGMA application_id = {0x61647974}")
-        connection.execute("PRAGMA user_version = 1")
+        connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("PRAGMA journal_mode = WAL")
     return path
 
@@ -392,6 +395,34 @@ def test_the_ledger_of_a_holdout_is_converted(tmp_path: Path) -> None:
         assert ledger.verify().receipts == 2
     with pytest.raises(adyton.InvalidRequest, match="planned by an older theorem"):
         Holdout.open(tmp_path / "scores.toml")
+
+
+def test_theorem_WEIGHTED_SCORES_a_holdout_without_squares_keeps_its_numbers(tmp_path: Path) -> None:
+    """What the version said that made it, of two scores that it stored and of two more with the same noise.
+
+    Mutants: the squares of its weights taken although its file has none; a file that must have them.
+    """
+    items = np.arange(1200)
+    shutil.copy(OLD / "weighted.toml", tmp_path)
+    np.save(tmp_path / "weighted.labels.npy", items % 2)
+    np.save(tmp_path / "weighted.weights.npy", weights_from(np.where(items % 4 == 0, 4, 1), 1200).steps)
+    restore(OLD / "weighted.sql", tmp_path / "weighted.ledger", version=2)
+    said = {
+        900: (0.795904046921503, 0.669139328963574, 0.9065342239495743),
+        600: (0.5439867001488096, 0.40865767748003756, 0.6764746299601274),
+        1100: (0.9668009149460566, 0.85301018434044, 1.0),
+    }
+    with Holdout.open(tmp_path / "weighted.toml", bits=Seeded(3)) as holdout:
+        assert holdout.verify().receipts == 2
+        guesses = {right: np.where(items < right, items % 2, 1 - items % 2) for right in said}
+        for right, numbers in said.items():
+            score = holdout.score(guesses[right])
+            assert score.repeated == (right != 1100)
+            assert (score.value, score.interval.low, score.interval.high) == pytest.approx(numbers, rel=1e-9)
+        better = holdout.compare(guesses[900], guesses[600])
+        ends = (better.value, better.interval.low, better.interval.high)
+        assert ends == pytest.approx((0.3263412620907738, 0.0329302592822926, 0.5930258687808635), rel=1e-9)
+        assert holdout.statement().scores_left == 5
 
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from adyton.mechanisms import GaussianNoise
 from adyton.planning import learned
 from adyton.population import subset_ends, variance_ends
 from adyton.population.subset_ends import Certain, cumulated_ends, mean_ends
-from adyton.population.variance_ends import most_variance
+from adyton.population.variance_ends import least_variance, most_variance
 from adyton.privacy import PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import IntegerColumn, Table
@@ -106,6 +106,10 @@ def test_theorem_VARIANCE_INTERVAL_says_how_small_its_noise_may_be(monkeypatch):
     first = around._guess(np.array([0.0]))[0]
     inside = [noise for psi, noise in zip(np.linspace(0, 1, 101), noises, strict=True) if psi >= first]
     assert said[0][0] <= min(inside)
+    said.clear()
+    least_variance(part, sums, (np.zeros(1), np.zeros(1)), CERTAIN)  # from 0 up to the guess, which is 1
+    assert said[0][0] <= min(noises)
+    assert said[0][1] >= max(noises)
 
 
 @pytest.mark.parametrize("short", [1e-3, 1e-8, 3e-10, 1e-12])

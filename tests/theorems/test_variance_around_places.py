@@ -1,4 +1,4 @@
-"""Upper ends of variances from public places: as often right as they say, at each place and at the best of all.
+"""Ends of variances from public places: as often right as they say, at each place and at the best of all.
 
 The population is a law on a few values, so that every mean squared distance is known exactly, and each of many
 cells is a draw of the whole table of its own.  What is counted fails the test by chance less often than once in a
@@ -28,7 +28,15 @@ from adyton.population import variance_ends
 from adyton.population.base import PopulationContext, Position
 from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
-from adyton.population.variance_ends import EACH, PLACES, Around, most_squares, most_variance
+from adyton.population.variance_ends import (
+    EACH,
+    OF_LEAST,
+    PLACES,
+    Around,
+    least_variance,
+    most_squares,
+    most_variance,
+)
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, IntegerColumn, Table
@@ -98,13 +106,15 @@ WIDE = Law(500, 0.9, (0, 8, 16), (0.5, 0.0, 0.5), (20, 300, 300))
 LAWS = {"noisy": NOISY, "rare": RARE, "wide": WIDE}
 
 
-def failures(law: Law, place: float, failure: float) -> int:
-    """How often the end of one place is below the truth, if the number of rows is known."""
+def failures(law: Law, place: float, failure: float, *, least: bool = False) -> int:
+    """How often the end of one place is on the wrong side of the truth, if the number of rows is known."""
     around = Around(law.part, [column.astype(float) for column in law.released()])
     counted = law.part.reading.sensitivity.boxes[-1][0]
     weighed = np.full(DRAWS, law.units * law.inside * counted**2)
-    ends = around.ends(np.full(DRAWS, place), weighed, [Way(1.0, 0.0, math.log(failure))])
-    return int(np.sum(ends < law.distance(place)))
+    asked = np.full(DRAWS, place), weighed, [Way(1.0, 0.0, math.log(failure))]
+    if least:
+        return int(np.sum(around.least(*asked) > law.distance(place)))
+    return int(np.sum(around.ends(*asked) < law.distance(place)))
 
 
 def too_many(failure: float) -> float:
@@ -114,27 +124,37 @@ def too_many(failure: float) -> float:
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("place", [-1.0, -0.625, 0.0, 0.75])
 @pytest.mark.parametrize("failure", [0.1, 0.01, 0.001])
+@pytest.mark.parametrize("least", [False, True])
 def test_theorem_VARIANCE_INTERVAL_every_place_fails_as_seldom_as_it_says(
-    name: str, place: float, failure: float
+    name: str, place: float, failure: float, least: bool
 ) -> None:
-    assert failures(LAWS[name], place, failure) <= too_many(failure)
+    assert failures(LAWS[name], place, failure, least=least) <= too_many(failure)
 
 
 @pytest.mark.parametrize(
-    ("law", "place", "part"), [(NOISY, -0.625, 0.75), (NOISY, 0.75, 0.75), (RARE, -1.0, 0.6)]
+    ("law", "place", "part", "least"),
+    [
+        (NOISY, -0.625, 0.75, False),
+        (NOISY, 0.75, 0.75, False),
+        (RARE, -1.0, 0.6, False),
+        (NOISY, -0.625, 0.75, True),
+        (NOISY, 0.75, 0.75, True),
+        (RARE, -1.0, 0.6, True),
+    ],
 )
 def test_three_quarters_of_the_width_would_be_refuted(
-    law: Law, place: float, part: float, monkeypatch: pytest.MonkeyPatch
+    law: Law, place: float, part: float, least: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three fifths where it is not the noise that matters: there the tail is a little lighter than its bound."""
     full = variance_width
     monkeypatch.setattr(variance_ends, "variance_width", lambda *given: part * full(*given))
-    assert failures(law, place, 0.001) > too_many(0.001)
+    assert failures(law, place, 0.001, least=least) > too_many(0.001)
 
 
 @pytest.mark.parametrize("noise", ["sum", "squares", "count"])
+@pytest.mark.parametrize("least", [False, True])
 def test_leaving_out_one_of_the_three_noises_would_be_refuted(
-    noise: str, monkeypatch: pytest.MonkeyPatch
+    noise: str, least: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has a place at which it is most of the noise."""
     at = ["sum", "squares", "count"].index(noise)
@@ -147,9 +167,9 @@ def test_leaving_out_one_of_the_three_noises_would_be_refuted(
         before(self, part, released)
         self._scales[at] /= 20
 
-    assert failures(law, -0.625, 0.01) <= too_many(0.01)
+    assert failures(law, -0.625, 0.01, least=least) <= too_many(0.01)
     monkeypatch.setattr(Around, "__init__", forgetful)
-    assert failures(law, -0.625, 0.01) > too_many(0.01)
+    assert failures(law, -0.625, 0.01, least=least) > too_many(0.01)
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -157,6 +177,57 @@ def test_theorem_VARIANCE_INTERVAL_the_best_place_may_be_chosen_by_the_answer(na
     law, level = LAWS[name], 0.05
     ends = most_variance(law.part, law.released(), Certain(Before(), law.units, level))
     assert np.sum(ends < law.variance) <= too_many(level)
+
+
+STEADY = Law(20_000, 0.5, (2, 3, 4), (0.3, 0.4, 0.3), (60, 240, 240))
+UNEVEN = Law(20_000, 0.5, (1, 2, 3, 16), (0.2, 0.59, 0.2, 0.01), (120, 480, 480))
+
+
+def below(law: Law, away: float, level: float = 0.05) -> Floats:
+    """Lower ends, if all that is known of the mean is that it is within so much of the true one, on one side."""
+    (_, reach), _, (counted, _) = law.part.reading.sensitivity.boxes
+    first, last = sorted((law.mean, law.mean + away))
+    mean = np.full(DRAWS, first * reach / counted), np.full(DRAWS, last * reach / counted)
+    return least_variance(law.part, law.released(), mean, Certain(Before(), law.units, level))
+
+
+@pytest.mark.parametrize("law", [*LAWS.values(), STEADY, UNEVEN], ids=[*LAWS, "steady", "uneven"])
+@pytest.mark.parametrize("away", [0.0, 0.1, -0.1, 0.5, -1.2])
+def test_theorem_VARIANCE_INTERVAL_lower_ends_fail_as_seldom_as_they_say(law: Law, away: float) -> None:
+    """Wherever the mean is in its interval."""
+    assert np.sum(below(law, away, 0.8) > law.variance) <= too_many(0.8 * OF_LEAST)
+
+
+def test_theorem_VARIANCE_INTERVAL_a_row_may_be_as_far_above_its_mean_as_the_range_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of lower ends: the answer is too large if a few rows are far away.  Mutant: how far below 0 they may be."""
+    beyond: list[float] = []
+
+    def noted(*given: Any) -> Floats:
+        beyond.append(float(given[1].min()))
+        return variance_width(*given)
+
+    monkeypatch.setattr(variance_ends, "variance_width", noted)
+    assert failures(RARE, -1.0, 0.01, least=True) <= too_many(0.01)
+    counted = RARE.part.reading.sensitivity.boxes[-1][0]
+    assert min(beyond) >= (4 - 2 * RARE.distance(-1.0)) * counted
+
+
+@pytest.mark.parametrize("away", [0.0, 0.03])
+def test_lower_ends_are_worth_having(away: float) -> None:
+    assert np.median(below(UNEVEN, away)) > 0.3 * UNEVEN.variance
+
+
+def test_theorem_VARIANCE_INTERVAL_a_mean_beside_its_place_costs_the_square_of_the_distance() -> None:
+    """Nearly without noise, and with a mean that is half way between two places.
+
+    Mutants: a mean that is taken to be at its place, or in the middle of what is known of it.
+    """
+    law = Law(10**8, 1.0, (3, 4), (0.5, 0.5), (1, 1, 1))
+    for away in (0.0, 0.01, -0.01):
+        assert np.max(below(law, away)) <= law.variance
+        assert np.min(below(law, away)) > law.variance - abs(away) / 8 - away**2 - 1e-3
 
 
 def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +244,12 @@ def test_theorem_VARIANCE_INTERVAL_places_share_the_level(monkeypatch: pytest.Mo
         told(NOISY.part, NOISY.released(5), Certain(Before(), NOISY.units, 0.05))
     count, each, squares = shares
     assert count + len(PLACES) * each + squares + EACH == pytest.approx(1.0, rel=1e-12)
+    shares.clear()
+    nothing = np.zeros(5)
+    least_variance(NOISY.part, NOISY.released(5), (nothing, nothing), Certain(Before(), NOISY.units, 0.05))
+    again, each = shares
+    assert again == count  # the same claim about the same count
+    assert len(PLACES) * each == pytest.approx(OF_LEAST, rel=1e-12)
 
 
 def test_the_place_that_is_looked_at_is_about_the_best_of_all() -> None:
@@ -211,7 +288,7 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
         SubsetPopulation(replace(study, validity=declared)), Position(1, Fraction(0), Fraction(0), 2), 500
     )
     levels: list[float] = []
-    for name in ("mean_ends", "most_variance"):
+    for name in ("mean_ends", "least_variance", "most_variance"):
         said: Callable[..., Any] = getattr(subset_population, name)
 
         def noted(*given: Any, said: Callable[..., Any] = said) -> Any:
@@ -220,5 +297,8 @@ def test_theorem_VARIANCE_INTERVAL_all_claims_of_a_variance_share_the_levels_of_
 
         monkeypatch.setattr(subset_population, name, noted)
     Spread(WIDE.part, root=False).population([column.tolist() for column in WIDE.released(3)], context)
-    assert len(levels) == 3
-    assert sum(levels) == pytest.approx(2 * context.population._certain(context).level, rel=1e-12)  # type: ignore[attr-defined]
+    mean, square, least, most = levels
+    assert least == most
+    assert mean + square + most * (1 + OF_LEAST) == pytest.approx(
+        2 * context.population._certain(context).level, rel=1e-12
+    )  # type: ignore[attr-defined]

@@ -247,7 +247,7 @@ class PopulationClaims:
         else:
             return None
         context = PopulationContext(population, Position.after(self._ledger.totals()), units.most)
-        squares = self._learned.squares_in_sample(batch.readings, context, units)
+        squares = self._learned.squares_in_sample(batch.readings, context, units, {number: released})
         return settled_radius(batch, released, units, population.noise_failure(number), squares)
 
     def certificate(self, plan: QuestionPlan, context: PopulationContext) -> Certificate:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -46,7 +47,19 @@ from adyton.study import Study
 from adyton.validity.subset.tails import SETTLED_FROM, largest_normal
 
 _MOST = 1000  # receipts that are looked at, the newest first
+_MOST_TOGETHER = 100  # questions of a batch that is looked at: all of them have to be read again
 _WORDS = ("STDDEV(", "VARIANCE(")
+# One text of a batch, between semicolons that are not quoted.
+_ONE_TEXT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*")+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What a receipt paid for: one question, or a batch of them."""
+
+    number: int
+    at: Position  # with all values of all its questions, among which its level is divided
+    parts: Sequence[tuple[Reading, list[object]]]
 
 
 # What validity pays for an answer --------------------------------------------------------------------------
@@ -185,12 +198,12 @@ class Asked:
 
 
 class Learned:
-    """Looks at receipts that paid for a variance; the newest one of each is taken."""
+    """Looks at receipts that paid for a variance; the newest one of each that was answered is taken."""
 
     def __init__(self, study: Study, ledger: Ledger) -> None:
         self._study, self._ledger = study, ledger
         self._looked_at = 0
-        self._known: dict[Hashable, Receipt] = {}
+        self._known: dict[Hashable, list[Paid]] = {}
 
     def spreads(self, readings: Iterable[Reading], context: PopulationContext) -> dict[Hashable, Floats]:
         """Upper ends, for each cell, as far as known: of the variances of values whose means are read, in
@@ -206,9 +219,16 @@ class Learned:
         return {key: end for key, end in ends.items() if end is not None}
 
     def squares_in_sample(
-        self, readings: Iterable[Reading], context: PopulationContext, units: Units
+        self,
+        readings: Iterable[Reading],
+        context: PopulationContext,
+        units: Units,
+        released: Mapping[int, Sequence[Stored]] = MappingProxyType({}),
     ) -> dict[Hashable, float]:
-        """Of values whose means are read: bounds on the squares of what these units add, from the middle."""
+        """Of values whose means are read: bounds on the squares of what these units add, from the middle.
+
+        ``released``: what a receipt, by its number, paid for that is not stored yet.
+        """
         population = context.population
         means = {spread_key(reading): reading for reading in readings if isinstance(reading.measure, Mean)}
         if not means or not isinstance(population, SubsetPopulation):
@@ -216,7 +236,7 @@ class Learned:
         self._look()
         found = {}
         for key, reading in means.items():
-            if (asked := self._asked(reading, context)) is not None:
+            if (asked := self._asked(reading, context, released)) is not None:
                 z = largest_normal(population.squares_failure(asked.context))
                 found[key] = most_centred_squares(asked.part, asked.released, units, z)
         return found
@@ -224,21 +244,34 @@ class Learned:
     def _look(self) -> None:
         newest = self._ledger.count()
         for receipt in self._ledger.mentioning(_WORDS, max(self._looked_at, newest - _MOST)):
-            question = self._question(receipt)
-            if question is not None:
-                self._known |= {spread_key(reading): receipt for reading in self._variances(question)}
+            paid = self._paid(receipt)
+            for reading, _ in paid.parts:
+                if isinstance(reading.measure, Variance):
+                    self._known.setdefault(spread_key(reading), []).append(paid)
         self._looked_at = newest
 
-    def _question(self, receipt: Receipt) -> Question | None:
-        try:
-            question = request_of(receipt.order.question, *self._study.tables).question
-        except InvalidRequest:  # a batch, or something else that is no one question
-            return None
-        return None if question.finds_keys or question.table != self._study.table else question
+    def _paid(self, receipt: Receipt) -> Paid:
+        """Without parts, if nothing can be learned from it."""
+        details = iter(json.loads(receipt.order.detail))
+        parts, values = list[tuple[Reading, list[object]]](), 0
+        for question in self._questions(receipt):
+            readings = readings_of(question, self._study.unit_of(question.table))
+            own = [(reading, next(details)) for reading in readings]
+            values += number_of_cells(question) * sum(_noises(*part) for part in own)
+            parts += own
+        at = replace(Position.of(receipt), values=values)
+        return Paid(receipt.number, at, parts if all(_has_its_cells(*part) for part in parts) else ())
 
-    def _variances(self, question: Question) -> list[Reading]:
-        readings = readings_of(question, self._study.unit_of(question.table))
-        return [reading for reading in readings if isinstance(reading.measure, Variance)]
+    def _questions(self, receipt: Receipt) -> list[Question]:
+        """Nothing where one of them is about another table, or finds its groups in the data."""
+        texts = _ONE_TEXT.findall(receipt.order.question)
+        try:
+            asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
+        except InvalidRequest:  # a stream, or something else that is no question
+            return []
+        questions = [one.question for one in asked]
+        other = any(one.finds_keys or one.table != self._study.table for one in questions)
+        return [] if other or len(texts) > _MOST_TOGETHER else questions
 
     def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:
         asked, population = self._asked(wanted, context), context.population
@@ -249,37 +282,48 @@ class Learned:
             return population.most_squares(asked.part, columns, asked.context)
         return Spread(asked.part, root=False).population(asked.released, asked.context).high
 
-    def _asked(self, wanted: Reading, context: PopulationContext) -> Asked | None:
+    def _asked(
+        self,
+        wanted: Reading,
+        context: PopulationContext,
+        released: Mapping[int, Sequence[Stored]] = MappingProxyType({}),
+    ) -> Asked | None:
         """The newest variance of the same values of the same rows."""
-        receipt = self._known.get(spread_key(wanted))
-        if receipt is None or receipt.unproved:
-            return None
-        question, stored = self._question(receipt), self._ledger.recall(receipt.number)
-        if question is None or stored is None:
-            return None
-        readings = readings_of(question, self._study.unit_of(question.table))
-        details = json.loads(receipt.order.detail)
-        at = replace(Position.of(receipt), values=number_of_cells(question) * _noises(readings, details))
-        released = many_from_text(stored)[0].released
-        for reading, detail, columns in zip(readings, details, released, strict=True):
-            of_these = len(columns[0]) == reading.cells  # older versions answered cells that cannot match
-            of_these = of_these and isinstance(reading.measure, Variance)
-            if of_these and spread_key(reading) == spread_key(wanted):
-                noise = GaussianNoise(tuple(Fraction(float(scale)) for scale in detail[2:5]))
-                return Asked(NoisyReading(reading, noise), columns, replace(context, at=at))
+        for paid in reversed(self._known.get(spread_key(wanted), ())):
+            if paid.at.unproved:
+                continue
+            answers = released.get(paid.number)
+            if answers is None and (stored := self._ledger.recall(paid.number)) is not None:
+                answers = many_from_text(stored)
+            if answers is not None:
+                return _among(paid, answers, wanted, context)
         return None
 
 
-def _noises(readings: tuple[Reading, ...], details: list[list[object]]) -> int:
+def _among(paid: Paid, answers: Sequence[Stored], wanted: Reading, context: PopulationContext) -> Asked:
+    """The variance that ``wanted`` needs, in the answers to all that was paid for together."""
+    released = [columns for answer in answers for columns in answer.released]
+    reading, detail, columns = next(
+        (reading, detail, columns)
+        for (reading, detail), columns in zip(paid.parts, released, strict=True)
+        if isinstance(reading.measure, Variance) and spread_key(reading) == spread_key(wanted)
+    )
+    noise = GaussianNoise(tuple(Fraction(float(str(scale))) for scale in detail[2:5]))
+    return Asked(NoisyReading(reading, noise), columns, replace(context, at=paid.at))
+
+
+def _has_its_cells(reading: Reading, detail: list[object]) -> bool:
+    """Older versions answered cells that cannot match as well."""
+    return reading.kept is None or detail[-1] == f"{len(reading.kept)} cells"
+
+
+def _noises(reading: Reading, detail: list[object]) -> int:
     """How many noisy values of one cell had to be right at the same time."""
-    total = 0
-    for reading, detail in zip(readings, details, strict=True):
-        match reading.measure:
-            case Variance():
-                total += 2
-            case Cdf(_, points):
-                total += len(points) + 1
-            case _:
-                times = [part for part in detail[2:] if isinstance(part, int)]
-                total += times[0] if times else 1
-    return total
+    match reading.measure:
+        case Variance():
+            return 2
+        case Cdf(_, points):
+            return len(points) + 1
+        case _:
+            times = [part for part in detail[2:] if isinstance(part, int)]
+            return times[0] if times else 1

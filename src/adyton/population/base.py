@@ -171,11 +171,11 @@ class Population(Protocol):
         """For the ratio of a centred sum, the first of two integers, to a count."""
         ...
 
-    def most_variance(
-        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
-    ) -> Floats | None:
-        """Upper ends of variances, in squares of half of the range, from a centred sum, a centred sum of
-        squares and a count; None where nothing is known but what ``means`` says of both.
+    def variances(
+        self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
+    ) -> Ends | None:
+        """Ends of variances, in squares of half of the range, from a centred sum, a centred sum of squares
+        and a count, and what ``means`` says of the first; None where nothing is known but what it says.
         """
         ...
 

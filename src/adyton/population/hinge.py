@@ -148,9 +148,9 @@ class HingePopulation:
         whole = np.full(len(top), reach)
         return ratio_ends(top, bottom, -whole, whole, widths)
 
-    def most_variance(
-        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
-    ) -> Floats | None:
+    def variances(
+        self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
+    ) -> Ends | None:
         return None
 
     def cumulated(

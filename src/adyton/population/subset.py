@@ -39,7 +39,7 @@ from adyton.population.subset_ends import (
     sum_ends,
     uncentred,
 )
-from adyton.population.variance_ends import EACH, most_squares, most_variance
+from adyton.population.variance_ends import EACH, OF_LEAST, least_variance, most_squares, most_variance
 from adyton.query.measures import Cdf, Quantile, Variance
 from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
@@ -48,7 +48,8 @@ from adyton.validity.plans.study_plans import StudyPlan
 from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold_paid
 from adyton.validity.subset.tails import Before, KnownLevels, OpenLevels, largest_normal
 
-OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end; the rest for a mean and a mean square
+OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
+OF_MEANS = 1 - OF_VARIANCES * (1 + OF_LEAST)  # for a mean and a mean square; the rest is for its lower end
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,15 @@ class SubsetPopulation:
         first, second = (float_up(scale) for scale in part.mechanism.scales)
         certain = self._certain(context)
         if isinstance(part.reading.measure, Variance):
-            certain = replace(certain, level=certain.level * (1 - OF_VARIANCES))
+            certain = replace(certain, level=certain.level * OF_MEANS)
         spread = context.learned.get(learned_key(part.reading))
         return mean_ends(part, top, bottom, certain, (first, second), spread)
 
-    def most_variance(
-        self, part: NoisyReading, released: Sequence[Array], context: PopulationContext
-    ) -> Floats | None:
-        return most_variance(part, released, self._certain_of_variances(context))
+    def variances(
+        self, part: NoisyReading, released: Sequence[Array], mean: Ends, context: PopulationContext
+    ) -> Ends | None:
+        certain = self._certain_of_variances(context)
+        return least_variance(part, released, mean, certain), most_variance(part, released, certain)
 
     def most_squares(
         self, part: NoisyReading, released: Sequence[Array], context: PopulationContext

@@ -1,8 +1,9 @@
-"""Upper ends of variances in a study with Gaussian noise: mean squared distances from public places.
+"""Ends of variances in a study with Gaussian noise: mean squared distances from public places.
 
 No mean squared distance from a place is below the variance, and the one from the mean is the variance.  Of
 some places, fixed in advance, one is near the mean; the distance from it is one number, made of the three
-that were released, and has one interval, where a mean and a mean square have two, whose errors add up.
+that were released, and has one interval, where a mean and a mean square have two, whose errors add up.  It
+exceeds the variance by the square of how far the mean is from that place, which is little.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PLACES = np.linspace(-1.0, 1.0, 17)
 """In halves of the range, from its middle: eighths, which floats hold exactly."""
 EACH = (1 - OF_THE_COUNT) / (len(PLACES) + 2)
 """Of the level: for each place, for the sum of the squares, and for the noise of the squares in settling."""
+OF_LEAST = 1 / 8
+"""Beside that level, as a part of it: for the lower ends, all places together."""
 _ROUNDS = 3
 
 
@@ -42,6 +45,24 @@ def most_variance(part: NoisyReading, released: Sequence[Array], certain: Certai
     ways = certain.ways(EACH)
     ends = around.ends(around.likely_best(weighed, ways), weighed, ways)
     return np.minimum(ends, 1.0)
+
+
+def least_variance(part: NoisyReading, released: Sequence[Array], mean: Ends, certain: Certain) -> Floats:
+    """Lower ends of the variances of the population, for each cell, in squares of half of the range.
+
+    ``mean`` are the ends of the ratio of the centred sum to the count, in their steps.
+
+    Claim:    with probability 1 - ``certain.level`` * OF_LEAST the variance is at least this, wherever
+              ``mean`` and what ``most_variance`` takes for the number of rows are right.
+    Assumes:  as ``mean_ends``.
+    Source:   derived here.  Theorem: VARIANCE-INTERVAL.
+    """
+    around = Around(part, [column.astype(float) for column in released])
+    first, last = (around.in_halves(end) for end in mean)
+    place = np.clip(np.rint((first + last) / 2 * 8) / 8, -1.0, 1.0)
+    distance = around.least(place, around.weighed(certain), certain.ways(OF_LEAST / len(PLACES)))
+    away = np.maximum(np.square(first - place), np.square(last - place))
+    return np.maximum(distance - away - MANY * (1 + away), 0.0)
 
 
 def most_squares(part: NoisyReading, released: Sequence[Array], certain: Certain) -> Floats:
@@ -78,20 +99,45 @@ class Around:
 
     def ends(self, place: Floats, weighed: Floats, ways: Sequence[Way]) -> Floats:
         """Upper ends of the mean squared distances from these places."""
-        most = _range(place)
+        far = _range(place)
 
         def widths(first: Floats, last: Floats, some: Places) -> Ends:
-            near = np.clip(most[some] / 2, first, last)
-            variance = weighed[some] * near * (most[some] - near) * UP
-            noises = np.maximum(*(self._noise(place[some], end) for end in (first, last))) * UP
-            quietest = np.clip(0.5 + place[some] ** 2, first, last)
-            steady = self._noise(place[some], quietest) / noises / UP
-            beyond = (last + 2.0**-20) * self._each * UP  # a distance is 0 or more
-            below = variance_width(variance, beyond, noises, ways, steady)
+            below = self._width(place[some], (first, last), last, weighed[some], ways)
             return np.full(len(some), np.inf), below + self._rounding(place, some)
 
-        _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), most, widths)
+        _, ends = ratio_ends(self._top(place), self._counts, self._guess(place), far, widths)
         return ends * (1 + MANY)
+
+    def least(self, place: Floats, weighed: Floats, ways: Sequence[Way]) -> Floats:
+        """Lower ends of the mean squared distances from these places."""
+        far = _range(place)
+
+        def widths(first: Floats, last: Floats, some: Places) -> Ends:
+            above = self._width(place[some], (first, last), far[some] - first, weighed[some], ways)
+            return above + self._rounding(place, some), np.full(len(some), np.inf)
+
+        ends, _ = ratio_ends(self._top(place), self._counts, np.zeros(len(place)), self._guess(place), widths)
+        return ends * (1 - MANY)
+
+    def _width(
+        self, place: Floats, within: Ends, beyond: Floats, weighed: Floats, ways: Sequence[Way]
+    ) -> Floats:
+        """Of the sum of the distances less one of those ``within`` times the count; a row is at most
+        ``beyond`` that distance, on the side that is looked at.
+        """
+        first, last = within
+        far = _range(place)
+        near = np.clip(far / 2, first, last)
+        variance = weighed * near * (far - near) * UP
+        noises = np.maximum(*(self._noise(place, end) for end in within)) * UP
+        quietest = np.clip(0.5 + place**2, first, last)
+        steady = self._noise(place, quietest) / noises / UP
+        return variance_width(variance, (beyond + 2.0**-20) * self._each * UP, noises, ways, steady)
+
+    def in_halves(self, ratio: Floats) -> Floats:
+        """The ratio of a centred sum to a count, as a distance from the middle in halves of the range."""
+        halves: Floats = self._linear * ratio
+        return halves
 
     def sums(self, place: float, units: int, ways: Sequence[Way]) -> Floats:
         """Upper ends of what is expected of the sums of all squared distances from one place."""

@@ -81,16 +81,19 @@ class Spread(OfOneReading):
         mean = context.population.means(self.mean, (sums, counts), context)
         square = context.population.means(self.square, (squares, counts), context)
         both = self._intervals(mean, square, context.population.level)
-        most = context.population.most_variance(self.only, (sums, squares, counts), context)
-        return both if most is None else replace(both, high=np.minimum(both.high, self._in_units(most)))
+        ends = context.population.variances(self.only, (sums, squares, counts), mean, context)
+        if ends is None:
+            return both
+        least, most = self._in_units(ends[0], 1 - MANY), self._in_units(ends[1], 1 + MANY)
+        return replace(both, low=np.maximum(both.low, least), high=np.minimum(both.high, most))
 
-    def _in_units(self, most: Floats) -> Floats:
-        """From squares of half of the range to what is answered, rounded up."""
+    def _in_units(self, variance: Floats, outward: float) -> Floats:
+        """From squares of half of the range to what is answered, rounded up or down."""
         centred, _, _ = self.reading.coordinates
         assert centred.value is not None
         half = Line(centred.box[1] * centred.value.lattice.grain / 2)
-        root: Floats = half.near(np.sqrt(most)) * (1 + MANY)
-        return root if self.root else root**2 * (1 + MANY)
+        root: Floats = half.near(np.sqrt(variance)) * outward
+        return root if self.root else root**2 * outward
 
     def bound(self, expected_rows: int | None) -> Bound:
         return Bound(LEVEL, None)
