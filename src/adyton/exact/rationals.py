@@ -101,6 +101,11 @@ def failure_of(confidence: object) -> Fraction:
     return 1 - probability(confidence, "confidence")
 
 
+def each_of(confidence: object, times: int) -> Fraction:
+    """The confidence of each of ``times`` claims that makes all of them hold with ``confidence``."""
+    return 1 - failure_of(confidence) / times
+
+
 def whole(value: object, what: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidRequest(f"{what} must be a whole number of at least {least}, not {value!r}")

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from adyton.columns import Cells
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import each_of, float_up
 from adyton.exact.search import edge, geometric
 from adyton.mechanisms.base import (
     TOO_FINE,
@@ -67,7 +67,7 @@ class GeometricNoise:
 
     def ratio_error(self, confidence: float) -> Band:
         """Both noise terms within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
-        each = 1 - (1 - confidence) / 2
+        each = float_up(each_of(confidence, 2))
         top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
         return Band(0.0, 0.0, top, bottom)
 

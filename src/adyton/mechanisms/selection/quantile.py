@@ -15,7 +15,7 @@ import numpy as np
 
 from adyton.columns import Floats
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.exact import Number, each_of
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
@@ -214,7 +214,7 @@ class PrivateQuantiles:
 
     def error(self, confidence: Number) -> Fraction:
         """In ranks, for all of them at once.  Theorem: SORTED-QUANTILES."""
-        each = 1 - (1 - rational(confidence, "confidence")) / len(self.fractions)
+        each = each_of(confidence, len(self.fractions))
         return max(part.error(each) for part in self.parts())
 
 

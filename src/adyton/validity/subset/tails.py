@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from adyton.columns import Floats
 from adyton.exact import float_down
-from adyton.exact.outward import MANY
+from adyton.exact.outward import COARSE, MANY
 from adyton.exact.special import special
 
 Places = NDArray[np.int64]
@@ -61,7 +61,7 @@ def hazard(y: Floats) -> Floats:
 
 def largest_normal(failure: Fraction) -> float:
     """z, rounded up: a standard normal is beyond z on either side with probability at most ``failure``."""
-    return -float(special().ndtri(float_down(failure / 2))) * (1 + 1e-9)
+    return -float(special().ndtri(float_down(failure / 2))) * (1 + COARSE)
 
 
 def location(steepness: Floats) -> Floats:
