@@ -99,6 +99,7 @@ def test_a_parquet_file_is_read_by_its_very_name(name: str) -> None:
     ("name", "content", "says"),
     [
         ("empty.csv", "", "empty.csv is empty"),
+        ("open.csv", f'p\n"{CANARY}\ndog\n', "open.csv cannot be read as .csv"),
         ("header.csv", "p\n", "header.csv has no values"),
         ("empty.jsonl", "", "empty.jsonl has no values"),
         ("empty.npy", "", "cannot be read as .npy"),
