@@ -23,7 +23,7 @@ from adyton.duckdb_files import quoted, text_literal
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.loading.sources import count_units, describe
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
+from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Count, Mean, Sum
 from adyton.query.nodes import Question, group_values
@@ -38,6 +38,8 @@ from adyton.schema import (
     day_of,
 )
 from adyton.sensitivity import Reading, readings_of
+from adyton.setup.checking import check_study
+from adyton.study import Study
 from strategies import (
     AGE,
     BORN,
@@ -538,6 +540,40 @@ def test_one_line_of_csv_never_touches_another(evil: bytes, position: int, tmp_p
     )
     assert 600 * 30 <= total <= 600 * 30 + 100
     engine.close()
+
+
+@pytest.mark.parametrize("separator", [",", "\t"], ids=["csv", "tsv"])
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ('"open,5', False),
+        ('"o"pen,5', False),
+        ('""",5', False),
+        ('x,"5', False),
+        ('"x""y,5', False),
+        ('x"y,5', True),
+        ('"x""y",5', True),
+        ('"x, y",5', True),
+        ('"",5', True),
+        (",5", True),
+        ('x,"5"', True),
+    ],
+)
+def test_a_line_whose_quote_is_not_closed_is_a_row_with_everything_missing(
+    line: str, read: bool, separator: str, tmp_path: Path
+) -> None:
+    """It counts as a row, and none of its values does.  Mutant: quotes that nobody looks at again."""
+    table = Table("t", (IntegerColumn("age", 0, 100),))
+    file = tmp_path / ("t.tsv" if separator == "\t" else "t.csv")
+    file.write_text("\n".join(["name,age", "a,30", line, "b,40"]).replace(",", separator) + "\n")
+    engine = DuckDBEngine(table, ADD_OR_REMOVE, file)
+    engine.prepare()
+    asked = (("s", Sum(ValueOf(table.columns[0]))), ("n", Count()))
+    found = engine.exact(readings_of(Question(table, asked), ADD_OR_REMOVE))
+    engine.close()
+    assert found == [[[75 if read else 70]], [[3]]]
+    declared = Study(table, ADD_OR_REMOVE, Guarantee(Fraction(1), Fraction(1, 10**9)))
+    assert check_study(declared, data=file).tables[0].unreadable_lines == (0 if read else 1)
 
 
 def test_csv_values_in_quotes_keep_separators_and_quotes(tmp_path: Path) -> None:

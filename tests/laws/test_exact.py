@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from adyton.errors import InvalidRequest
 from adyton.exact import (
     decimal_text,
+    each_of,
     float_down,
     float_up,
     positive,
@@ -115,3 +116,11 @@ def test_law_numbers_of_hundreds_of_digits_are_refused_in_a_short_sentence(numbe
     assert rational(Fraction(1, 10**5000), "what others worked out") > 0
     with pytest.raises(InvalidRequest, match="thousands of digits"):
         positive(Fraction(1, 10**5000), "epsilon")
+
+
+@given(st.integers(1, 999), st.integers(1, 10**6))
+def test_law_claims_that_share_a_failure_hold_together(thousandths: int, times: int) -> None:
+    """0.95 is the decimal, not the float below it.  Mutant: the float."""
+    each = each_of(thousandths / 1000, times)
+    assert (1 - each) * times == 1 - Fraction(thousandths, 1000)
+    assert Fraction(float_up(each)) >= each

@@ -401,7 +401,7 @@ def test_bad_predictions_are_refused_free_of_charge(tmp_path: Path, wrong: objec
         ({"labels": [1, 2], "scores": 1, "method": "gaussian"}, "a method is an object"),
         ({"labels": [1, 2], "method": Thresholdout(), "tolerance": "0.1"}, "certify 0 overfits"),
         ({"labels": [1, 2], "method": GuessAndCheck(), "tolerance": "0.1"}, "certify no answer"),
-        ({"labels": [1, 2], "method": GuessAndCheck(), "tolerance": "0.1", "scores": 3}, "means nothing"),
+        ({"labels": [1, 2], "method": GuessAndCheck(), "tolerance": "0.1", "scores": 3}, "takes no scores"),
         ({"labels": [1, 2], "method": Ladder()}, "how many scores"),
         ({"labels": [1, 2], "method": Split(), "tolerance": "0.1"}, "certify no score"),
         ({"labels": [1, 2], "method": Gaussian(anytime=True)}, "tolerance"),

@@ -47,9 +47,9 @@ def test_methods_are_frozen(kind: Any) -> None:
     [
         ("magic", {}, None, "no method 'magic'; known: auto, gaussian, thresholdout"),
         ("slices", {}, None, "no method 'slices'"),
-        ("gaussian", {"rejections": 3}, None, "rejections means nothing to the method 'gaussian'"),
-        ("ladder", {"overfits": 1}, None, "overfits means nothing"),
-        ("auto", {"anytime": True}, None, "anytime means nothing"),
+        ("gaussian", {"rejections": 3}, None, "the method 'gaussian' takes no rejections"),
+        ("ladder", {"overfits": 1}, None, "takes no overfits"),
+        ("auto", {"anytime": True}, None, "takes no anytime"),
         ("rounding", {}, [0, 1], "groups go with the method 'gaussian' alone"),
         ("gaussian", {"anytime": True}, [0, 1], "groups go with the method 'gaussian' alone"),
         ("gaussian", {"noise": "decreasing"}, [0, 1], "groups go with the method 'gaussian' alone"),

@@ -1,7 +1,8 @@
 """Rounding to the safe side and searching by halves happen in ``adyton.exact`` alone.
 
 Read from the syntax of the source: elsewhere nobody steps to the next float, writes the roundoff of floats as a power
-of two, keeps a margin of his own under a name for margins, or halves a bracket by hand.
+of two, keeps a margin of his own under a name for margins, adds or scales by a decimal below 10**-6, or halves a
+bracket by hand.
 """
 
 from __future__ import annotations
@@ -25,6 +26,36 @@ MARGINS = {"U", "UP", "SAFE", "OUTWARD", "MARGIN", "RELATIVE", "TRUST", "ROUNDOF
 ALLOWED = {
     ("mechanisms/search.py", "halving"): "the noisy binary search: a mechanism, whose every look is paid for",
     ("validity/plans/decreasing.py", "halving"): "a fixed point: a number, and how many its own level holds",
+    ("accounting/gaussian.py", "decimal"): "how closely a search stops; what it returns is on the safe side",
+    ("accounting/zcdp.py", "decimal"): "when an iteration stops; every iterate is valid",
+    (
+        "audit/events.py",
+        "decimal",
+    ): "keeps an estimate inside 0..1: it chooses an event, which is then judged",
+    (
+        "audit/exact.py",
+        "decimal",
+    ): "of laws that are stated to 12 digits: a check, and an error that is carried",
+    ("audit/views.py", "decimal"): "keeps a matrix invertible and a quotient finite: it chooses an event",
+    ("curator/fitting.py", "decimal"): "just over a limit: a guess of a price, which is then tried",
+    (
+        "holdout/methods/guess_and_check_plan.py",
+        "decimal",
+    ): "of sums of logarithms of factorials, which lose more",
+    (
+        "mechanisms/workloads/private_mw.py",
+        "decimal",
+    ): "of a gap: it makes fewer updates possible than are paid",
+    (
+        "mechanisms/workloads/strategy.py",
+        "decimal",
+    ): "which eigenvalues count: a strategy is measured as it is",
+    ("mechanisms/workloads/strategy_choice.py", "decimal"): "chooses a strategy, which is measured as it is",
+    ("validity/attack_limit.py", "decimal"): "keeps a logarithm finite: an attack is computed, not certified",
+    ("validity/hinge/opening.py", "decimal"): "when Newton's method stops: every opening is valid",
+    ("validity/plans/score_plans.py", "decimal"): "chooses whole blocks of a plan, certified as they are",
+    ("validity/published/mutual_information.py", "decimal"): "the end of a search: every place is valid",
+    ("validity/subset/variances.py", "decimal"): "raises variances to a common floor, which is valid",
     (
         "holdout/methods/guess_and_check_plan.py",
         "margin",
@@ -33,7 +64,10 @@ ALLOWED = {
 
 
 def complaints(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    named = _names_of_small_decimals(tree)
     for node in ast.walk(tree):
+        if _adds_or_scales(node, named):
+            yield "decimal", node.lineno
         if _steps_to_the_next_float(node):
             yield "next float", node.lineno
         if isinstance(node, ast.BinOp) and 45 <= -_power_of_two(node) <= 60:
@@ -74,6 +108,32 @@ def _is_a_margin(node: ast.Assign | ast.AnnAssign) -> bool:
         or (isinstance(part, ast.BinOp) and _power_of_two(part) < -20)
         for part in ast.walk(node)
     )
+
+
+def _names_of_small_decimals(tree: ast.AST) -> set[str]:
+    return {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _is_a_small_decimal(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _is_a_small_decimal(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 1e-6
+
+
+def _adds_or_scales(node: ast.AST, named: set[str]) -> bool:
+    """A small decimal, written here or given a name in the module, in a sum, a difference or a product."""
+    match node:
+        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult(), right):
+            parts = (left, right)
+        case ast.AugAssign(_, ast.Add() | ast.Sub() | ast.Mult(), right):
+            parts = (right,)
+        case _:
+            return False
+    return any(_is_a_small_decimal(part) or getattr(part, "id", None) in named for part in parts)
 
 
 def _halves(loop: ast.While | ast.For) -> bool:
@@ -128,6 +188,9 @@ def test_law_rounding_and_halving_happen_on_the_floor() -> None:
         ("roundoff", "x = x * (1 + 2.0**-50)"),
         ("roundoff", "u = 2**-53"),
         ("roundoff", "u = 1 / 2**53"),
+        ("decimal", "x = x * (1 + 1e-10)"),
+        ("decimal", "x += 1e-12"),
+        ("decimal", "_SLIGHTLY = 1e-9\nx = y - _SLIGHTLY * y"),
         ("margin", "_U = 1.1e-16"),
         ("margin", "_OUTWARD = 1 + 1e-12"),
         ("margin", "_MARGIN: float = 2.0**-40"),

@@ -32,7 +32,7 @@ def test_an_engine_that_takes_too_long_fails_and_the_charge_stands() -> None:
 
 
 def test_a_limit_that_the_engine_does_not_know_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="knows no limit 'work_mem'; known: timeout, memory_limit"):
+    with pytest.raises(InvalidRequest, match="has no limit 'work_mem'; known: timeout, memory_limit"):
         adyton.open(STUDY, data=pd.DataFrame({"x": [1]}), work_mem="1GB")
 
 

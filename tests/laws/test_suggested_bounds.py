@@ -218,7 +218,7 @@ def test_a_dummy_says_so_here_too() -> None:
         ({"where": "nobody"}, "no column 'nobody'"),
         ({"where": "smoker) OR (smoker"}, "read as SQL"),
         ({"epsilon": None}, "no price was named"),
-        ({"expected_rows": 0}, "matching must be a whole number"),
+        ({"expected_rows": 0}, "expected_rows must be a whole number"),
         ({"epsilon": "0.01"}, "of 4,000 rows from each end, so nothing would be learned"),
         ({"expected_rows": 5, "low_fraction": "0.1"}, "of 5 rows from each end"),
     ],

@@ -44,7 +44,7 @@ def test_an_answer_says_for_how_many_rows_the_width_of_a_mean_was_planned() -> N
         for answer in (asker.ask(BOTH, within=within, **words), asker.ask(BOTH, within=within, **words)):
             said = f"planned for {planned:,} matching rows; with fewer it is wider."
             assert answer.rows_planned == answer.to_json()["rows_planned"] == planned
-            assert said in str(answer)
+            assert said in " ".join(str(answer).split())
             assert said in answer._repr_html_()
     assert planned == 70
     for answer in (
@@ -54,6 +54,21 @@ def test_an_answer_says_for_how_many_rows_the_width_of_a_mean_was_planned() -> N
         assert answer.rows_planned is None
         assert "rows_planned" not in answer.to_json()
         assert "matching rows" not in str(answer) + answer._repr_html_()
+
+
+def test_an_interval_that_is_much_wider_than_was_named_is_said_aloud() -> None:
+    """The preview has its condition beside the width.  Mutants: all widths are said aloud, or none."""
+    asker, few = curator(epsilon="50"), "SELECT PROPORTION(income > 5) AS p FROM people WHERE income < 10000"
+    seen = str(asker.preview(few, within="0.02"))
+    assert f"± 0.020 if {asker.preview(few, within='0.02').bounds['p'].if_rows:,} rows match" in seen
+    assert "expected_rows" in seen
+    answer = asker.ask(few, within="0.02")
+    low, high = answer.noise_interval.low, answer.noise_interval.high
+    assert (high - low) / 2 > 0.025
+    assert answer.notes()[0].startswith("WIDER THAN ASKED: p is ± ")
+    assert "not ± 0.020" in answer.notes()[0]
+    assert "expected_rows" in answer._repr_html_()
+    assert "WIDER" not in str(asker.ask("SELECT AVG(income) AS m FROM people", within=20_000))
 
 
 def test_other_values_keep_their_width_when_one_changes() -> None:

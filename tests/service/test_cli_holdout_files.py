@@ -99,6 +99,7 @@ def test_a_parquet_file_is_read_by_its_very_name(name: str) -> None:
     ("name", "content", "says"),
     [
         ("empty.csv", "", "empty.csv is empty"),
+        ("open.csv", f'p\n"{CANARY}\ndog\n', "open.csv cannot be read as .csv"),
         ("header.csv", "p\n", "header.csv has no values"),
         ("empty.jsonl", "", "empty.jsonl has no values"),
         ("empty.npy", "", "cannot be read as .npy"),
@@ -220,7 +221,7 @@ def test_parameters_of_methods_are_options() -> None:
     assert adyton(*create, "l.toml", "--method", "ladder", "--scores", "9", "--rung", "0.01").exit_code == 0
     assert "rung = 60" in Path("l.toml").read_text()
     done = adyton(*create, "x.toml", "--scores", "9", "--rung", "0.01")
-    assert "rung means nothing to the method 'gaussian'" in done.stderr
+    assert "the method 'gaussian' takes no rung" in done.stderr
 
 
 def test_a_missing_folder_is_named() -> None:

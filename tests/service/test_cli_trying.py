@@ -162,8 +162,8 @@ def test_questions_are_read_from_standard_input(text: str, number: int) -> None:
         (f"{COUNT};\nDROP TABLE people", "question 2 of 2: "),
         ("[1]", "holds strings"),
         ("[", "is not JSON"),
-        ("[]", "holds none"),
-        (" \n-- nothing\n", "holds none"),
+        ("[]", "has no question in it"),
+        (" \n-- nothing\n", "has no question in it"),
         (f"{COUNT};{COUNT} WHERE age = 'x", "question 2 of 2: "),
     ],
 )

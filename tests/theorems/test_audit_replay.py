@@ -194,6 +194,27 @@ def test_a_planted_fault_is_found(kind: type[Curator], said: str) -> None:
     assert any(said in fault for fault in found.faults), found.faults
 
 
+class Broken(ForgetsToClip):
+    def exact(self, readings: Any) -> Any:
+        raise OSError("on either table")
+
+
+def test_two_runs_that_fail_alike_are_not_called_consistent() -> None:
+    """Mutant: no refusal; nothing differs then, and the verdict would be consistent."""
+
+    def opened(known: Study, data: Any) -> Curator:
+        made = open_study(known, data=data)
+        made._engine = Broken(data["age"].tolist())  # type: ignore[assignment]
+        return made
+
+    with pytest.raises(
+        InvalidRequest, match=r"nothing was compared: neither table was answered \(engine_failed\)"
+    ):
+        replay(study(), PAIR, QUESTION, opened_by=opened, bits=Seeded(4), epsilon="1")
+    with pytest.raises(InvalidRequest, match=r"neither table was answered \(invalid_request\)"):
+        replay(study(), PAIR, "SELECT AVG(height) FROM people", bits=Seeded(4), epsilon="1")
+
+
 # Searches over several levels, and batches ----------------------------------------------------------------------
 
 WIDE = Table("people", (IntegerColumn("age", 0, 1_000_000),), rows=4)

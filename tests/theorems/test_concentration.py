@@ -203,3 +203,13 @@ def test_theorem_SAMPLE_SPLITTING_of_what_is_expected() -> None:
 def test_logarithms_of_any_size_are_rounded_up(value: Fraction, power: int) -> None:
     exact = math.log(value.numerator) - math.log(value.denominator) + power * math.log(2)
     assert exact - 1e-9 <= log_up(value * 2**power) <= exact + 1e-9
+
+
+def test_logarithms_of_long_fractions_near_one_are_rounded_up() -> None:
+    """Two logarithms of about 690 cancel.  Mutant: a margin of the difference alone."""
+    exact = mpmath.mp.clone()
+    exact.dps = 400
+    for k in range(1, 60):
+        value = Fraction(10**300 + 10**290 * k + 7, 10**300 + 3)
+        truth = exact.log(exact.mpf(value.numerator) / value.denominator)
+        assert truth < log_up(value) < truth + 1e-10

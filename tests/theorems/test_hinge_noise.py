@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
+from adyton.errors import InvalidRequest
 from adyton.noise import two_sided_geometric
 from adyton.validity.hinge.noise_part import gaussian_multiplier, laplace_multiplier
 from adyton.validity.subset.tails import question_share
@@ -77,3 +80,18 @@ def test_theorem_NOISE_GIVEN_TRANSCRIPT_geometric_noise_with_one_step_more(scale
             taken = min(left, mass[z - 1])
             left, hidden = left - taken, hidden + z * taken
         assert hidden / failure <= laplace_multiplier(str(failure)) * scale + 1
+
+
+@pytest.mark.parametrize("multiplier", [gaussian_multiplier, laplace_multiplier])
+def test_theorem_NOISE_GIVEN_TRANSCRIPT_certifies_no_failure_that_floats_cannot_hold(
+    multiplier: Callable[..., float],
+) -> None:
+    """Not even where it comes from many questions.  Mutant: Laplace's logarithm of any share, which overflows."""
+    assert multiplier(Fraction(1, 10**290)) > 0
+    for failure, questions in (
+        (Fraction(1, 10**291), 1),
+        (Fraction(1, 10**280), 10**11),
+        (Fraction(1, 10**400), 1),
+    ):
+        with pytest.raises(InvalidRequest, match="below 1e-290 for one question cannot be certified"):
+            multiplier(failure, questions)

@@ -183,6 +183,23 @@ def test_theorem_MWEM_ERROR_pays_for_the_noise_of_measurements() -> None:
     assert quiet.error(2, total, 0.95) < error <= loud.error(2, total, 0.95)
 
 
+def test_theorem_MWEM_ERROR_no_round_gets_less_confidence_than_the_union_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Mutant: 1 - (1 - confidence) / 2 / rounds in floats, which is below it for some numbers of rounds."""
+    asked: list[Fraction] = []
+
+    def noted(scale: float, confidence: float) -> int:
+        asked.append(Fraction(confidence))
+        return 1
+
+    monkeypatch.setattr(two_sided_geometric, "coverage_radius", noted)
+    sure = PermuteAndFlip((0, 1), Fraction(1000), ScoreSensitivity(Fraction(1)))
+    for rounds in range(1, 40):
+        Mwem(rounds, sure, Fraction(4)).error(2, 100, 0.95)
+        assert asked.pop() >= 1 - Fraction(1, 20) / (2 * rounds)
+
+
 def test_theorem_MWEM_ERROR_pays_for_selections() -> None:
     """Blind selections and hardly any noise: what is never measured stays wrong, and the bound knows."""
     blind, sure = (

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -326,3 +327,11 @@ def test_theorem_NOISY_SEARCH_the_population_interval_holds_what_no_comparison_e
         assert max(possible) <= interval.high
         assert {interval.low, interval.high} == {min(possible), max(possible)}
     assert narrowed > 20
+
+
+def test_theorem_NOISY_SEARCH_no_comparison_gets_less_confidence_than_the_union_needs() -> None:
+    """Mutant: 1 - (1 - LEVEL) / rounds in floats, which is below it for some numbers of rounds."""
+    for rounds in range(1, 60):
+        one = SimpleNamespace(mechanism=SimpleNamespace(error=Fraction), times=rounds)
+        confidence = Search._error.fget(SimpleNamespace(only=one))  # type: ignore[attr-defined]
+        assert confidence >= 1 - Fraction(1, 20) / rounds

@@ -16,7 +16,7 @@ from pld_oracle import binary, randomized_response
 from test_composition import adaptive_transcripts
 
 from adyton.accounting.pld import mixed
-from adyton.accounting.pld.losses import binomial_losses
+from adyton.accounting.pld.losses import _rest, binomial_losses
 from adyton.accounting.textbook.composition import same
 from adyton.accounting.textbook.optimal import optimal, optimal_delta
 from adyton.errors import InvalidRequest
@@ -221,3 +221,14 @@ def test_theorem_MIXED_COMPOSITION_agrees_with_privacy_loss_distributions() -> N
     other = pld.epsilon_up([(pld.RandomizedResponsePair(e), 1) for e in prices], 1e-6)
     assert found == pytest.approx(other, rel=3e-4)
     assert found >= pld.epsilon_down([(pld.RandomizedResponsePair(e), 1) for e in prices], 1e-6)
+
+
+def test_theorem_OPTIMAL_COMPOSITION_what_is_left_of_a_series_is_rounded_up() -> None:
+    """Though the ratio of its terms is a float, 70 roundings off.  Mutant: a series up to a ratio of 1 - 1e-9."""
+    for gap in np.geomspace(1e-9, 0.9, 200):
+        ratio = float(1 - gap)
+        truth = Fraction(ratio) * (1 + 70 * Fraction(1, 2**53))
+        assert truth < 1
+        assert _rest(1.0, ratio) >= truth / (1 - truth)
+    assert math.isinf(_rest(1.0, 1 - 1e-6))
+    assert math.isfinite(_rest(1.0, 0.999))

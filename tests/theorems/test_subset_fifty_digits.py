@@ -21,6 +21,7 @@ from adyton.validity.subset.last_look import (
 )
 from adyton.validity.subset.tails import KEPT, KEPT_TWICE, Before, Way, largest_normal, ways_after
 from adyton.validity.subset.widths import (
+    _beyond_linear,
     greatest_share,
     hoeffding_width,
     least_share,
@@ -211,3 +212,16 @@ def test_theorem_SUBSET_P_VALUES_corrected_ones_are_never_below_fifty_digits(row
 def test_the_largest_normal_is_never_below_fifty_digits(failure):
     found = whole(largest_normal(failure))
     assert 2 * tail(found) <= whole(failure) <= 2 * tail(found * (1 - MP.mpf("1e-6")))
+
+
+def test_theorem_SUBSET_BENNETT_its_exponent_is_rounded_up_everywhere() -> None:
+    """Near 0, where it cancels, on both sides of the change from a series, and far out.
+
+    Mutants: six terms of the series; no margin; a subtraction from 1e-5 on.
+    """
+    places = np.concatenate(
+        [np.geomspace(1e-12, 600, 400), np.linspace(0.2, 0.3, 201), [np.nextafter(0.25, 0)]]
+    )
+    for x, found in zip(places, _beyond_linear(places), strict=True):
+        exact = MP.expm1(whole(x)) - whole(x)
+        assert exact < found <= exact * (1 + whole(2e-13))

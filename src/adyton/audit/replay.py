@@ -203,7 +203,10 @@ def _receipts(curator: Curator) -> list[Any]:
 
 
 def compare(first: Trace, second: Trace) -> Replay:
-    """What should be the same and is not, and what moved too far."""
+    """What should be the same and is not, and what moved too far.
+
+    Two runs that failed alike are refused: to call them consistent would say what nobody looked at.
+    """
     faults = [
         f"the {key} differs: {first.public.get(key)} and {second.public.get(key)}"
         for key in dict.fromkeys([*first.public, *second.public])
@@ -219,6 +222,8 @@ def compare(first: Trace, second: Trace) -> Replay:
     faults += [f"{m.name} moved farther than its sensitivity allows" for m in movements if m.too_far]
     if _noise(first) != _noise(second):
         faults.append("the noise depends on the data")
+    if not faults and first.public["outcome"] != "answered":
+        raise InvalidRequest(f"nothing was compared: neither table was answered ({first.public['outcome']})")
     text = str(first.public.get("question", second.public.get("question", "a question")))
     return Replay(text, tuple(faults), tuple(movements))
 

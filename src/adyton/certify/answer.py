@@ -25,7 +25,7 @@ from adyton.certify.values import Absent, Certificate, Interval, KeyLabel, KeysF
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text, float_down, float_up
 from adyton.exact.cells import Floats
-from adyton.show import Sheet, Shown
+from adyton.show import Sheet, Shown, number
 
 _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse
 _LEFT_OUT = (
@@ -33,6 +33,8 @@ _LEFT_OUT = (
     " not for values that were chosen because they are large or small."
 )
 _PLANNED = "The width of a mean was planned for {:,} matching rows; with fewer it is wider."
+_SAY_ROWS = "Say how many you expect: --expected-rows, in Python expected_rows."
+_MUCH = 1.25  # times the width that was named: so much wider is said aloud
 
 
 # Amounts ---------------------------------------------------------------------------------------------------
@@ -179,6 +181,7 @@ class Answer(Shown):
     known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
     rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
+    widths_named: Mapping[str, float] = field(default_factory=dict)  # of means, as the price
 
     @property
     def value(self) -> float:
@@ -294,13 +297,23 @@ class Answer(Shown):
     def notes(self) -> tuple[str, ...]:
         """What there is to say beside the values."""
         return (
+            *([self._planned_note()] if self.rows_planned else []),
             *([self.left_out_rows] if self.left_out_rows else []),
-            *([_PLANNED.format(self.rows_planned)] if self.rows_planned else []),
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
             *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}.",
         )
+
+    def _planned_note(self) -> str:
+        """Loud where an interval came out much wider than the width that was paid for."""
+        note, wider = _PLANNED.format(self.rows_planned), []
+        for name, named in self.widths_named.items():
+            noise = self.rows.values[name].noise
+            widest = float(np.max(noise.high - noise.low, initial=0.0)) / 2
+            if widest > _MUCH * named:
+                wider.append(f"{name} is ± {number(widest, widest)}, not ± {number(named, named)}")
+        return f"WIDER THAN ASKED: {'; '.join(wider)}. {note} {_SAY_ROWS}" if wider else note
 
     def _columns(self) -> dict[str, list[KeyLabel] | Floats]:
         """As they are exported: a value that says nothing is not a number."""

@@ -8,7 +8,7 @@ from typing import Any
 from adyton.show import Sheet, Shown, number
 
 _LAST = (
-    "A test on the rows is a last look. Whoever has seen its result and goes on asking has left the theorem; "
+    "A test on the rows is a last look. No theorem covers whoever has seen its result and goes on asking; "
     "if it is published, record it (--publish): later answers then have no population interval."
 )
 _NOT_PRIVATE = "An exact test is not private: whoever publishes it spends privacy that no ledger has counted."

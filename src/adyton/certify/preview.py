@@ -180,11 +180,10 @@ def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
 def _width_text(bound: Bound | Absent | None) -> str:
     if bound is None or isinstance(bound, Absent):
         return "-"
-    return (
-        "depends on the rows"
-        if bound.half_width is None
-        else f"± {number(bound.half_width, bound.half_width)}"
-    )
+    if bound.half_width is None:
+        return "depends on the rows"
+    condition = "" if bound.if_rows is None else f" if {bound.if_rows:,} rows match"
+    return f"± {number(bound.half_width, bound.half_width)}{condition}"
 
 
 def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
@@ -194,4 +193,8 @@ def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
             "Where no width is given it depends on the rows; for a mean, say how many you expect to match "
             "(--expected-rows, in Python expected_rows).",
         )
-    return tuple(f"The width of a mean holds if {n:,} rows match; with fewer it is wider." for n in assumed)
+    return tuple(
+        f"The width of a mean holds if {n:,} rows match; with fewer it is wider. Say how many you expect: "
+        "--expected-rows, in Python expected_rows."
+        for n in assumed
+    )

@@ -386,6 +386,7 @@ class Curator(Shown):
                     known=plan.known,
                     left_out_rows=left_out_rows(self.study, plan.question),
                     rows_planned=batch.rows_planned(plan),
+                    widths_named=batch.widths_named(plan),
                 )
             )
         return answers

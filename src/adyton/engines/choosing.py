@@ -39,7 +39,7 @@ def engine_for(
     engine, known = _ENGINES[kind]
     unknown = next((name for name in limits if name not in known), None)
     if unknown is not None:
-        raise InvalidRequest(f"this engine knows no limit {unknown!r}; known: {', '.join(known)}")
+        raise InvalidRequest(f"this engine has no limit {unknown!r}; known: {', '.join(known)}")
     if kind == "duckdb" and isinstance(source, Joined):
         source = Joined(tuple(replace(one, source=path_or_table(one.source)) for one in members))
     place = path_or_table(source) if kind == "duckdb" else source

@@ -239,7 +239,7 @@ def _connect(address: Address) -> Any:
     except psycopg.Error:
         pass  # its own words may repeat the address, and a password in it
     raise InvalidRequest(
-        "the database cannot be reached, or does not let us in: check the address and the role"
+        "the database cannot be reached, or refuses the role: check the address and the role"
     )
 
 

@@ -38,9 +38,17 @@ FEW = 8 * UNIT_ROUNDOFF
 CANCELLED = 32 * UNIT_ROUNDOFF
 """2**-48, of the sum of the absolute terms of a sum that may cancel: up to thirty operations on them."""
 
+SEVERAL = 1e-13
+"""900 u: one function of the C library that is trusted to 64 u, after a subtraction that multiplies its error
+by at most nine; or a short series without cancellation."""
+
 MANY = 1e-12
 """9007 u: some hundred operations, and functions of the C library and of scipy that are trusted to 64 u each
 (exp, log, tanh, erfc, ndtr, ndtri), where nothing is lost to cancellation or it is bounded by the terms."""
+
+STEEP = 1e-10
+"""900,000 u: a few such functions where an exponent or a cancellation multiplies errors by at most 1,500
+each: whoever uses it derives the factor."""
 
 COARSE = 1e-9
 """What iterates until it is content: inverses of scipy (betaincinv, which a test holds against fifty digits)
@@ -211,6 +219,11 @@ def probability(value: object, what: str) -> Fraction:
 def failure_of(confidence: object) -> Fraction:
     """1 - confidence, without rounding: 0.95 leaves exactly 1/20."""
     return 1 - probability(confidence, "confidence")
+
+
+def each_of(confidence: object, times: int) -> Fraction:
+    """The confidence of each of ``times`` claims that makes all of them hold with ``confidence``."""
+    return 1 - failure_of(confidence) / times
 
 
 def whole(value: object, what: str, least: int = 1) -> int:

@@ -69,7 +69,7 @@ def _npy(path: Path, column: str | None) -> Array:
 
 def _csv(path: Path, column: str | None) -> Array:
     with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file)
+        rows = csv.reader(file, strict=True)  # an open quote would swallow the lines after it
         names = next(rows, [])
         _check_names(path, names)
         place = names.index(_column(path, names, column))

@@ -65,7 +65,7 @@ def _check_length(predictions: Any, items: int) -> None:
         raise InvalidRequest(
             f"{items:,} predictions are needed, one for each item of the holdout, and the model was given "
             f"{found[0]:,} rows. Folds of cross validation are not the holdout: put its {items:,} rows "
-            f"behind the training rows, and cv=PredefinedSplit([-1] * rows_to_train_on + [0] * {items})"
+            f"behind the training rows, and give cv=PredefinedSplit([-1] * rows_to_train_on + [0] * {items})"
         )
 
 

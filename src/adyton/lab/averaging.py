@@ -11,7 +11,7 @@ from adyton.figures.sources import BASSI
 from adyton.lab.cigarettes import HISTOGRAM, curator_of
 from adyton.noise import Bits, rounded_gaussian
 
-AVERAGING = Topic("averaging", (BASSI,), "Averaging: fresh noise cancels itself, a stored answer does not")
+AVERAGING = Topic("averaging", (BASSI,), "Averaging: fresh noise cancels out, a stored answer does not")
 _SIGMA = 60.0
 _ASKED = 40_000
 _AGAIN = 50

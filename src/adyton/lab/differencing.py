@@ -80,5 +80,5 @@ def _normal(difference: int, sigma: float) -> float:
 
 _NOTES = (
     f"Each curator was asked for a total at epsilon {_PRICE}; both see all of Bob, so he pays twice.",
-    "The guess from exact answers is right always; the private one is a guess about the noise.",
+    "The guess from exact answers is always right; the private one is a guess about the noise.",
 )

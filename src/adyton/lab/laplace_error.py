@@ -110,6 +110,7 @@ def _chart() -> Chart:
 
 _NOTES = (
     "The noise is the Laplace law of the integers; its mean size is 1/sinh(epsilon), just below 1/epsilon.",
-    "Up to a constant times n counts the noise stays below the sampling error, up to one times n**2 below n.",
+    "For up to a constant times n counts the noise stays below the sampling error; for up to a constant times"
+    " n**2 it stays below n.",
     "delta is 1e-6 where there is one.",
 )

@@ -43,7 +43,7 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
             share,
             6 * math.sqrt(e / (e - 1) ** 2 / _PEOPLE),
         ),
-        Finding("what one number from a curator errs, as a share", 1 / _PEOPLE),
+        Finding("error of one number from a curator, as a share", 1 / _PEOPLE),
     )
     return Report(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
 

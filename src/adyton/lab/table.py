@@ -74,7 +74,7 @@ class Contents(Shown):
             for topic in EXPERIMENTS
         )
         notes = ("adyton lab NAME shows one of them, with its source; docs/seeds.md has them all.",)
-        return Sheet("The lab", ("name", "what it shows", "after"), rows, notes, left_aligned=3)
+        return Sheet("The lab", ("name", "what it shows", "source"), rows, notes, left_aligned=3)
 
     def to_json(self) -> dict[str, Any]:
         return {

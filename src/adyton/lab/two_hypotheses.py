@@ -14,7 +14,7 @@ from adyton.noise import two_sided_geometric
 TWO_HYPOTHESES = Topic(
     "two-hypotheses",
     (BASSI, NIKOLOV, ZHOU),
-    "Two hypotheses: no test has more than e^epsilon true positives for each false one",
+    "Two hypotheses: no test has more than e^epsilon true positives for each false positive",
 )
 _EPSILON = 1.0
 _MU = 0.5
@@ -25,8 +25,10 @@ def two_hypotheses() -> Report:
     tests = best_tests(1 / _EPSILON)
     delta = gaussian.delta_up(_MU, _EPSILON)
     findings = (
-        Finding("most true positives for a false one, geometric noise, epsilon 1", _steepest(tests), math.e),
-        Finding("most honest negatives for a wrong one", _steepest(wrong_negatives(1 / _EPSILON)), math.e),
+        Finding(
+            "most true positives per false positive, geometric noise, epsilon 1", _steepest(tests), math.e
+        ),
+        Finding("most true negatives per false negative", _steepest(wrong_negatives(1 / _EPSILON)), math.e),
         Finding(
             "delta at epsilon 1 of Gaussian noise, mu = 1/2, from its best test",
             _gaussian_delta(),
@@ -76,8 +78,8 @@ def _chart(tests: list[tuple[float, float]]) -> Chart:
     bound = tuple(min(1.0, math.e * f, 1 - math.exp(-1) * (1 - f)) for f in false)
     shown = [(0.0, 0.0), *sorted(tests), (1.0, 1.0)]
     return Chart(
-        "false positives: accused, and innocent",
-        "true positives: accused, and it is so",
+        "false positives: accused, but innocent",
+        "true positives: accused, and rightly so",
         (
             Line("no test is above: epsilon 1", false, bound),
             Line("geometric noise", tuple(f for f, _ in shown), tuple(t for _, t in shown)),

@@ -160,7 +160,7 @@ def _add(connection: sqlite3.Connection, receipt: Receipt, entry: OldEntry) -> N
 
 def _in_use(path: Path) -> InvalidRequest:
     return InvalidRequest(
-        f"others have {path.name} open: stop them, and give the command again; until then it is closed"
+        f"other processes have {path.name} open: stop them and run the command again; until then it is closed"
     )
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import each_of, float_up
 from adyton.exact.cells import Cells
 from adyton.exact.search import edge, geometric
 from adyton.mechanisms.base import (
@@ -67,7 +67,7 @@ class GeometricNoise:
 
     def ratio_error(self, confidence: float) -> Band:
         """Both noise terms within their own quantiles at once.  Theorem: NOISE-INTERVAL."""
-        each = 1 - (1 - confidence) / 2
+        each = float_up(each_of(confidence, 2))
         top, bottom = (two_sided_geometric.coverage_radius(float_up(s), each) for s in self.scales)
         return Band(0.0, 0.0, top, bottom)
 

@@ -132,8 +132,14 @@ class PricedBatch:
 
     def rows_planned(self, plan: QuestionPlan) -> int | None:
         """For how many rows the width of a mean was planned, where a width was the price."""
-        means = any(len(one.coordinates) > 1 and one.public_rows is None for one in plan.readings)
-        return plan.expected_rows if self.price.by == "within" and means else None
+        return plan.expected_rows if self.widths_named(plan) else None
+
+    def widths_named(self, plan: QuestionPlan) -> dict[str, float]:
+        """The half-widths that were the price of means, whose own depend on how many rows match."""
+        if self.price.by != "within":
+            return {}
+        means = [r.name for r in plan.readings if len(r.coordinates) > 1 and r.public_rows is None]
+        return {name: float(self.price.of(name)) for name in means}
 
     def order(self, request: str | None, cap: Cap | None = None) -> Order:
         what = (self.text, self.detail, self.amount, self.radius)

@@ -106,7 +106,7 @@ def price_of(**words: Unpack[PriceWords]) -> Price:
         raise InvalidRequest(f"share must be above 0 and at most 1, not {words['share']}")
     expected_rows = words.get("expected_rows")
     if expected_rows is not None and (type(expected_rows) is not int or expected_rows < 1):
-        raise InvalidRequest("matching must be a whole number of rows, at least 1")
+        raise InvalidRequest("expected_rows must be a whole number of rows, at least 1")
     return Price(by, amount, expected_rows, each)
 
 

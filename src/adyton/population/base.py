@@ -33,7 +33,7 @@ NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
 UNPROVED = Absent(
     "keys were found in the data, or a test on the rows was published: nothing is proved after that"
 )
-ELSEWHERE = Absent("the study's own table is the one that is a sample; this question asks another, or a join")
+ELSEWHERE = Absent("only the study's own table is a sample; this question is about another table, or a join")
 
 
 def missing_anywhere(study: Study, at: Position, units: int | None) -> Absent | None:

@@ -38,7 +38,7 @@ def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iter
     unreadable = one.unreadable_lines or 0
     if unreadable > allow * one.rows:
         kept = "they are nobody's" if unit.person is not None else "they still count as rows"
-        why = "empty, another number of values than the first line, not UTF-8, or too long"
+        why = "empty, another number of values than the first line, an open quote, not UTF-8, or too long"
         said = f"a line that cannot be read in {_of(unreadable, one)} ({why})"
         yield finding("unreadable", unreadable, f"{said}: everything in it is missing, and {kept}")
     if one.rows_of_nobody > allow * one.rows:

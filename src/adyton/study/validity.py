@@ -133,7 +133,8 @@ def _check_method(study: Study, validity: Validity) -> None:
     if validity.tolerance is not None or validity.beyond_plan == "answer":
         raise InvalidRequest(
             "with validity.method = 'split' each question reads a part of its own and names its own price, "
-            "and no part is left beyond validity.questions: remove tolerance and beyond_plan = 'answer'"
+            "and no part is left beyond validity.questions: remove validity.tolerance and "
+            "beyond_plan = 'answer'"
         )
     if study.further:
         raise InvalidRequest("validity.method = 'split' goes with one private table, not with several")

@@ -99,7 +99,7 @@ def read_questions(path: Path) -> list[str]:
         raise InvalidRequest(f"the file of questions {str(path)!r} cannot be read as text") from None
     questions = _listed(text) if text.lstrip().startswith("[") else split_questions(text)
     if not questions:
-        raise InvalidRequest(f"the file of questions {str(path)!r} holds none")
+        raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
     return questions
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.exact import float_up
 from adyton.exact.cells import Floats
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.exact.outward import COARSE, UNIT_ROUNDOFF
 from adyton.exact.search import edge
 
 _FAINT = 1e-290  # terms below it, relative to the largest, are bounded together
@@ -91,6 +91,7 @@ def _rest(weight: float, ratio: float) -> float:
     """What follows a term whose next one is ``ratio`` of it falls at least as fast as a geometric series.
 
     Where the first ratio is not below 1 nothing was left out for being faint, and ``reach`` is far too small:
-    infinity, which is valid.
+    infinity, which is valid.  Below 1 - 1e-5 the subtraction multiplies the error of the ratio, 70 u, by at
+    most 10**5, which COARSE covers.
     """
-    return weight * ratio / (1 - ratio) * (1 + 1e-9) if ratio < 1 - 1e-9 else math.inf
+    return weight * ratio / (1 - ratio) * (1 + COARSE) if ratio < 1 - 1e-5 else math.inf

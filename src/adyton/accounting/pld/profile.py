@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.accounting.pld.convolve import Total
 from adyton.accounting.pld.lattice import Array
-from adyton.exact.outward import UNIT_ROUNDOFF
+from adyton.exact.outward import COARSE, UNIT_ROUNDOFF
 from adyton.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -112,7 +112,7 @@ def _dot(a: Array, b: Array) -> float:
 
 
 def _norm(weights: Array) -> float:
-    return math.sqrt(_dot(weights, weights)) * (1 + 1e-9)
+    return math.sqrt(_dot(weights, weights)) * (1 + COARSE)
 
 
 def _log_gdp(mu: float, x: Array, side: float) -> Array:

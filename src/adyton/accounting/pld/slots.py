@@ -28,7 +28,7 @@ def counted(slots: Sequence[tuple[Pair, int]]) -> dict[Pair, int]:
     counts: Counter[Pair] = Counter()
     for pair, times in slots:
         if isinstance(times, bool) or not isinstance(times, int) or times < 0:
-            raise InvalidRequest(f"a slot is there a whole number of times, not {times!r}")
+            raise InvalidRequest(f"a slot occurs a whole number of times, not {times!r}")
         counts[pair] += times
     if sum(counts.values()) > LARGEST_COUNT:
         raise InvalidRequest(f"at most {LARGEST_COUNT:,} slots can be composed, not {sum(counts.values()):,}")

@@ -2,8 +2,9 @@
 
 A reader that lets a quoted value run over line ends would let one open quote swallow all rows after it: one
 person's row could remove everybody else's.  So a row is a line, and each line is taken apart on its own.  A
-line that cannot be read (no valid UTF-8, too long, not the header's number of values) is a row in which
-everything is missing: it still counts, so nobody can change the number of rows with it.
+line that cannot be read (no valid UTF-8, too long, not the header's number of values, a quote that is not
+closed before the next separator or the end) is a row in which everything is missing: it still counts, so
+nobody can change the number of rows with it.
 """
 
 from __future__ import annotations
@@ -51,14 +52,15 @@ def _taken_apart(path: Path, lines: str) -> str:
     """A statement that splits each line: ``plain`` has as many values as the header, unless it is no row."""
     separator = _separator(path)
     split = f"string_split(line, {text_literal(separator)})"  # several times as fast, and most lines allow it
-    value = f'{separator}(?:"((?:[^"]|"")*)"|([^{separator}]*))'
+    value = f'{separator}(?:"((?:[^"]|"")*)"|([^{separator}"][^{separator}]*|))'
+    closed = f"regexp_full_match({text_literal(separator)} || line, {text_literal(f'(?:{value})*')})"
     found = [
         f"regexp_extract_all({text_literal(separator)} || line, {text_literal(value)}, {group})"
         for group in (1, 2)
     ]
     return (
         f"SELECT CASE WHEN contains(line, '\"') THEN {found[0]} END AS in_quotes, "
-        f"CASE WHEN contains(line, '\"') THEN {found[1]} ELSE {split} END AS plain "
+        f"CASE WHEN NOT contains(line, '\"') THEN {split} WHEN {closed} THEN {found[1]} END AS plain "
         f"FROM (SELECT CASE WHEN strlen(line) <= {LONGEST_LINE} THEN line END AS line "
         f"FROM (SELECT CAST(line AS VARCHAR) AS line FROM {lines}))"
     )

@@ -341,7 +341,7 @@ def checked_method(method: object) -> Method:
 
 
 def _meaningless(word: str, method: str) -> InvalidRequest:
-    return InvalidRequest(f"{word} means nothing to the method {method!r}")
+    return InvalidRequest(f"the method {method!r} takes no {word}")
 
 
 def _positive(amount: Number | None, what: str) -> None:

@@ -157,7 +157,7 @@ def _chart(ours: GaussianPlan, bits: Bits, rng: np.random.Generator) -> Chart:
 
 _NOTES = (
     "n = 4,000 items, 400 submissions; the loss of every submission on the population is 0.5.",
-    "Full scores give away 7 points to nothing but chance, two digits 5; the Ladder and noise much less.",
+    "Full scores give away 7 points by chance alone, two digits 5; the Ladder and noise much less.",
     "What the Ladder gives away depends on its rung and on what is counted: rungs of 0.005 to 0.02, the vote "
     "or the best shown, lie between 0.477 and 0.501.  0.4846 is published without its rung, so there is "
     "nothing to agree with; 0.006 was chosen because it comes near.",

@@ -19,7 +19,7 @@ from adyton.figures.sources import BASSI
 HOLDOUT_SCIENCE = Topic(
     "holdout-science",
     (BASSI,),
-    "The reusable holdout: a plain one says 63 % where a coin is right, Thresholdout does not",
+    "The reusable holdout: a plain one says 63 % where the truth is 50 %, Thresholdout does not",
     ("Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015, The reusable holdout",),
 )
 _N = _D = 10_000

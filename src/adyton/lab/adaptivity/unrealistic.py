@@ -11,7 +11,9 @@ from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 
 UNREALISTIC = Topic(
-    "unrealistic", (BASSI,), "Picking the largest subset of each group: the mean of the winners is no mean"
+    "unrealistic",
+    (BASSI,),
+    "Picking the largest subset of each group: the mean of the winners is not the truth",
 )
 _ROWS = (10**3, 10**4, 10**5, 10**6)
 _PICKED = {10**3: 0.5996, 10**4: 0.6941, 10**5: 0.7141, 10**6: 0.7591}

@@ -155,7 +155,7 @@ _PRICE_NOTES = (
 )
 _HAIR_NOTES = (
     "The bound holds whatever the other counts are; the worst case has all three at 400.",
-    "If everybody only ever adds to counts, half the exponent is given away: epsilon instead of epsilon/2.",
+    "If people only ever add to counts, the exponent may be epsilon: epsilon/2 wastes half of it.",
 )
 _CANDIDATE_NOTES = (
     "An output that is impossible on a neighbour is an infinite loss, whatever the probabilities elsewhere.",

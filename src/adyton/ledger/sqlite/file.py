@@ -142,8 +142,8 @@ def settle(path: Path, connection: sqlite3.Connection) -> None:
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
         raise LedgerCorrupt(
-            f"the disk of the ledger {path.name} reported an error, and others have it open: close them "
-            "first; nothing was answered"
+            f"the disk of the ledger {path.name} reported an error, and other processes have it open: close "
+            "them first; nothing was answered"
         )
 
 

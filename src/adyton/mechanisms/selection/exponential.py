@@ -14,10 +14,8 @@ from adyton.exact.cells import Floats
 from adyton.mechanisms.selection.scores import (
     Scores,
     ScoreSensitivity,
-    check_number,
-    gaps_below_best,
+    gaps_of,
     rate_of,
-    whole,
 )
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
@@ -62,14 +60,12 @@ class ExponentialMechanism(Generic[T]):
         return PureCost(self.epsilon)
 
     def release(self, scores: Scores, bits: Bits) -> T:
-        check_number(scores, len(self.candidates))
-        gaps = gaps_below_best(whole(scores))
+        gaps = gaps_of(scores, len(self.candidates))
         return self.candidates[exponential_weights.choose(gaps, self.rate, bits)]
 
     def law(self, scores: Scores) -> Floats:
         """The probability of each candidate, to about 12 digits: for audits, not for releases."""
-        check_number(scores, len(self.candidates))
-        weights = np.exp(-float(self.rate) * gaps_below_best(whole(scores)).astype(float))
+        weights = np.exp(-float(self.rate) * gaps_of(scores, len(self.candidates)).astype(float))
         law: Floats = weights / weights.sum()
         return law
 

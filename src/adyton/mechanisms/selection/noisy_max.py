@@ -16,7 +16,7 @@ from adyton.mechanisms.selection.scores import (
     Scores,
     ScoreSensitivity,
     check_number,
-    gaps_below_best,
+    gaps_of,
     rate_of,
     whole,
 )
@@ -75,8 +75,7 @@ class NoisyMax(Generic[T]):
 
     def law(self, scores: Scores) -> Floats:
         """The probability of each candidate, to about 12 digits: for audits, not for releases."""
-        check_number(scores, len(self.candidates))
-        gaps = gaps_below_best(whole(scores))
+        gaps = gaps_of(scores, len(self.candidates))
         reach = math.ceil(_TAIL * self.scale) + 1
         if (2 * reach + int(gaps.max())) * len(scores) > _LAW_LIMIT:
             raise InvalidRequest("the law is worked out for small scores and little noise only")

@@ -14,10 +14,8 @@ from adyton.exact.cells import Floats
 from adyton.mechanisms.selection.scores import (
     Scores,
     ScoreSensitivity,
-    check_number,
-    gaps_below_best,
+    gaps_of,
     rate_of,
-    whole,
 )
 from adyton.mechanisms.selection.utility import flip_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
@@ -66,15 +64,14 @@ class PermuteAndFlip(Generic[T]):
         return PureCost(self.epsilon)
 
     def release(self, scores: Scores, bits: Bits) -> T:
-        check_number(scores, len(self.candidates))
-        return self.candidates[winner(gaps_below_best(whole(scores)), self.rate, bits)]
+        return self.candidates[winner(gaps_of(scores, len(self.candidates)), self.rate, bits)]
 
     def law(self, scores: Scores) -> Floats:
         """The probability of each candidate, to about 12 digits: for audits, not for releases."""
-        check_number(scores, len(self.candidates))
-        if len(scores) > _LAW_LIMIT:
+        gaps = gaps_of(scores, len(self.candidates))
+        if len(gaps) > _LAW_LIMIT:
             raise InvalidRequest(f"the law is worked out for up to {_LAW_LIMIT} candidates")
-        return flip_law(np.exp(-float(self.rate) * gaps_below_best(whole(scores)).astype(float)))
+        return flip_law(np.exp(-float(self.rate) * gaps.astype(float)))
 
     def error(self, confidence: Number) -> int:
         """How far below the best the released score is at most, with this probability.

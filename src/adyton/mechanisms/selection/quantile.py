@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.exact import Number, each_of
 from adyton.exact.cells import Floats
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity, rate_of, whole
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
@@ -213,7 +213,7 @@ class PrivateQuantiles:
 
     def error(self, confidence: Number) -> Fraction:
         """In ranks, for all of them at once.  Theorem: SORTED-QUANTILES."""
-        each = 1 - (1 - rational(confidence, "confidence")) / len(self.fractions)
+        each = each_of(confidence, len(self.fractions))
         return max(part.error(each) for part in self.parts())
 
 

@@ -70,6 +70,12 @@ def whole(scores: Scores) -> npt.NDArray[Any]:
         return np.array(scores, object)
 
 
+def gaps_of(scores: Scores, candidates: int) -> Words:
+    """How far each of as many scores as there are candidates lies below the best."""
+    check_number(scores, candidates)
+    return gaps_below_best(whole(scores))
+
+
 def gaps_below_best(scores: npt.NDArray[Any]) -> Words:
     """best - score.  More than 2**64 - 1 counts as that: the floor moves with the best, so no span grows."""
     if scores.dtype == object:

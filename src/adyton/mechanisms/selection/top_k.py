@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.exact import Number, each_of
 from adyton.mechanisms.selection.permute_and_flip import winner
 from adyton.mechanisms.selection.scores import (
     Scores,
@@ -74,6 +74,7 @@ class TopK(Generic[T]):
 
         Theorem: TOP-K-UTILITY.
         """
-        each = 1 - (1 - rational(confidence, "confidence")) / self.k
         rate, number = self.rate, len(self.candidates)
-        return largest_shortfall(lambda c: flip_chance(rate, Fraction(c), number), each)
+        return largest_shortfall(
+            lambda c: flip_chance(rate, Fraction(c), number), each_of(confidence, self.k)
+        )

@@ -15,8 +15,9 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_up
+from adyton.exact import Number, each_of, float_up
 from adyton.exact.cells import Floats
+from adyton.exact.outward import SEVERAL
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import Scores, ScoreSensitivity
@@ -114,11 +115,11 @@ class Mwem:
 
         Half of what may fail is for the selections, half for the measurements.  Theorem: MWEM-ERROR.
         """
-        each = 1 - (1 - confidence) / 2 / self.rounds
+        each = each_of(confidence, 2 * self.rounds)
         units = total * self.denominator
         missed = (self.selection.error(each) + 1) / units
-        noise = two_sided_geometric.coverage_radius(float_up(self.scale), each) / units
-        return missed + math.sqrt(math.log(cells) / (2 * self.rounds) + noise**2)
+        noise = two_sided_geometric.coverage_radius(float_up(self.scale), float_up(each)) / units
+        return (missed + math.sqrt(math.log(cells) / (2 * self.rounds) + noise**2)) * (1 + SEVERAL)
 
     @classmethod
     def for_cost(cls, workload: Workload, epsilon: Fraction, rounds: int) -> Mwem:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
-from adyton.exact import float_up
+from adyton.exact import each_of, float_up
 from adyton.exact.cells import Cells, Floats, whole
 from adyton.exact.outward import MANY, SAFE
 from adyton.exact.search import Truths, edges
@@ -97,7 +97,7 @@ class Distribution(OfOneReading):
         if isinstance(mechanism, GaussianNoise):
             one = -float(special().ndtri((1 - LEVEL) / 2)) * float(mechanism.scales[0])
             return lambda f, left, right: _weighted(f, left, right, one, 0.5)
-        each = mechanism.error(1 - (1 - LEVEL) / (len(self._points) + 1))
+        each = mechanism.error(float_up(each_of(LEVEL, len(self._points) + 1)))
         return lambda f, left, right: _added(f, left, right, each)
 
 

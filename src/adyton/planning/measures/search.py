@@ -11,6 +11,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.exact import each_of, float_up
 from adyton.exact.cells import Cells, Line, largest, whole
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.mechanisms.search import NoisySearch, rounds_for, surely_between
@@ -177,7 +178,7 @@ class Search(OfOneReading):
     @property
     def _error(self) -> int:
         """What no comparison is off by, with probability LEVEL for all of them together."""
-        return self.only.mechanism.error(1 - (1 - LEVEL) / self.only.times)
+        return self.only.mechanism.error(float_up(each_of(LEVEL, self.only.times)))
 
     @property
     def _offset(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.exact import each_of, float_up
 from adyton.exact.cells import Cells, Floats, Line, whole
 from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
@@ -20,7 +21,7 @@ from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import PopulationContext
 from adyton.population.subset_ends import uncentred
 
-_EACH = 1 - (1 - LEVEL) / 2  # both intervals hold together with probability LEVEL
+_EACH = float_up(each_of(LEVEL, 2))  # both intervals hold together with probability LEVEL
 _SUM, _SQUARE, _COUNT = range(3)  # the columns that are read, each with noise of its own
 
 

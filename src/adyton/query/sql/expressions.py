@@ -171,7 +171,7 @@ class Source(Names):
         """``left`` = ``right``, a written value."""
         value = self.operand(right)
         if not isinstance(value, _WRITTEN):
-            raise self.refusal(right, "CASE x WHEN needs written values; or write CASE WHEN condition")
+            raise self.refusal(right, "CASE x WHEN needs literals; or write CASE WHEN condition")
         return self._compared(right, self.operand(left), "=", value)
 
     def _between(self, node: exp.Expr) -> Condition:

@@ -231,7 +231,8 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
     after_star = before.token_type is _T.STAR and kind is not _T.PLUS
     if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and not after_star:
         return f"nothing stands before {word.text.upper()!r}"
-    if kind is _T.DOT and follows is (after.token_type is _T.NUMBER):
+    apart = after.token_type is _T.NUMBER and after.start != word.end + 1
+    if kind is _T.DOT and (follows is (after.token_type is _T.NUMBER) or apart):
         return "a dot stands in a number, or between a table and a column"
     return None
 
@@ -249,7 +250,7 @@ class Options:
         if self.epsilon is not None and self.epsilon <= 0:
             raise InvalidRequest("epsilon must be above 0")
         if self.delta is not None and not 0 <= self.delta < 1:
-            raise InvalidRequest("delta must lie from 0 to below 1")
+            raise InvalidRequest("delta must be at least 0 and below 1")
         if self.max_groups_contributed is not None and self.max_groups_contributed < 1:
             raise InvalidRequest("max_groups_contributed must be at least 1")
 
@@ -297,7 +298,7 @@ class _Reader:
             known = ", ".join((*_NUMBERS, "privacy_unit_column"))
             refuse(word, self.text, f"this option is not known: {_REASONS.get(name, 'known are ' + known)}")
         point = "." * self.points()
-        written = point + self.take({_T.NUMBER}, f"{name} is a number written out").text
+        written = point + self.take({_T.NUMBER}, f"{name} must be a literal number").text
         with placed(word, self.text):
             number = rational(written, name)
         if name != "max_groups_contributed":

@@ -121,6 +121,6 @@ def _say(done: dict[str, Any]) -> None:
     left = done["to_fill_in"]
     typer.echo(f"Wrote {done['study']}.")
     typer.echo(f"Filter {done['filter']}: {done['why']}.")
-    entries = "1 entry still says" if left == 1 else f"{left} entries still say"
-    to_do = f"{entries} {FILL_IN!r}. Set from public knowledge, never from the data."
+    entries, it = ("1 entry still says", "it") if left == 1 else (f"{left} entries still say", "them")
+    to_do = f"{entries} {FILL_IN!r}. Set {it} from public knowledge, never from the data."
     typer.echo(to_do if left else "It is complete.")

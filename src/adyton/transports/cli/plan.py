@@ -126,8 +126,8 @@ def _expected(plan: Any) -> list[str]:
     if not plan.expected:
         return []
     notes = [
-        "What is expected chooses the noise and promises nothing: if a question is otherwise, its interval "
-        "in a study is wider, never wrong.",
+        "What is expected chooses the noise and promises nothing: if a question turns out otherwise, its "
+        "interval in a study is wider, never wrong.",
         "alike: if all questions are as expected, and not only the one that is looked at.",
     ]
     if plan.expected.group is not None:

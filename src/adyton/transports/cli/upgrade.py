@@ -37,7 +37,7 @@ def upgrade_ledger(file: File, as_json: Json = False) -> None:
         typer.echo(f"{many} receipt{'' if many == 1 else 's'} converted, with all answers and notes.")
         typer.echo(f"Old head: {done['old_head']}")
         typer.echo(f"New head: {done['head']} (keep it where you kept the old one)")
-        typer.echo(f"The old ledger is {done['kept']}, closed for good: keep it for those who compare.")
+        typer.echo(f"The old ledger is {done['kept']}, closed for good: keep it for auditors.")
 
 
 def _upgraded(file: Path) -> Upgraded:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, probability, whole
-from adyton.exact.outward import SAFE, UP
+from adyton.exact.outward import SAFE, STEEP, UP
 from adyton.exact.special import special
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -30,19 +30,16 @@ def gaussian_multiplier(failure: Number, questions: int = 1) -> float:
               the rows and of everything before it.
     Source:   derived here.  Theorem: NOISE-GIVEN-TRANSCRIPT.
     """
-    share = probability(failure, "the failure probability") / whole(questions, "the number of questions")
-    if share < LEAST_FAILURE:
-        raise InvalidRequest("a failure probability below 1e-290 for one question cannot be certified")
-    return _multiplier(share / 2)
+    return _multiplier(_share(failure, questions) / 2)
 
 
 @lru_cache(maxsize=65536)
 def _multiplier(tail: Fraction) -> float:
     """min over u of u + G(u) / tail; the best u has P(N > u) = tail, and every u >= 0 is valid.
 
-    G(u) = phi(u) (1 - u M(u)) with Mills' ratio M, and 1 - u M(u) >= 1 / (u**2 + 3).  If exp is within 8 u0
-    and erfcx within 32 u0 of the truth, relatively, u0 = 2**-53, then G is within (u**2 + 40 (u**2 + 3)) u0,
-    which is 6.3e-12 at the u = 37 of the least tail; the margin is more than ten times as much.
+    G(u) = phi(u) (1 - u M(u)) with Mills' ratio M, and 1 - u M(u) >= 1 / (u**2 + 3).  If exp and erfcx
+    are within 64 u0 of the truth, relatively, u0 = 2**-53, then G is within (u**2 + 80 (u**2 + 3)) u0, which
+    is 1.3e-11 at the u = 37 of the least tail; the margin, STEEP, is more than seven times as much.
     """
     rate = float_down(tail)
     u = _best_threshold(rate)
@@ -56,7 +53,7 @@ def _best_threshold(rate: float) -> float:
 def _above(u: float) -> float:
     """G(u) for 0 <= u <= 37, with the margin of ``_multiplier``."""
     mills = _ROOT_HALF_PI * float(special().erfcx(u * _ROOT_HALF))
-    return math.exp(-u * u / 2) / _ROOT_TWO_PI * (1 - u * mills) * (1 + 1e-10)
+    return math.exp(-u * u / 2) / _ROOT_TWO_PI * (1 - u * mills) * (1 + STEEP)
 
 
 def laplace_threshold(excess: Fraction) -> float:
@@ -74,8 +71,14 @@ def laplace_multiplier(failure: Number, questions: int = 1) -> float:
 
     E (|Z| - a)_+ = b exp(-a/b), and the best a is b ln(k / failure).  Theorem: NOISE-GIVEN-TRANSCRIPT.
     """
+    return (math.log(float_up(1 / _share(failure, questions))) + 1) * SAFE
+
+
+def _share(failure: Number, questions: int) -> Fraction:
     share = probability(failure, "the failure probability") / whole(questions, "the number of questions")
-    return (math.log(float_up(1 / share)) + 1) * SAFE
+    if share < LEAST_FAILURE:
+        raise InvalidRequest("a failure probability below 1e-290 for one question cannot be certified")
+    return share
 
 
 def noise_width(sigma: float, questions: int, failure: Number) -> float:

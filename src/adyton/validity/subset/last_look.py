@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from adyton.exact import float_down, float_up, probability
-from adyton.exact.outward import MANY, SAFE
+from adyton.exact.outward import COARSE, MANY, SAFE
 from adyton.validity.subset.tails import Before, ways_after
 
 
@@ -58,4 +58,4 @@ def corrected_p_value(p_value: Fraction, units: int, before: Before) -> float:
         return p
     ways = ways_after(before, units, _ANY, kept=_KEPT)
     exponents = [way.fresh * math.log(p) + way.price - way.log_level + math.log(_ANY) for way in ways]
-    return min(1.0, math.exp(min(min(exponents), 0.0)) * (1 + 1e-9))
+    return min(1.0, math.exp(min(min(exponents), 0.0)) * (1 + COARSE))

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up, whole
 from adyton.exact.cells import Floats
-from adyton.exact.outward import MANY, SAFE
+from adyton.exact.outward import COARSE, MANY, SAFE
 from adyton.exact.special import special
 
 _PLANNED, _EQUAL, _BEYOND = Fraction(96, 100), Fraction(2, 100), Fraction(2, 100)
@@ -208,7 +208,7 @@ def hazard(y: Floats) -> Floats:
 
 def largest_normal(failure: Fraction) -> float:
     """z, rounded up: a standard normal is beyond z on either side with probability at most ``failure``."""
-    return -float(special().ndtri(float_down(failure / 2))) * (1 + 1e-9)
+    return -float(special().ndtri(float_down(failure / 2))) * (1 + COARSE)
 
 
 def location(steepness: Floats) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
-from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, digits
+from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, digits, next_up
 
 _FARTHEST = Fraction(700)
 """exp(-700) is still a float with all its digits: no tail is called smaller than that."""
@@ -97,12 +97,12 @@ def exp_up(exponent: Fraction) -> float:
 
 
 def log_up(value: Fraction) -> float:
-    """ln of a rational of any size, rounded up."""
+    """ln of a rational of any size, rounded up.  Two logarithms may cancel: the margin is of both."""
     if value.numerator.bit_length() < 900 and value.denominator.bit_length() < 900:
-        near = math.log(float_up(value))
+        logs = [math.log(float_up(value))]
     else:
-        near = math.log(value.numerator) - math.log(value.denominator)
-    return near + abs(near) * 100 * UNIT_ROUNDOFF + 1e-300
+        logs = [math.log(value.numerator), -math.log(value.denominator)]
+    return next_up(sum(logs) + sum(map(abs, logs)) * 100 * UNIT_ROUNDOFF)
 
 
 def _at_least_zero(value: Number, what: str) -> Fraction:
