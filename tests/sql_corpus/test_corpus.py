@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from corpus_judge import Court, court, judged_text, says_where, wrong
-from corpus_statements import FAMILIES, NOT_YET, STATEMENTS, Statement
 
 from adyton.errors import InvalidRequest
 from how_often import often
+from sql_corpus.cases import FAMILIES, NOT_YET, STATEMENTS, Statement
+from sql_corpus.judge import Court, court, judged_text, says_where, wrong
 
 SEEDS = range(often(2, 10))
 

@@ -157,3 +157,6 @@ SELECT CDF(score, 2, 5, 8) AS part FROM visits
 -- name: histogram_of_kind
 -- judge: SELECT kind, COUNT(*) AS n FROM visits WHERE kind IS NOT NULL GROUP BY kind
 SELECT HISTOGRAM(kind) AS n FROM visits
+
+-- name: floor_below_zero
+SELECT FLOOR((score - 6) / 3) AS step, SUM(FLOOR((nights - 9) / 4)) AS quarters FROM visits GROUP BY FLOOR((score - 6) / 3) ORDER BY step

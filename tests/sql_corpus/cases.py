@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus_studies import TABLES
+from sql_corpus.studies import TABLES
 
 FAMILIES = {
     "O": "what has been answered since the first release",

@@ -19,8 +19,6 @@ from typing import Any
 
 import duckdb
 import sqlglot
-from corpus_statements import Statement
-from corpus_studies import Rows, plain_tables, random_rows, study_of
 from sqlglot import exp
 
 from adyton.curator.curator import Curator
@@ -29,6 +27,8 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import MemoryLedger
 from adyton.ledger.links import Header
 from adyton.study import Study
+from sql_corpus.cases import Statement
+from sql_corpus.studies import Rows, plain_tables, random_rows, study_of
 
 PLENTY = 10**44  # of the ledger's units: a ten-thousandth of it leaves no noise above 1e-9, rounded to 0
 SHARE = "0.0001"
@@ -62,6 +62,7 @@ CREATE MACRO safe_divide(x, y) AS x / nullif(y, 0);
 class Court:
     """A study with random rows: a curator whose answers have no noise, and the cleaned tables."""
 
+    name: str
     study: Study = field(repr=False)
     rows: Rows = field(repr=False)
     curator: Curator
@@ -109,7 +110,7 @@ def court(name: str, seed: int, folder: Path, **kind_of_rows: int) -> Iterator[C
     ledger = MemoryLedger(Header.fresh(study.fingerprint, study.filter_name, PLENTY))
     read: list[tuple[Any, Any]] = []
     with Curator(study, Recording(engine, read), ledger) as curator:  # type: ignore[arg-type]
-        yield Court(study, rows, curator, plain, ledger, read)
+        yield Court(name, study, rows, curator, plain, ledger, read)
     plain.close()
 
 
