@@ -26,6 +26,8 @@ from adyton.curator.opening import engine_of
 from adyton.errors import InvalidRequest
 from adyton.ledger import MemoryLedger
 from adyton.ledger.links import Header
+from adyton.query.request import request_of
+from adyton.query.text import question_text
 from adyton.study import Study
 from sql_corpus.cases import Statement
 from sql_corpus.studies import Rows, plain_tables, random_rows, study_of
@@ -78,6 +80,11 @@ class Court:
             return self.curator.ask(sql, share=SHARE)
         except InvalidRequest as refused:
             return refused
+
+
+def canonical(study: Study, sql: str) -> str:
+    """The text of the question that is asked, whatever the answer's rows are called and how they are shown."""
+    return question_text(request_of(sql, *study.tables).question)
 
 
 def says_where(refused: InvalidRequest) -> bool:

@@ -120,7 +120,7 @@ SELECT c.zone, COUNT(*) AS n FROM orders o JOIN (SELECT code, zone FROM countrie
 SELECT COUNT(*) AS n FROM (orders JOIN countries ON orders.country = countries.code)
 
 -- name: where_true
--- plain: SELECT COUNT(*) AS n FROM orders WHERE gift
+-- dearer: SELECT COUNT(*) AS n FROM orders WHERE gift
 SELECT COUNT(*) AS n FROM orders WHERE 1 = 1 AND gift
 
 -- name: pandas_style_filter

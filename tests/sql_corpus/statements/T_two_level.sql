@@ -2,9 +2,11 @@
 SELECT AVG(visits) AS mean_visits FROM (SELECT patient_id, COUNT(*) AS visits FROM visits GROUP BY patient_id) t
 
 -- name: persons_counted
+-- dearer: SELECT COUNT(DISTINCT patient_id) AS patients FROM visits
 SELECT COUNT(*) AS patients FROM (SELECT patient_id FROM visits GROUP BY patient_id) t
 
 -- name: persons_counted_filtered
+-- dearer: SELECT COUNT(DISTINCT patient_id) AS patients FROM visits WHERE urgent
 SELECT COUNT(*) AS patients FROM (SELECT patient_id FROM visits WHERE urgent GROUP BY patient_id) t
 
 -- name: frequent_by_having
