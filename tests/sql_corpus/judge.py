@@ -171,8 +171,13 @@ def _written_out(key: exp.Expression, select: exp.Select) -> exp.Expression:
 _ENDS = re.compile(r"(.*)_(noise|population)_(low|high)")
 
 
-def wrong(statement: Statement, answer: Any, plain: duckdb.DuckDBPyConnection) -> str | None:
-    """Why the answer is not what the statement means, or None."""
+def wrong(
+    statement: Statement, answer: Any, plain: duckdb.DuckDBPyConnection, may_say_nothing: bool = False
+) -> str | None:
+    """Why the answer is not what the statement means, or None.
+
+    Where a statement counts ``n_rows``, groups without any are not compared.
+    """
     said = plain.execute(judged_text(statement))
     names = [column[0] for column in said.description]
     truth = [dict(zip(names, row, strict=True)) for row in said.fetchall()]
@@ -181,6 +186,7 @@ def wrong(statement: Statement, answer: Any, plain: duckdb.DuckDBPyConnection) -
     missing = [name for name in names if name not in shown]
     if missing:
         return f"no column {missing[0]!r} among {shown}"
+    truth, found = ([r for r in rows if r.get("n_rows", 1) not in (0, None)] for rows in (truth, found))
     if statement.ordered:
         pairs = list(zip(truth, found, strict=False))
         if len(truth) != len(found):
@@ -192,6 +198,8 @@ def wrong(statement: Statement, answer: Any, plain: duckdb.DuckDBPyConnection) -
             return unexpected
     for right, given in pairs:
         for name in names:
+            if may_say_nothing and given[name] is None:
+                continue
             reason = _differs(given, name, right[name], statement.tolerance)
             if reason:
                 return f"{name}: {reason} in {given}, not {right}"
@@ -235,8 +243,8 @@ def _differs(row: dict[str, Any], name: str, right: Any, tolerance: float) -> st
         return None if given == right else f"{given!r} is not {right!r}"
     if given is None:
         return f"nothing, not {right!r}"
-    room = tolerance + 1e-7 * max(1.0, abs(right))
-    if abs(given - right) > room:
+    room = 1e-7 * max(1.0, abs(right))
+    if abs(given - right) > tolerance + room:
         return f"{given!r} is not {right!r}"
     low, high = (row.get(f"{name}_noise_{end}") for end in ("low", "high"))
     low, high = (-math.inf if low is None else _plain(low)), (math.inf if high is None else _plain(high))

@@ -1,0 +1,104 @@
+"""Random statements: none crashes, none is answered wrongly, and what is asked is asked again by its own text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.query.conditions.disjoint import Exclusions, facts_of
+from adyton.query.sql.read import parse_condition
+from how_often import often
+from sql_corpus.cases import Statement
+from sql_corpus.grammar import ORDERS, PATIENTS, VISITS, Writer, written
+from sql_corpus.judge import Court, canonical, court, judged_text, says_where, wrong
+from sql_corpus.studies import TABLES
+
+STATEMENTS, JUDGED, PAIRS = often(1_500, 20_000), often(200, 3_000), often(3_000, 40_000)
+LONGEST = 10_000  # characters of a text that is read
+
+
+@pytest.fixture(scope="module")
+def courts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Court]]:
+    folder = tmp_path_factory.mktemp("fuzz")
+    with court("clinic", 7, folder) as clinic, court("shop", 7, folder) as shop:
+        yield {"clinic": clinic, "shop": shop}
+
+
+def study_of(statement: Statement) -> str:
+    return next((TABLES[t] for t in ("orders", "visits", "patients") if t in statement.sql), "shop")
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_law_a_random_statement_is_a_question_or_refused_with_its_place(
+    courts: dict[str, Court], part: int
+) -> None:
+    asked = 0
+    for seed in range(part, STATEMENTS, 4):
+        statement = written(seed)
+        study = courts[study_of(statement)].study
+        try:
+            text = canonical(study, statement.sql)
+        except InvalidRequest as refused:
+            if not says_where(refused):
+                pytest.fail(f"{statement.sql}: {refused.message}")
+            continue
+        asked += 1
+        assert len(text) > LONGEST or canonical(study, text) == text, statement.sql
+    assert asked > STATEMENTS // 30  # so that the law speaks of something
+
+
+def test_law_a_random_statement_is_answered_as_duckdb_does(courts: dict[str, Court]) -> None:
+    judged, refused = 0, 0
+    for seed in range(10**6, 10**6 + 20 * JUDGED):
+        statement = written(seed)
+        if statement.outcome != "answered":
+            continue
+        here = courts[study_of(statement)]
+        answer = here.ask(statement.sql)
+        if isinstance(answer, InvalidRequest):
+            refused += 1
+            continue
+        try:
+            reason = wrong(statement, answer, here.plain, may_say_nothing=True)
+        except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException):
+            continue  # DuckDB has another grammar: there is no judge
+        if reason:
+            pytest.fail(f"{statement.sql}: {reason}")
+        judged += 1
+        if judged >= JUDGED:
+            break
+    assert judged == JUDGED
+
+
+def test_law_DISJOINT_FILTERS_of_random_conditions_have_no_row_in_common(courts: dict[str, Court]) -> None:
+    """Conditions of the whole grammar: where the plan lets two of them share a price, no row may meet both."""
+    excluded = 0
+    for seed in range(PAIRS):
+        rng = random.Random(f"pair {seed}")
+        words = rng.choice([ORDERS, VISITS, PATIENTS])
+        writer = Writer(rng, words, modern=seed % 2 > 0)
+        here = courts[TABLES[words.table]]
+        table = next(one for one in here.study.tables if one.name == words.table)
+        texts = [writer.condition(1) for _ in range(2)]
+        try:
+            facts = [facts_of(parse_condition(text, table)) for text in texts]
+        except InvalidRequest:
+            continue
+        taken = Exclusions()
+        if not (taken.takes(facts[0]) and taken.takes(facts[1])):
+            continue
+        excluded += 1
+        both = Statement(
+            "fuzz", "both", f"SELECT COUNT(*) AS n FROM {words.table} WHERE ({texts[0]}) AND ({texts[1]})"
+        )
+        assert counted(both, here) == 0, both.sql
+    assert excluded > PAIRS // 100
+
+
+def counted(statement: Statement, here: Court) -> int:
+    ((rows,),) = here.plain.execute(judged_text(statement)).fetchall()
+    return int(rows)
