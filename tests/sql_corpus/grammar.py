@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sql_corpus.cases import Statement
 
+Way = Callable[[], str]
 UNKNOWN = float("inf")  # a value that is found in bins, or through squares: its interval has to hold it
 
 
@@ -73,13 +74,13 @@ PATIENTS = Words(
 class Writer:
     rng: random.Random
     words: Words
-    modern: bool  # or only what has been answered since the first release
+    families: str = ""  # whose constructs are used, beside what has been answered since the first release
     tolerance: float = 0.0
     judged: bool = True
 
-    def one_of(self, ways: list[Callable[[], str]], new: list[Callable[[], str]]) -> str:
-        """One of ``ways``, or where the writer is modern of the ``new`` ones too."""
-        return self.rng.choice([*ways, *(new if self.modern else [])])()
+    def one_of(self, ways: list[Way], family: str = "", new: list[Way] | None = None) -> str:
+        """One of ``ways``, or where the writer knows the ``family``, of its ``new`` ones too."""
+        return self.rng.choice([*ways, *(new if new and family in self.families else [])])()
 
     def of(self, *texts: str) -> str:
         return self.rng.choice(texts)
@@ -110,6 +111,7 @@ class Writer:
                 lambda: f"GREATEST({inner}, {self.of('1', '3')})",
                 lambda: f"CLAMP({inner}, 1, 9)",
             ],
+            "F",
             [
                 lambda: f"COALESCE({inner}, {self.literal()})",
                 lambda: f"NULLIF({whole}, {self.of('0', '1', '5')})",
@@ -157,6 +159,7 @@ class Writer:
                 ),
                 lambda: f"{day} {sign} DATE '2023-0{self.rng.randint(1, 9)}-15'",
             ],
+            "F",
             [
                 lambda: (
                     f"{category} {self.of('LIKE', 'NOT LIKE', 'ILIKE')} '{self.of(value[0] + '%', '%' + value[-1], '%e%', '_' + value[1:])}'"
@@ -195,7 +198,7 @@ class Writer:
         if person:
             exact.append(lambda: f"COUNT(DISTINCT {person})")
         if self.chance(0.85):
-            return self.one_of(exact, [])
+            return self.one_of(exact)
         self.tolerance = UNKNOWN
         return self.one_of(
             [
@@ -203,6 +206,7 @@ class Writer:
                 lambda: f"QUANTILE({whole}, {self.of('0.1', '0.9')})",
                 lambda: f"{self.of('VARIANCE', 'STDDEV_SAMP', 'VAR_POP')}({whole})",
             ],
+            "M",
             [
                 lambda: f"PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY {whole})",
                 lambda: f"{self.of('COVAR_POP', 'CORR')}({whole}, {self.of(*self.words.whole)})",
@@ -211,14 +215,13 @@ class Writer:
 
     def released(self) -> str:
         """An aggregate, or something that is computed from some."""
-        if not self.modern or self.chance(0.55):
+        if "P" not in self.families or self.chance(0.55):
             return self.aggregate()
         one, other = self.aggregate(), self.aggregate()
         if self.chance(0.2):
             self.tolerance = max(self.tolerance, 0.011)
             return f"ROUND({one}, 2)"
         return self.one_of(
-            [],
             [
                 lambda: f"{one} / NULLIF({other}, 0)",
                 lambda: f"{one} - {other}",
@@ -229,7 +232,7 @@ class Writer:
                 lambda: "SUM(COUNT(*)) OVER ()",
                 lambda: "1.0 * COUNT(*) / SUM(COUNT(*)) OVER ()",
                 lambda: "RANK() OVER (ORDER BY COUNT(*) DESC)",
-            ],
+            ]
         )
 
     def group(self) -> str:
@@ -248,6 +251,7 @@ class Writer:
                 lambda: f"CASE {category} WHEN '{values[0]}' THEN 'first' ELSE 'other' END",
                 lambda: f"{whole} > 3",
             ],
+            "F",
             [
                 lambda: f"UPPER({category})",
                 lambda: f"COALESCE({category}, 'none')",
@@ -272,18 +276,20 @@ class Writer:
                 ", ".join(groups),
                 ", ".join(str(p + 1) for p in places),
                 ", ".join(f"k{p}" for p in places),
-                *(["ALL"] if self.modern else []),
+                *(["ALL"] if "S" in self.families else []),
             )
             if self.chance(0.2):
-                text += f" HAVING {self.of('COUNT(*) > 20', 'n_rows >= 10', *(['SUM(' + self.words.whole[0] + ') > 50'] if self.modern else []))}"
+                text += f" HAVING {self.of('COUNT(*) > 20', 'n_rows >= 10', *(['SUM(' + self.words.whole[0] + ') > 50'] if 'P' in self.families else []))}"
             if self.chance(0.3):
                 text += " ORDER BY " + ", ".join(f"k{p}" for p in places)
         return text
 
     def statement(self) -> str:
         table = self.words.table
-        if self.modern and self.words.person and self.chance(0.15):
+        if "T" in self.families and self.words.person and self.chance(0.3):
             return self.two_level()
+        if "U" in self.families and self.chance(0.3):
+            return self.union()
         if self.chance(0.04):
             self.judged = False
             return self.hostile()
@@ -293,6 +299,7 @@ class Writer:
             return self.select(f"{table} {join}", where)
         return self.one_of(
             [lambda: self.select(table, [])],
+            "S",
             [
                 lambda: self.select(table, []),
                 lambda: self.select(f"(SELECT * FROM {table} WHERE {self.condition(1)}) t", []),
@@ -300,7 +307,6 @@ class Writer:
                     f"WITH kept AS (SELECT * FROM {table} WHERE {self.condition(1)}) {self.select('kept', [])}"
                 ),
                 self.computed,
-                self.union,
             ],
         )
 
@@ -356,7 +362,8 @@ class Writer:
 def written(seed: int) -> Statement:
     """The random statement of this number: the same in every run."""
     rng = random.Random(f"statement {seed}")
-    writer = Writer(rng, rng.choice([ORDERS, ORDERS, VISITS, PATIENTS]), modern=seed % 3 > 0)
+    words, families = rng.choice([ORDERS, ORDERS, VISITS, PATIENTS]), ("", rng.choice("FMPSTU"), "FMPSTU")
+    writer = Writer(rng, words, families[seed % 3])
     sql = writer.statement()
     return Statement(
         "fuzz", f"fuzz-{seed}", sql, "answered" if writer.judged else "refused", tolerance=writer.tolerance
