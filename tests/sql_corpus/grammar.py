@@ -106,6 +106,7 @@ class Writer:
                 lambda: f"{inner} / {self.of('2', '4', '10', '0.5')}",
                 lambda: f"CASE WHEN {self.condition(depth - 1)} THEN {inner} ELSE {self.literal()} END",
                 lambda: f"FLOOR({inner} / {self.of('2', '5', '10')})",
+                lambda: f"FLOOR(({whole} - {self.of('3', '10', '40')}) / {self.of('3', '4')})",
                 lambda: f"SQUARE({whole})",
                 lambda: f"LEAST({inner}, {self.of('5', '20')})",
                 lambda: f"GREATEST({inner}, {self.of('1', '3')})",
