@@ -38,7 +38,9 @@ def few_readings(here: Court) -> list[tuple[Any, Any]]:
     chosen: list[tuple[Any, Any]] = []
     for statement in STATEMENTS:
         del here.read[:]
-        if statement.study != here.name or isinstance(here.ask(statement.sql), InvalidRequest):
+        if statement.study != here.name or isinstance(
+            here.ask(statement.sql, statement.dialect), InvalidRequest
+        ):
             continue
         used = {word for reading, _ in here.read for word in _constructs(reading)}
         if LONG or not used <= known:

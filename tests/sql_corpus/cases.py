@@ -9,6 +9,7 @@ A block ends at an empty line.  Its lines that begin with ``-- word:`` say, befo
     dearer     the same without being the same question: never cheaper
     tolerance  how far a value may be from the judge's, beside roundings: quantiles are found in bins
     order      no: the statement leaves some rows in any order
+    dialect    the words are those of another database
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FAMILIES = {
 # letter out.  What is listed here and answered all the same must be right.
 NOT_YET = {"P", "S", "U", "F", "T", "M"} | {"first_of_group"}  # refused, and FIRST is not named
 
-_HEADER = re.compile(r"-- (name|outcome|judge|plain|dearer|tolerance|order): (.*)")
+_HEADER = re.compile(r"-- (name|outcome|judge|plain|dearer|tolerance|order|dialect): (.*)")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Statement:
     dearer: str | None = None
     tolerance: float = 0.0
     ordered: bool = False
+    dialect: str | None = None
 
     @property
     def study(self) -> str:
@@ -74,7 +76,7 @@ def read_block(family: str, block: str) -> Statement:
     ordered = "ORDER BY" in _outermost(sql.upper()) and said.get("order") != "no"
     return Statement(
         family, said["name"], sql, outcome, reason.strip(), said.get("judge"), said.get("plain"), said.get("dearer"),
-        float(said.get("tolerance", 0)), ordered,
+        float(said.get("tolerance", 0)), ordered, said.get("dialect"),
     )  # fmt: skip
 
 

@@ -74,10 +74,11 @@ class Court:
         default_factory=list, repr=False
     )  # readings, and the integers that they came to
 
-    def ask(self, sql: str) -> Any:
+    def ask(self, sql: str, dialect: str | None = None) -> Any:
         """The answer, or the refusal; any other error escapes."""
+        told: Any = {"share": SHARE} if dialect is None else {"share": SHARE, "dialect": dialect}
         try:
-            return self.curator.ask(sql, share=SHARE)
+            return self.curator.ask(sql, **told)
         except InvalidRequest as refused:
             return refused
 
@@ -87,10 +88,13 @@ def canonical(study: Study, sql: str) -> str:
     return question_text(request_of(sql, *study.tables).question)
 
 
+WITHOUT_PLACE = ("no declared group can match", "unknown option 'dialect'")
+
+
 def says_where(refused: InvalidRequest) -> bool:
-    """Whether a refusal names its place; that no group can match is about no single one."""
+    """Whether a refusal names its place, where it has one."""
     found = re.search(r"\(line \d+, column \d+", refused.message)
-    return found is not None or "no declared group can match" in refused.message
+    return found is not None or any(said in refused.message for said in WITHOUT_PLACE)
 
 
 class Recording:
@@ -131,7 +135,7 @@ def judged_text(statement: Statement) -> str:
     text = statement.sql
     for said, meant in MEANINGS:
         text = re.sub(said, meant, text, flags=re.IGNORECASE)
-    tree = sqlglot.parse_one(text, read="duckdb")
+    tree = sqlglot.parse_one(text, read=statement.dialect or "duckdb")
     for select in list(tree.find_all(exp.Select)):
         if select.args.get("group") is not None:
             _present_keys_only(select)

@@ -30,7 +30,7 @@ def test_the_corpus_is_large_and_every_statement_is_one_of_a_kind() -> None:
     assert len(STATEMENTS) >= 260
     assert {family: number for family, number in many.items() if number < 25} == {}
     assert many.keys() == FAMILIES.keys()
-    for unique in ([s.name for s in STATEMENTS], [s.sql for s in STATEMENTS]):
+    for unique in ([s.name for s in STATEMENTS], [(s.sql, s.dialect) for s in STATEMENTS]):
         assert [one for one, number in Counter(unique).items() if number > 1] == []
     assert NOT_YET.difference(FAMILIES, (statement.name for statement in STATEMENTS)) == set()
 
@@ -39,7 +39,7 @@ def test_the_corpus_is_large_and_every_statement_is_one_of_a_kind() -> None:
 def test_a_statement_is_answered_as_it_says(courts: dict[str, Court], statement: Statement) -> None:
     here = courts[statement.study]
     charged = here.ledger.count()
-    answer = here.ask(statement.sql)
+    answer = here.ask(statement.sql, statement.dialect)
     paid = here.ledger.count() - charged
     if isinstance(answer, InvalidRequest):
         assert paid == 0
@@ -62,7 +62,7 @@ def is_as_it_says(statement: Statement, answer: Any) -> bool:
 def test_what_is_said_to_be_missing_is_missing(courts: dict[str, Court], missing: str) -> None:
     """Otherwise its letter, or its name, has to be taken out of ``NOT_YET``."""
     waiting = [s for s in STATEMENTS if missing in (s.family, s.name)]
-    assert not all(is_as_it_says(s, courts[s.study].ask(s.sql)) for s in waiting)
+    assert not all(is_as_it_says(s, courts[s.study].ask(s.sql, s.dialect)) for s in waiting)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

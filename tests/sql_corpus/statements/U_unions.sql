@@ -104,3 +104,45 @@ SELECT DISTINCT status FROM orders ORDER BY status
 -- outcome: free
 -- judge: SELECT * FROM (VALUES (FALSE), (TRUE)) t(gift)
 SELECT DISTINCT gift FROM orders
+
+-- name: bigquery_backticks
+-- dialect: bigquery
+SELECT `channel`, COUNT(*) AS n FROM `orders` GROUP BY `channel`
+
+-- name: bigquery_countif
+-- dialect: bigquery
+-- judge: SELECT channel, COUNT(*) FILTER (WHERE gift) AS gifts FROM orders WHERE channel IS NOT NULL GROUP BY channel
+SELECT channel, COUNTIF(gift) AS gifts FROM orders GROUP BY channel
+
+-- name: bigquery_date_trunc
+-- dialect: bigquery
+-- judge: SELECT CAST(DATE_TRUNC('month', ordered) AS DATE) AS month, COUNT(*) AS n FROM orders WHERE ordered IS NOT NULL GROUP BY 1 ORDER BY 1
+SELECT DATE_TRUNC(ordered, MONTH) AS month, COUNT(*) AS n FROM orders GROUP BY 1 ORDER BY 1
+
+-- name: bigquery_safe_divide
+-- dialect: bigquery
+-- judge: SELECT SUM(price) / SUM(quantity) AS unit_price FROM orders
+SELECT SAFE_DIVIDE(SUM(price), SUM(quantity)) AS unit_price FROM orders
+
+-- name: snowflake_iff
+-- dialect: snowflake
+-- judge: SELECT SUM(CASE WHEN gift THEN price ELSE 0 END) AS gifts FROM orders
+SELECT SUM(IFF(gift, price, 0)) AS gifts FROM orders
+
+-- name: snowflake_ilike
+-- dialect: snowflake
+SELECT COUNT(*) AS n FROM orders WHERE status ILIKE 'SH%'
+
+-- name: mysql_backticks
+-- dialect: mysql
+SELECT `status`, AVG(`price`) AS p FROM `orders` WHERE `quantity` >= 10 GROUP BY `status`
+
+-- name: tsql_top_and_brackets
+-- dialect: tsql
+-- judge: SELECT channel, COUNT(*) AS n FROM orders WHERE channel IS NOT NULL GROUP BY channel ORDER BY n DESC LIMIT 2
+SELECT TOP 2 [channel], COUNT(*) AS n FROM [orders] GROUP BY [channel] ORDER BY n DESC
+
+-- name: postgres_date_part
+-- dialect: postgres
+-- judge: SELECT MONTH(ordered) AS m, COUNT(*) AS n FROM orders WHERE ordered IS NOT NULL GROUP BY 1
+SELECT DATE_PART('month', ordered) AS m, COUNT(*) AS n FROM orders GROUP BY 1
