@@ -88,7 +88,7 @@ def canonical(study: Study, sql: str) -> str:
     return question_text(request_of(sql, *study.tables).question)
 
 
-WITHOUT_PLACE = ("no declared group can match", "unknown option 'dialect'")
+WITHOUT_PLACE = ("no declared group can match", "the text asks nothing", "unknown option 'dialect'")
 
 
 def says_where(refused: InvalidRequest) -> bool:
