@@ -152,6 +152,8 @@ def _present_keys_only(select: exp.Select) -> None:
     sets = [one for one in held if isinstance(one, kinds)]
     if group.args.get("all"):
         keys = [item.unalias() for item in select.expressions if not item.find(exp.AggFunc)]
+        group.set("all", None)  # written out: DuckDB would also group by what HAVING names
+        group.set("expressions", [key.copy() for key in keys])
     else:
         keys = [_written_out(key, select) for key in group.expressions if not isinstance(key, kinds)]
     present = [exp.Not(this=exp.Is(this=exp.paren(key.copy()), expression=exp.Null())) for key in keys]
