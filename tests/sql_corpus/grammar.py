@@ -77,6 +77,7 @@ class Writer:
     families: str = ""  # whose constructs are used, beside what has been answered since the first release
     tolerance: float = 0.0
     judged: bool = True
+    ordered: bool = False
 
     def one_of(self, ways: list[Way], family: str = "", new: list[Way] | None = None) -> str:
         """One of ``ways``, or where the writer knows the ``family``, of its ``new`` ones too."""
@@ -266,6 +267,10 @@ class Writer:
         groups = [self.group() for _ in range(self.rng.choice([0, 0, 1, 1, 1, 2]))]
         items = [f"{group} AS k{place}" for place, group in enumerate(groups)]
         items += [f"{self.released()} AS v{place}" for place in range(self.rng.randint(1, 3))]
+        if len(groups) == 1 and "P" in self.families and self.chance(0.3):
+            items += [
+                f"SUM(COUNT(*)) OVER ({self.of('ORDER BY', 'PARTITION BY')} {groups[0]}) AS over_groups"
+            ]
         items += ["COUNT(*) AS n_rows"]
         if self.chance(0.5):
             where = [*where, self.condition()]
@@ -283,6 +288,7 @@ class Writer:
                 text += f" HAVING {self.of('COUNT(*) > 20', 'n_rows >= 10', *(['SUM(' + self.words.whole[0] + ') > 50'] if 'P' in self.families else []))}"
             if self.chance(0.3):
                 text += " ORDER BY " + ", ".join(f"k{p}" for p in places)
+                self.ordered = True
         return text
 
     def statement(self) -> str:
@@ -366,6 +372,5 @@ def written(seed: int) -> Statement:
     words, families = rng.choice([ORDERS, ORDERS, VISITS, PATIENTS]), ("", rng.choice("FMPSTU"), "FMPSTU")
     writer = Writer(rng, words, families[seed % 3])
     sql = writer.statement()
-    return Statement(
-        "fuzz", f"fuzz-{seed}", sql, "answered" if writer.judged else "refused", tolerance=writer.tolerance
-    )
+    outcome = "answered" if writer.judged else "refused"
+    return Statement("fuzz", f"fuzz-{seed}", sql, outcome, tolerance=writer.tolerance, ordered=writer.ordered)

@@ -151,7 +151,7 @@ def _present_keys_only(select: exp.Select) -> None:
     ]
     sets = [one for one in held if isinstance(one, kinds)]
     if group.args.get("all"):
-        keys = [item.unalias() for item in select.expressions if not item.find(exp.AggFunc)]
+        keys = [item.unalias() for item in select.expressions if not _aggregates(item)]
         group.set("all", None)  # written out: DuckDB would also group by what HAVING names
         group.set("expressions", [key.copy() for key in keys])
     else:
@@ -164,6 +164,11 @@ def _present_keys_only(select: exp.Select) -> None:
         ]
     for condition in present:
         select.having(condition, copy=False)
+
+
+def _aggregates(item: exp.Expression) -> bool:
+    own = any(call.name.upper() in ("PROPORTION", "LOWER_MEDIAN") for call in item.find_all(exp.Anonymous))
+    return own or item.find(exp.AggFunc) is not None
 
 
 def _written_out(key: exp.Expression, select: exp.Select) -> exp.Expression:
