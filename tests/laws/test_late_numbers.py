@@ -65,13 +65,13 @@ def opened(rows: int, epsilon: int) -> Curator:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Of how many questions numbers were made, each time that some were."""
     sizes: list[int] = []
-    make = estimate._values_of_many
+    make = estimate.values_of_many
 
     def counted(plans: Any, stored: Any, context: Any) -> Any:
         sizes.append(len(plans))
         return make(plans, stored, context)
 
-    monkeypatch.setattr(estimate, "_values_of_many", counted)
+    monkeypatch.setattr(estimate, "values_of_many", counted)
     return sizes
 
 
@@ -226,7 +226,7 @@ def test_what_is_told_together_is_what_is_told_alone() -> None:
     stored = many_from_text(curator._ledger.recall(receipt.number) or "")
     context = curator._claims.context(basket, Position.of(curator._ledger.receipt(receipt.number)))
     assert len(context.learned) == 1
-    together = estimate._values_of_many(basket.plans, stored, context)
+    together = estimate.values_of_many(basket.plans, stored, context)
     for plan, own, told in [*zip(basket.plans, stored, together, strict=True)][::-7]:  # the last one first
         for part, columns in zip(plan.parts, own.released, strict=True):
             values, (alone,) = told[part.name], estimate._told_together([(part, columns)], context)

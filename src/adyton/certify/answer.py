@@ -20,7 +20,7 @@ from typing import Any, overload
 import numpy as np
 
 from adyton.certify.answer_table import answer_sheet
-from adyton.certify.rows import NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
+from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
 from adyton.certify.values import Absent, Certificate, Interval, KeyLabel, KeysFound, Proof, Row, Value
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text, float_down, float_up
@@ -32,6 +32,7 @@ _LEFT_OUT = (
     "Rows answered and left out by HAVING or LIMIT: {}; noise intervals are for each value alone,"
     " not for values that were chosen because they are large or small."
 )
+_HIDDEN = "Asked for, paid for and not shown: {}."
 _PLANNED = "The width of a mean was planned for {:,} matching rows; with fewer it is wider."
 _SAY_ROWS = "Say how many you expect: --expected-rows, in Python expected_rows."
 _MUCH = 1.25  # times the width that was named: so much wider is said aloud
@@ -180,6 +181,7 @@ class Answer(Shown):
     batch_size: int = 1
     known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
+    hidden: tuple[str, ...] = ()  # values that were asked for and are not shown, by their names
     rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
     widths_named: Mapping[str, float] = field(default_factory=dict)  # of means, as the price
 
@@ -285,6 +287,7 @@ class Answer(Shown):
             **({"rows_hidden": self.rows_hidden} if self.rows_hidden else {}),
             **({"batch_size": self.batch_size} if self.batch_size > 1 else {}),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
+            **({"hidden": list(self.hidden)} if self.hidden else {}),
             **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
         }
 
@@ -299,6 +302,7 @@ class Answer(Shown):
         return (
             *([self._planned_note()] if self.rows_planned else []),
             *([self.left_out_rows] if self.left_out_rows else []),
+            *([_HIDDEN.format(", ".join(self.hidden))] if self.hidden else []),
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
             *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),
@@ -327,12 +331,13 @@ class Answer(Shown):
         told: list[dict[str, Any]] = self.rows.to_json()
         for name, values in self.rows.values.items():
             for place in np.flatnonzero(~self.known.get(name, NOTHING_KNOWN).tells(values)).tolist():
-                told[place]["values"][name]["uninformative"] = UNINFORMATIVE
+                computed = math.isnan(values.value[place])
+                told[place]["values"][name]["uninformative"] = NO_VALUE if computed else UNINFORMATIVE
         return told
 
 
 def _or_none(values: Floats) -> list[float | None]:
-    return [None if math.isnan(v) else v for v in values.tolist()]
+    return [v if math.isfinite(v) else None for v in values.tolist()]
 
 
 def _optional(module: str) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite, isnan
 
-from adyton.certify.rows import NOTHING_KNOWN, UNINFORMATIVE, Known
+from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known
 from adyton.certify.values import Absent, Interval, Row, Value
 from adyton.show import MOST_ROWS, Sheet, ends, half_width, number
 
@@ -58,10 +59,14 @@ class Measured:
 
     def _half_width(self, v: Value) -> str | None:
         low, high = (self._clipped(end) for end in (v.noise_interval.low, v.noise_interval.high))
+        if not (isfinite(low) and isfinite(high)):
+            return None
         return half_width(self._clipped(v.value), low, high, step=self.known.step)
 
     def _ends(self, interval: Interval, v: Value) -> str:
         low, high = self._clipped(interval.low), self._clipped(interval.high)
+        if not (isfinite(low) and isfinite(high)):
+            return _one_sided(low, high)
         return ends(low, high, _half(v), step=self.known.step)
 
     def _clipped(self, value: float) -> float:
@@ -180,12 +185,21 @@ def _legend(noise: str, measured: list[Measured]) -> tuple[str, ...]:
     at_once = " and ".join(f"{100 * level:.12g} %" for level in levels) + f", {_AT_ONCE}."
     why = "; ".join(reasons).rstrip(".") + "."
     said = [at_once] * bool(levels) + [f"Where there is none: {why}" if levels else why] * bool(reasons)
-    dashes = any(not one.known.is_informative(v) for one in measured for v in one.values)
+    dashes = [v for one in measured for v in one.values if not one.known.is_informative(v)]
+    none = [NO_VALUE] * any(isnan(v.value) for v in dashes)
+    says_nothing = [UNINFORMATIVE] * any(not isnan(v.value) for v in dashes)
     return (
         f"{noise} 95 %, for these rows. Population interval: {' '.join(said)}",
-        *([f"Where the answer is {_NONE}, {UNINFORMATIVE}."] if dashes else []),
+        *(f"Where the answer is {_NONE}, {why}." for why in (*says_nothing, *none)),
     )
 
 
 def _half(v: Value) -> float:
-    return (v.noise_interval.high - v.noise_interval.low) / 2
+    half = (v.noise_interval.high - v.noise_interval.low) / 2
+    return half if isfinite(half) else 0.0
+
+
+def _one_sided(low: float, high: float) -> str:
+    if isfinite(low):
+        return f"from {number(low)}"
+    return f"up to {number(high)}" if isfinite(high) else _NONE

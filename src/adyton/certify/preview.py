@@ -62,6 +62,7 @@ class Preview(Shown):
     repeated: bool
     would_fit: Mapping[str, object] | None = None
     batch_size: int = 1
+    hidden: tuple[str, ...] = ()  # values that are asked for and will not be shown, by their names
     left_out_rows: str | None = None  # which rows the study never counts
     keys_sought: KeysSought | None = None
     spread_first: Mapping[str, Bound] = field(default_factory=dict)
@@ -99,6 +100,7 @@ class Preview(Shown):
             "mechanisms": [step.to_json() for step in self.steps],
             "certificate": self.certificate.to_json(),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
+            **({"hidden": list(self.hidden)} if self.hidden else {}),
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
             **({"spread_first": self._spread_first_json()} if self.spread_first else {}),
             **({"later": self.later.to_json()} if self.later else {}),
@@ -121,6 +123,7 @@ class Preview(Shown):
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
             f"The promise: {self.limit}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
+            *([f"Asked for, paid for and not shown: {', '.join(self.hidden)}."] if self.hidden else []),
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
             *([str(self.later)] if self.later else []),

@@ -8,12 +8,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value
+from adyton.certify.values import Absent, Interval, KeyLabel, Row, Value, finite
 from adyton.exact.cells import Floats
 
 Places = npt.NDArray[np.int64] | slice
@@ -21,6 +22,9 @@ _One = TypeVar("_One")
 UNINFORMATIVE = (
     "the noise interval covers every possible value, so the answer says nothing: "
     "pay a higher price, or ask about more rows"
+)
+NO_VALUE = (
+    "there is no value: it is NULL, or it rests on one that says nothing, or its noise interval has no bounds"
 )
 
 
@@ -107,7 +111,7 @@ class Values(_Made[Value]):
     def to_json(self) -> list[dict[str, object]]:
         wide = self.population
         population = [wide.to_json()] * len(self) if isinstance(wide, Absent) else _json(wide)
-        told = zip(self.value.tolist(), _json(self.noise), population, strict=True)
+        told = zip(map(finite, self.value.tolist()), _json(self.noise), population, strict=True)
         return [{"value": v, "noise_interval": n, "population_interval": p} for v, n, p in told]
 
 
@@ -118,7 +122,7 @@ def _interval(intervals: Intervals, place: int) -> Interval:
 def _json(intervals: Intervals) -> list[dict[str, object]]:
     level = intervals.level
     ends = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
-    return [{"level": level, "low": low, "high": high} for low, high in ends]
+    return [{"level": level, "low": finite(low), "high": finite(high)} for low, high in ends]
 
 
 class LateValues(Mapping[str, Values]):
@@ -218,6 +222,8 @@ class Rows(_Made[Row]):
 
     def to_json(self) -> list[dict[str, object]]:
         keys, names = self.keys.to_json(), tuple(self.values)
+        if not names:  # nothing but keys and texts
+            return [{"keys": key, "values": {}} for key in keys]
         told = zip(*(values.to_json() for values in self.values.values()), strict=True)
         return [
             {"keys": key, "values": dict(zip(names, own, strict=True))}
@@ -239,6 +245,8 @@ class Known:
 
     def is_informative(self, value: Value) -> bool:
         """Whether the noise interval excludes anything that was possible before."""
+        if isnan(value.value):
+            return False
         if self.low is None or self.high is None:
             return True
         return value.noise_interval.low > self.low or value.noise_interval.high < self.high
@@ -246,7 +254,7 @@ class Known:
     def tells(self, values: Values) -> npt.NDArray[np.bool_]:
         """The same for each of many values."""
         if self.low is None or self.high is None:
-            return np.ones(len(values), np.bool_)
+            return ~np.isnan(values.value)
         return (values.noise.low > self.low) | (values.noise.high < self.high)
 
 

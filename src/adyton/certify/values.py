@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import isfinite
 
 KeyLabel = str | int | bool | float
 
@@ -23,7 +24,7 @@ class Interval:
 
     def to_json(self) -> dict[str, object]:
         """Its level and its ends."""
-        return {"level": self.level, "low": self.low, "high": self.high}
+        return {"level": self.level, "low": finite(self.low), "high": finite(self.high)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Value:
 
     def to_json(self) -> dict[str, object]:
         return {
-            "value": self.value,
+            "value": finite(self.value),
             "noise_interval": self.noise_interval.to_json(),
             "population_interval": self.population_interval.to_json(),
         }
@@ -79,6 +80,10 @@ class Certificate:
 
     theorems: tuple[str, ...]
     assumptions: tuple[str, ...]
+
+    def citing(self, theorem: str) -> Certificate:
+        """With one theorem more."""
+        return Certificate((*self.theorems, theorem), self.assumptions)
 
     def to_json(self) -> dict[str, list[str]]:
         """Both lists."""
@@ -148,6 +153,11 @@ class KeysSought:
             f"{self.surely_shown:,} units is shown with probability {100 * self.level:.12g} %. If no key has "
             "that many, no row is shown, and the price is paid all the same"
         )
+
+
+def finite(value: float) -> float | None:
+    """As JSON has it: null for what is no number, and for an end that is nowhere."""
+    return value if isfinite(value) else None
 
 
 def json_text(value: object) -> str:

@@ -11,7 +11,14 @@ from threading import Lock
 import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of, step_of_one
-from adyton.certify import Certificate, KeysFound, Known, Later, LateValues, Rows, Values
+from adyton.certify import (
+    Certificate,
+    KeysFound,
+    Later,
+    LateValues,
+    Rows,
+    Values,
+)
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.cells import Cells, Floats, whole
 from adyton.ledger import Ledger
@@ -25,7 +32,6 @@ from adyton.population.base import Population, PopulationContext, Position, Stan
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells, shown_cells
 from adyton.query.measures import Extreme
-from adyton.query.request import Shape, Told
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
@@ -41,7 +47,7 @@ def rows_of_many(
     plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
 ) -> list[Rows]:
     """The rows of each answer."""
-    values = _values_of_many(plans, stored, context)
+    values = values_of_many(plans, stored, context)
     return [Rows(plan.keys(own.keys), found) for plan, own, found in zip(plans, stored, values, strict=True)]
 
 
@@ -78,7 +84,7 @@ class LateNumbers:
     def _of(self, place: int) -> dict[str, Values]:
         with self._lock:
             if self._read is not None:
-                self._made = _values_of_many(self._plans, self._read(), self._standing)
+                self._made = values_of_many(self._plans, self._read(), self._standing)
                 self._read = None  # what was stored is needed no more, and may be large
             return self._made[place]
 
@@ -87,7 +93,7 @@ def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -
     return some.keys() == others.keys() and all(np.array_equal(some[key], others[key]) for key in some)
 
 
-def _values_of_many(
+def values_of_many(
     plans: Sequence[QuestionPlan], stored: Sequence[Stored], context: PopulationContext
 ) -> list[dict[str, Values]]:
     """The values of each answer.  What is alike is told together, and so is all that must be searched for."""
@@ -136,21 +142,6 @@ def _shown(plan: QuestionPlan, values: dict[str, Values]) -> dict[str, Values]:
     points = len(plan.parts[0].keys[1]) if plan.parts[0].keys is not None else 1
     places = np.add.outer(np.array(shown, np.int64) * points, np.arange(points)).ravel()
     return {name: own.at(places) for name, own in values.items()}
-
-
-def shaped(rows: Rows, shape: Shape, known: Mapping[str, Known]) -> Rows:
-    """The rows that HAVING, ORDER BY and LIMIT ask for, with their keys under the names that were given.
-
-    Released values and public facts only, so it costs nothing.  A value that says nothing is missing here:
-    where its noise put it is no reason to show a row, or to show it first.
-    """
-    if shape.order or shape.having or shape.limit is not None or shape.offset:
-        told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
-        told |= {
-            n: np.where(known[n].tells(values), values.value, np.nan) for n, values in rows.values.items()
-        }
-        rows = rows.at(shape.places(told, len(rows)))
-    return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
 
 
 def found_in(plan: QuestionPlan, stored: Stored | None, receipt: int) -> KeysFound | None:

@@ -17,12 +17,12 @@ from adyton.curator.certifying import (
     found_in,
     read_for_keys,
     rows_of_many,
-    shaped,
 )
 from adyton.curator.previewing import previews
 from adyton.curator.purse import AskedBefore, Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
+from adyton.curator.shaping import levels_of, shaped
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
@@ -366,8 +366,8 @@ class Curator(Shown):
         more = None if repeated else self._purse.times_again(order, receipt)
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
-        for plan, own, rows in zip(batch.plans, known, rows_of_each, strict=True):
-            shown = shaped(rows, plan.shape, plan.known)
+        for place, (plan, own, rows) in enumerate(zip(batch.plans, known, rows_of_each, strict=True)):
+            shown = shaped(rows, plan, levels_of(plan, place, read, context))
             answers.append(
                 Answer(
                     question=plan.text,
@@ -383,7 +383,8 @@ class Curator(Shown):
                     keys_found=found_in(plan, own, receipt.number),
                     rows_hidden=len(rows) - len(shown),
                     batch_size=len(batch.plans),
-                    known=plan.known,
+                    known=plan.shown,
+                    hidden=plan.hidden,
                     left_out_rows=left_out_rows(self.study, plan.question),
                     rows_planned=batch.rows_planned(plan),
                     widths_named=batch.widths_named(plan),

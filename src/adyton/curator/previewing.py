@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from adyton.certify import Preview
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import AskedBefore, Purse
+from adyton.curator.shaping import computed_bounds, computed_populations
 from adyton.exact import Number
 from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of
@@ -38,11 +39,13 @@ def previews(
         Preview(
             question=plan.text,
             keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
-            bounds={part.name: part.bound(plan.expected_rows) for part in plan.parts},
-            population={
+            bounds=computed_bounds(plan) | {part.name: part.bound(plan.expected_rows) for part in plan.parts},
+            population=computed_populations(plan, context)
+            | {
                 part.name: part.population_bound(context, plan.expected_rows, expected(part.name))
                 for part in plan.parts
             },
+            hidden=plan.hidden,
             cost=purse.amount(batch.amount),
             spent=purse.amount(spent),
             spent_after=purse.amount(spent + batch.amount) if more else None,

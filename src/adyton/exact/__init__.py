@@ -3,6 +3,7 @@
 - ``outward``: integers, rationals, floats and numbers of mpmath rounded to the safe side; the one set of
   margins; units of 10**-18, and numbers that a person wrote.
 - ``interval``: real numbers between two rationals, by mpmath's interval arithmetic.
+- ``boxes``: an interval for each row, and arithmetic with them.
 - ``cells``: one whole number for each of many cells; z * scale + shift for many z at once, rounded as
   fractions would be.
 - ``search``: the named searches, for whole numbers and for floats.

@@ -7,8 +7,9 @@ that are not refused is measured in ``benchmarks/large_answers.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import prod
 from typing import assert_never
 
@@ -32,6 +33,7 @@ from adyton.query.measures import (
     Variance,
 )
 from adyton.query.nodes import Question, group_size
+from adyton.query.released import Apply, Released, ReleasedName, Window
 from adyton.schema import Lattice, Table, TextColumn
 from adyton.sensitivity import Reading
 from adyton.study import Study
@@ -67,6 +69,20 @@ def known_of(measure: Measure) -> Known:
             return Known(low=0.0, high=float_up(half if root else half**2))
         case _:
             assert_never(measure)
+
+
+def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
+    """Of what is computed from values only that it is rounded, or counts rows of the answer."""
+    match value:
+        case ReleasedName(name) if name in known:
+            return known[name]
+        case Apply("ROUND", (_, Fraction() as digits)):
+            return Known(step=10.0 ** -int(digits))
+        case Apply("FLOOR" | "CEIL" | "TRUNC" | "SIGN"):
+            return Known(step=1.0)
+        case Window("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "NTILE" | "COUNT"):
+            return Known(step=1.0)
+    return Known()
 
 
 def _between(lattice: Lattice) -> Known:

@@ -11,13 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adyton.accounting.noisy_reading import NoisyReading
+from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Certificate, KeyColumn, KeyLabel, Keys, Known
+from adyton.certify.linear import GaussianValue
 from adyton.errors import InvalidRequest
+from adyton.exact import float_up
 from adyton.ledger import Order
 from adyton.ledger.links import Cap
 from adyton.planning.keys import PART, KeyFinding, plan_keys
-from adyton.planning.known import check_size, known_of
+from adyton.planning.known import check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.measures.search import Search, rounds_of
@@ -38,6 +40,7 @@ from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
+from adyton.query.released import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import question_text
 from adyton.schema import Table, TextColumn
@@ -71,6 +74,38 @@ class QuestionPlan:
     def known(self) -> dict[str, Known]:
         """What is public about each value, by its name."""
         return {part.name: known_of(part.noisy[0].reading.measure) for part in self.parts}
+
+    @property
+    def shown(self) -> dict[str, Known]:
+        """The same of what the answer shows; nothing of what is computed."""
+        if not self.shape.shown:
+            return self.known
+        return {name: known_of_computed(value, self.known) for name, value in self.shape.shown}
+
+    @property
+    def computed(self) -> dict[str, Released]:
+        """Columns with intervals that are computed from values, by their names."""
+        return {
+            name: value
+            for name, value in self.shape.shown
+            if not isinstance(value, ReleasedName) and not is_label(value)
+        }
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Values that are asked for and not shown."""
+        return self.shape.hidden([part.name for part in self.parts])
+
+    @property
+    def gaussian(self) -> dict[str, GaussianValue]:
+        """Values that are an integer with Gaussian noise, times a public step."""
+        return {
+            part.name: GaussianValue(
+                step_of(part.reading) / (part.reading.public_rows or 1), float_up(part.mechanism.scales[0])
+            )
+            for part in self.parts
+            if isinstance(part, Additive) and part.mechanism.norm == 2 and len(part.mechanism.scales) == 1
+        }
 
     def values(self, cells: int) -> int:
         """How many noisy values of the answer must be right at the same time."""
@@ -196,6 +231,8 @@ class Outline:
         for asking, finding, pricing in zip(self.requests, priced.findings, priced.pricings, strict=True):
             parts = tuple(islice(in_order, len(asking.question.measures)))
             certificate = _certificate(self.study, table, parts, finding, disjoint=disjoint)
+            if any(not isinstance(value, ReleasedName) for _, value in asking.shape.shown):
+                certificate = certificate.citing("BOX-OF-PARTS")
             text = question_text(asking.question)
             plans.append(
                 QuestionPlan(

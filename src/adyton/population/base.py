@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Protocol
 
-from adyton.accounting.noisy_reading import NoisyReading
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Absent
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.cells import Array, Floats
@@ -33,6 +33,7 @@ NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
 UNPROVED = Absent(
     "keys were found in the data, or a test on the rows was published: nothing is proved after that"
 )
+NOT_ASKED = Absent("only the noise is asked for")
 ELSEWHERE = Absent("only the study's own table is a sample; this question is about another table, or a join")
 
 
@@ -205,17 +206,21 @@ class Population(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PopulationContext:
-    """What the population intervals of one answer depend on, besides its plan and its integers."""
+    """What the intervals of one answer depend on, besides its plan and its integers.
+
+    At another ``noise_level`` than the usual one only noise intervals are asked for.
+    """
 
     population: Population
     at: Position
     units: int | None
     learned: Mapping[Hashable, Floats] = field(default_factory=dict)  # by ``learned_key``
+    noise_level: float = LEVEL
 
     @property
     def missing(self) -> Absent | None:
         """Why there is no interval, if so."""
-        return self.population.missing(self.at, self.units)
+        return self.population.missing(self.at, self.units) if self.noise_level == LEVEL else NOT_ASKED
 
     @property
     def known_units(self) -> int:

@@ -48,7 +48,7 @@ class Additive(OfOneReading):
         return type(reading.measure), public, self.mechanism
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
-        return [mean_ratio(self.only, released, LEVEL)] if len(released) == 2 else []
+        return [mean_ratio(self.only, released, context.noise_level)] if len(released) == 2 else []
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         if len(released) == 2:
@@ -77,8 +77,8 @@ class Additive(OfOneReading):
 
 def _single(part: NoisyReading, released: Sequence[int], context: PopulationContext) -> Values:
     step, z = step_of(part.reading) / (part.reading.public_rows or 1), whole(released)
-    error = part.mechanism.error(LEVEL) * step
-    noise = Intervals(LEVEL, Line(step, -error).down(z), Line(step, error).up(z))
+    error = part.mechanism.error(context.noise_level) * step
+    noise = Intervals(context.noise_level, Line(step, -error).down(z), Line(step, error).up(z))
     population: Intervals | Absent | None = context.missing
     if population is None:
         low, high = context.population.singles(part, z, context)
@@ -112,7 +112,7 @@ def _means(part: NoisyReading, released: Columns, context: PopulationContext, so
         wide = Solved(len(low), noise.reach, None, low, high)
         population = Intervals(context.population.level, *uncentred_outward(part, wide))
     guess = _away_from(noise.reach, ratio_guess(released, noise), uncentred(part).near)
-    return Values(guess, Intervals(LEVEL, *uncentred_outward(part, noise)), population)
+    return Values(guess, Intervals(context.noise_level, *uncentred_outward(part, noise)), population)
 
 
 def uncentred_outward(part: NoisyReading, solved: Solved) -> Ends:

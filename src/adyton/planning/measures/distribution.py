@@ -68,18 +68,18 @@ class Distribution(OfOneReading):
         right = np.cumsum(counts[:, ::-1], axis=1)[:, -2::-1].ravel()
         on_left = np.tile(np.arange(1.0, bins), len(counts))
         sides = left, right, on_left, bins - on_left
-        low, high = _ends(*sides, self._noise_error())
+        low, high = _ends(*sides, self._noise_error(context.noise_level))
         wide: Intervals | Absent | None = context.missing
         if wide is None:
             ends = context.population.cumulated(self.only, left, right, sides[2:], context)
             wide = Intervals(context.population.level, *ends)
         guess = np.clip(left / np.maximum(left + right, 1.0), low, high)
-        return Values(guess, Intervals(LEVEL, low, high), wide)
+        return Values(guess, Intervals(context.noise_level, low, high), wide)
 
     def bound(self, expected_rows: int | None) -> Bound:
         """Half of all on either side is the worst: then every bin's noise counts by a half."""
         bins = len(self._points) + 1
-        error = _in_the_middle(self._noise_error(), bins)
+        error = _in_the_middle(self._noise_error(LEVEL), bins)
         return Bound(
             LEVEL, float_up(Fraction(error) / expected_rows) if expected_rows else None, expected_rows
         )
@@ -92,12 +92,12 @@ class Distribution(OfOneReading):
         width = context.population.half_width(self.only, context, expected_rows, expect)
         return Bound(context.population.level, width, expected_rows)
 
-    def _noise_error(self) -> Error:
+    def _noise_error(self, level: float) -> Error:
         mechanism = self.only.mechanism
         if isinstance(mechanism, GaussianNoise):
-            one = -float(special().ndtri((1 - LEVEL) / 2)) * float(mechanism.scales[0])
+            one = -float(special().ndtri((1 - level) / 2)) * float(mechanism.scales[0])
             return lambda f, left, right: _weighted(f, left, right, one, 0.5)
-        each = mechanism.error(float_up(each_of(LEVEL, len(self._points) + 1)))
+        each = mechanism.error(float_up(each_of(level, len(self._points) + 1)))
         return lambda f, left, right: _added(f, left, right, each)
 
 

@@ -77,10 +77,10 @@ class Search(OfOneReading):
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         looked_at = list(self._looked_at(released))
-        low, high = self._noise_ends(released, looked_at)
+        low, high = self._noise_ends(released, looked_at, context.noise_level)
         # A later comparison may be surer than the turn that was taken.
         first, last = (np.minimum(np.maximum(step, low), high) for step in self._found(released))
-        noise = Intervals(LEVEL, *self._outward(low, high))
+        noise = Intervals(context.noise_level, *self._outward(low, high))
         population = self._population(released, looked_at, context)
         return Values(Line(self._grain / 2).near(first + last), noise, population)
 
@@ -94,14 +94,18 @@ class Search(OfOneReading):
             return _BEYOND
         return context.missing or Bound(context.population.level, None)
 
-    def _noise_ends(self, released: Columns, looked_at: list[Integers]) -> tuple[Integers, Integers]:
+    def _noise_ends(
+        self, released: Columns, looked_at: list[Integers], level: float
+    ) -> tuple[Integers, Integers]:
+        """An extreme was searched with room for the error at the usual level; only what is beyond counts."""
+        error = self._error_at(level)
         match self._measure:
             case Extreme(_, "least"):  # one row is surely not above
-                return self._ends(released, looked_at, below=None, above=0)
+                return self._ends(released, looked_at, below=None, above=error - self._error)
             case Extreme():  # one row is surely above
-                return self._ends(released, looked_at, below=0, above=None)
+                return self._ends(released, looked_at, below=self._error - error, above=None)
             case _:
-                return self._ends(released, looked_at, below=-self._error, above=self._error)
+                return self._ends(released, looked_at, below=-error, above=error)
 
     def _population(
         self, released: Columns, looked_at: list[Integers], context: PopulationContext
@@ -178,7 +182,10 @@ class Search(OfOneReading):
     @property
     def _error(self) -> int:
         """What no comparison is off by, with probability LEVEL for all of them together."""
-        return self.only.mechanism.error(float_up(each_of(LEVEL, self.only.times)))
+        return self._error_at(LEVEL)
+
+    def _error_at(self, level: float) -> int:
+        return self.only.mechanism.error(float_up(each_of(level, self.only.times)))
 
     @property
     def _offset(self) -> int:

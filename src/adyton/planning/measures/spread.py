@@ -21,7 +21,6 @@ from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import PopulationContext
 from adyton.population.subset_ends import uncentred
 
-_EACH = float_up(each_of(LEVEL, 2))  # both intervals hold together with probability LEVEL
 _SUM, _SQUARE, _COUNT = range(3)  # the columns that are read, each with noise of its own
 
 
@@ -65,12 +64,12 @@ class Spread(OfOneReading):
         return self.mechanism.release(exact[0], bits)
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
-        """Of the mean and of the square, for the noise."""
-        both = (self.mean, _SUM), (self.square, _SQUARE)
-        return [mean_ratio(part, _over_count(released, top), _EACH) for part, top in both]
+        """Of the mean and of the square, for the noise: both hold together with the level of the noise."""
+        both, each = ((self.mean, _SUM), (self.square, _SQUARE)), float_up(each_of(context.noise_level, 2))
+        return [mean_ratio(part, _over_count(released, top), each) for part, top in both]
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
-        noise = self._intervals(solved[0].ends(), solved[1].ends(), LEVEL)
+        noise = self._intervals(solved[0].ends(), solved[1].ends(), context.noise_level)
         means = ratio_guess(_over_count(released, _SUM), solved[0])
         squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
         population = context.missing or self.population(released, context)

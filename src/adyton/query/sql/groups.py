@@ -30,15 +30,17 @@ class Item:
 
     node: exp.Expr
     alias: str | None
+    aggregates: bool = False  # it is an aggregate
+    computed: bool = False  # it has an aggregate inside it, or no column at all
 
     @property
-    def aggregates(self) -> bool:
-        return is_aggregate(self.node)
+    def groups(self) -> bool:
+        return not self.aggregates and not self.computed
 
 
 def read_items(source: Source, tree: exp.Expr) -> list[Item]:
     """The SELECT list."""
-    return [_item(source, node) for node in tree.args.get("expressions") or []]
+    return [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
 
 
 def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) -> tuple[Group, ...]:
@@ -58,7 +60,7 @@ def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) 
 
 def shown_names(source: Source, items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
     """The columns that are shown under another name than their own, which a question keeps."""
-    named = [(read_group(source, item.node), item.alias) for item in items if not item.aggregates]
+    named = [(read_group(source, item.node), item.alias) for item in items if item.groups]
     return tuple(
         (group.default, alias)
         for group, alias in named
@@ -98,10 +100,16 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
-    if type(node) is not exp.Alias:
-        return Item(node, None)
-    source.check_parts(node, "this", "alias")
-    return Item(node.this, source.name(node.args["alias"]))
+    alias = None
+    if type(node) is exp.Alias:
+        source.check_parts(node, "this", "alias")
+        node, alias = source.bare(node.this), source.name(node.args["alias"])
+    if is_aggregate(node):
+        return Item(node, alias, aggregates=True)
+    inside = list(node.walk())
+    released = any(is_aggregate(part) or type(part) is exp.Window for part in inside)
+    columns = any(type(part) in (exp.Column, exp.Star) for part in inside)
+    return Item(node, alias, computed=released or not columns)
 
 
 def _written(source: Source, clause: exp.Expr | None) -> list[exp.Expr]:
@@ -121,7 +129,7 @@ def _resolved(source: Source, node: exp.Expr, items: Sequence[Item]) -> Grouped:
     alias = source.plain_name(node)
     if alias is not None and not source.has_column(alias):
         for item in items:
-            if item.alias is not None and item.alias.casefold() == alias.casefold() and not item.aggregates:
+            if item.alias is not None and item.alias.casefold() == alias.casefold() and item.groups:
                 return read_group(source, item.node)
     return read_group(source, node)
 
@@ -131,7 +139,7 @@ def _at_place(source: Source, node: exp.Expr, items: Sequence[Item]) -> Item:
     if place.denominator != 1 or not 1 <= place <= len(items):
         raise source.refusal(node, f"GROUP BY names a place in the SELECT list: 1 to {len(items)}")
     item = items[int(place) - 1]
-    if item.aggregates:
+    if not item.groups:
         raise source.refusal(node, "GROUP BY names the place of an aggregate; groups are not aggregated")
     return item
 
@@ -140,7 +148,7 @@ def _given_names(source: Source, items: Sequence[Item], groups: Mapping[str, Gro
     """The alias of each group in the SELECT list; an item that is no group is refused."""
     given: dict[str, str | None] = {}
     for item in items:
-        if item.aggregates:
+        if not item.groups:
             continue
         group = _listed(source, item, groups)
         if group.text in given:

@@ -24,13 +24,22 @@ from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
-from adyton.query.sql.shape import Answered
+from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
+from adyton.query.sql.shape import check_windows, read_shape
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.schema import Table
 
 MOST_ITEMS = 100
-FUNCTIONS = (*AGGREGATES, *NUMBER_FUNCTIONS, *CONDITION_FUNCTIONS, "LABEL", "EXTRACT", *CASTS)
-_SHAPE = ("having", "order", "limit", "offset")
+FUNCTIONS = (
+    *AGGREGATES,
+    *NUMBER_FUNCTIONS,
+    *CONDITION_FUNCTIONS,
+    "LABEL",
+    "EXTRACT",
+    *CASTS,
+    *RELEASED_FUNCTIONS,
+)
+_SHAPE = ("having", "qualify", "order", "limit", "offset")
 
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
@@ -60,8 +69,11 @@ def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[T
     by = read_groups(source, items, tree.args.get("group"))
     measures, by = _measures(source, items, by)
     where = read_where(source, tree.args.get("where"))
-    question = Question(table, measures, where, by, _most_groups(options, table))
-    return Request(question, Answered(source, question, items).shape(tree), options.epsilon, options.delta)
+    reader = Reader(source, items, by, list(measures))
+    shape = read_shape(reader, tree)
+    question = Question(table, tuple(reader.measures), where, by, _most_groups(options, table))
+    check_windows(question, shape)
+    return Request(question, shape, options.epsilon, options.delta)
 
 
 def parse_condition(text: str, table: Table) -> Condition:

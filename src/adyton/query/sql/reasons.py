@@ -6,6 +6,7 @@ Examples are made of the columns of the table that is asked about, as far as it 
 from __future__ import annotations
 
 from adyton.query.text import name_text, value_text
+from adyton.query.windows import ENDS, RANKS, SHIFTS
 from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 
 _CASE = "write CASE WHEN condition THEN number ELSE number END"
@@ -24,7 +25,7 @@ _ROUNDED = (
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates"
 _TODAY = "write the day: DATE '2020-01-31'"
 _TOGETHER = "ask for one set of groups at a time"
-_WINDOW = "windows look at single rows; only aggregates are answered"
+_WINDOW = "windows look at the rows of the answer; they stand in SELECT, QUALIFY and ORDER BY"
 _BEGINS = "a question begins with SELECT"
 _CONVERTED = "columns have declared kinds and are never converted"
 _QUOTED = 'a name is quoted as "name"'
@@ -81,28 +82,28 @@ _REASONS: dict[str, str] = {
     "ILIKE": _LISTED,
     "INTERSECT": _ONE,
     "INTO": _CHANGES,
-    "LAG": _WINDOW,
-    "LEAD": _WINDOW,
     "LIKE": _LISTED,
     "LN": _NO_BOUNDS,
-    "LOG": _NO_BOUNDS,
+    "LOG": "it means base 10 in some databases and base e in others; write LN or LOG10 of what is released",
+    "LOG10": _NO_BOUNDS,
+    "LOG2": _NO_BOUNDS,
     "LOWER": _LISTED,
     "MEAN": "write AVG(number)",
     "MOD": _REMAINDER,
     "NATURAL": "say on which columns: JOIN table ON a.key = b.key, or USING (key)",
     "NOW": _TODAY,
     "NULLIF": _CASE,
-    "OVER": _WINDOW,
+    "NVL": _IF_MISSING,
     "PERCENTILE_DISC": _QUANTILE,
+    "POW": _SQUARED,
     "POWER": _SQUARED,
-    "QUALIFY": _WINDOW,
     "QUANTILE_CONT": _QUANTILE,
     "QUANTILE_DISC": _QUANTILE,
-    "RANK": _WINDOW,
     "REGEXP_LIKE": _LISTED,
     "ROLLUP": _TOGETHER,
     "ROUND": _ROUNDED,
-    "ROW_NUMBER": _WINDOW,
+    "SAFE_DIVIDE": "a row is divided by a literal only",
+    "SIGN": _CASE,
     "SQRT": _NO_BOUNDS,
     "STRFTIME": _PARTS,
     "STRING_AGG": _SINGLE_ROWS,
@@ -115,6 +116,7 @@ _REASONS: dict[str, str] = {
     "WIDTH_BUCKET": "write FLOOR({number} / 10)",
     "WITH": "ask one SELECT over the table itself",
     **dict.fromkeys(("ALTER", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "MERGE", "UPDATE"), _CHANGES),
+    **dict.fromkeys((*RANKS, *SHIFTS, *ENDS), _WINDOW),
     **dict.fromkeys(("CALL", "DESCRIBE", "EXPLAIN", "PRAGMA", "SHOW", "VALUES"), _BEGINS),
 }
 

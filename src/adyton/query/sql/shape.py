@@ -1,230 +1,225 @@
-"""HAVING, ORDER BY, LIMIT and OFFSET: read into the shape of an answer.
+"""HAVING, QUALIFY, ORDER BY, LIMIT and OFFSET, and computed columns: read into the shape of an answer.
 
-They speak of what is released: the names of the answer, an aggregate that SELECT lists, a group.  A name is
-always one of the answer here, whatever columns there are.
+They speak of what is released: the names of the answer, aggregates, groups.  A name is always one of the
+answer here, whatever columns there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.leaves import DayOf
-from adyton.query.measures import Cdf
-from adyton.query.names import check_names
-from adyton.query.nodes import POINTS, Bucket, Group, Question
-from adyton.query.request import (
+from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.names import check_names, distinct_names
+from adyton.query.nodes import Question
+from adyton.query.released import (
     Every,
     Having,
+    IsNull,
     Opposite,
     Relation,
+    Released,
     ReleasedName,
-    Shape,
     Side,
     Sign,
     Some,
     Term,
+    has_window,
 )
-from adyton.query.sql.aggregates import is_aggregate, read_measure
-from adyton.query.sql.expressions import OPERATORS, Source
-from adyton.query.sql.groups import Item, read_group, shown_names
-from adyton.query.text import group_value_text, measure_text
-from adyton.schema import BooleanColumn, CategoryColumn, day_of
+from adyton.query.request import Shape
+from adyton.query.sql.expressions import OPERATORS
+from adyton.query.sql.groups import shown_names
+from adyton.query.sql.released import Reader
+from adyton.query.windows import MOST_ROWS as MOST_WINDOW_ROWS
 
 MOST_VALUES = 10_000
 MOST_ROWS = 10**12
+_COMPARES = "HAVING compares values and keys of the answer with literals"
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The names that an answer will have, and the items of the SELECT list that gave them."""
+def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
+    """What the SELECT list computes, and what the clauses behind GROUP BY say."""
+    names = shown_names(reader.source, reader.items)
+    listed = len(reader.measures)
+    shown = _shown(reader)
+    having = _condition(reader, tree.args.get("having"), windows=False)
+    qualify = _condition(reader, tree.args.get("qualify"), windows=True)
+    order = _order(reader, tree.args.get("order"))
+    if len(reader.measures) == listed and not any(item.computed for item in reader.items):
+        shown = ()
+    values = [name for name, _ in shown] or reader.value_names()
+    kept = [group.name for group in reader.by if group.name not in dict(names)]
+    check_names([*values, *(key for _, key in names)], kept)
+    return Shape(
+        names=names,
+        order=order,
+        limit=_number(reader, tree.args.get("limit"), "LIMIT"),
+        offset=_number(reader, tree.args.get("offset"), "OFFSET") or 0,
+        having=having,
+        shown=shown,
+        qualify=qualify,
+    )
 
-    source: Source
-    question: Question
-    items: Sequence[Item]
 
-    def shape(self, tree: exp.Expr) -> Shape:
-        """What the clauses behind GROUP BY say."""
-        names = shown_names(self.source, self.items)
-        kept = [group.name for group in self.question.by if group.name not in dict(names)]
-        check_names([*self._values(), *(shown for _, shown in names)], kept)
-        return Shape(
-            names=names,
-            order=self._order(tree.args.get("order")),
-            limit=self._number(tree.args.get("limit"), "LIMIT"),
-            offset=self._number(tree.args.get("offset"), "OFFSET") or 0,
-            having=self._having_clause(tree.args.get("having")),
+def check_windows(question: Question, shape: Shape) -> None:
+    """Windows are worked out row by row, so an answer that needs them must not have very many."""
+    said = [value for _, value in shape.shown] + [term.value for term in shape.order]
+    windows = any(map(has_window, said)) or shape.qualify is not None
+    if windows and not question.finds_keys and number_of_cells(question) > MOST_WINDOW_ROWS:
+        raise InvalidRequest(
+            f"windows are worked out over at most {MOST_WINDOW_ROWS:,} rows of an answer; "
+            f"this one has {number_of_cells(question):,}: export it without them, or use wider groups"
         )
 
-    def _number(self, clause: exp.Expr | None, name: str) -> int | None:
-        if clause is None:
-            return None
-        self.source.check_parts(clause, "expression")
-        value = self.source.constant(clause.args["expression"])
-        if value.denominator != 1 or not 0 <= value <= MOST_ROWS:
-            raise self.source.refusal(clause.args["expression"], f"{name} is a whole number, not below 0")
-        return int(value)
 
-    # Order -----------------------------------------------------------------------------------------------
-
-    def _order(self, clause: exp.Expr | None) -> tuple[Term, ...]:
-        if clause is None:
-            return ()
-        self.source.check_parts(clause, "expressions")
-        terms = []
-        for node in clause.expressions:
-            self.source.check_parts(node, "this", "desc", "nulls_first")  # nothing is missing in an answer
-            terms.append(Term(self._ordered_by(node.this), bool(node.args.get("desc"))))
-        return tuple(terms)
-
-    def _ordered_by(self, node: exp.Expr) -> str:
-        node = self.source.bare(node)
-        if type(node) is exp.Literal and not node.args["is_string"]:
-            place = self.source.constant(node)
-            if place.denominator != 1 or not 1 <= place <= len(self.items):
-                raise self.source.refusal(
-                    node, f"ORDER BY names a place in the SELECT list: 1 to {len(self.items)}"
-                )
-            before, item = self.items[: int(place) - 1], self.items[int(place) - 1]
-            if item.aggregates:  # two may ask for the same, each with noise of its own
-                return self.question.measures[sum(one.aggregates for one in before)][0]
-            node = item.node
-        return self._released(node).name
-
-    # Having ----------------------------------------------------------------------------------------------
-
-    def _having_clause(self, clause: exp.Expr | None) -> Having | None:
-        if clause is None:
-            return None
-        self.source.check_parts(clause, "this")
-        return self._having(clause.this)
-
-    def _having(self, node: exp.Expr) -> Having:
-        node = self.source.bare(node)
-        if type(node) in (exp.And, exp.Or):
-            first, rest = self.source.chain(node, (type(node),))
-            parts = tuple(self._having(part) for part in (first, *(part for _, part in rest)))
-            return Every(parts) if type(node) is exp.And else Some(parts)
-        if type(node) is exp.Not:
-            self.source.check_parts(node, "this")
-            return Opposite(self._having(node.this))
-        if type(node) is exp.Between:
-            self.source.check_parts(node, "this", "low", "high")
-            value, low, high = (self._side(node.args[part]) for part in ("this", "low", "high"))
-            return Every((self._relation(node, value, ">=", low), self._relation(node, value, "<=", high)))
-        if type(node) is exp.In:
-            return self._in(node)
-        if type(node) in OPERATORS:
-            self.source.check_parts(node, "this", "expression")
-            left, right = self._side(node.this), self._side(node.args["expression"])
-            return self._relation(node, left, OPERATORS[type(node)], right)
-        if type(node) is exp.Column and self._kind(self._released(node)) is bool:
-            return Relation(self._released(node), "=", True)
-        raise self.source.refusal(node, "HAVING compares values and keys of the answer with literals")
-
-    def _in(self, node: exp.Expr) -> Having:
-        self.source.check_parts(node, "this", "expressions")
-        listed = node.args.get("expressions") or []
-        if not 1 <= len(listed) <= MOST_VALUES:
-            raise self.source.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
-        left, values = self._side(node.this), [self._side(value) for value in listed]
-        if any(isinstance(value, ReleasedName) for value in values):
-            raise self.source.refusal(node.this, "IN needs a list of literals")
-        return Some(tuple(self._relation(node, left, "=", value) for value in values))
-
-    def _relation(self, node: exp.Expr, left: Side, sign: Sign, right: Side) -> Relation:
-        if not isinstance(left, ReleasedName) and not isinstance(right, ReleasedName):
-            raise self.source.refusal(node, "HAVING compares values and keys of the answer with literals")
-        for side, other in ((left, right), (right, left)):
-            if isinstance(side, str) and isinstance(other, ReleasedName) and self._is_day(other):
-                self.source.day(node, side)  # must be one, written as keys are
-        if self._kind(left) is not self._kind(right):
-            raise self.source.refusal(
-                node, "a number, a string and a boolean cannot be compared with one another"
-            )
-        if self._kind(left) is bool and sign not in ("=", "<>"):
-            raise self.source.refusal(node, "TRUE and FALSE have no order; use = or <>")
-        return Relation(left, sign, right)
-
-    def _side(self, node: exp.Expr) -> Side:
-        node = self.source.bare(node)
-        if type(node) is exp.Boolean:
-            self.source.check_parts(node, "this")
-            return bool(node.this)
-        if type(node) is exp.Literal and node.args["is_string"]:
-            return str(node.this)
-        if type(node) is exp.Cast:
-            return day_of(self.source.written_day(node).number).isoformat()
-        if not any(type(part) in (exp.Column, exp.Star) for part in node.walk()):
-            return self.source.constant(node)
-        return self._released(node)
-
-    def _kind(self, side: Side) -> type[Fraction] | type[str] | type[bool]:
-        """What can be compared with ``side``: numbers, strings or booleans."""
-        if not isinstance(side, ReleasedName):
-            return type(side)
-        group = next((group for group in self.question.by if group.name == side.name), None)
-        return Fraction if group is None else _kind_of(group)
-
-    def _is_day(self, released: ReleasedName) -> bool:
-        groups = (group for group in self.question.by if group.name == released.name)
-        return any(isinstance(group, Bucket) and isinstance(group.value, DayOf) for group in groups)
-
-    # Names -----------------------------------------------------------------------------------------------
-
-    def _released(self, node: exp.Expr) -> ReleasedName:
-        """What of the answer ``node`` means: by its name, or by what it asks for."""
-        name = self.source.plain_name(node)
-        keys = {shown: own for own, shown in self._keys.items()}
-        known = [*self._values(), *keys, *self._keys]
-        for one in known:
-            if name is not None and one.casefold() == name.casefold():
-                return ReleasedName(keys.get(one, one))
-        found = self._measured(node) if is_aggregate(node) else self._grouped(node)
-        if found is None:
-            listed = ", ".join(list(dict.fromkeys(known))[:10])
-            reason = f"ORDER BY and HAVING speak of what SELECT lists: {listed}"
-            raise self.source.refusal(node, reason)
-        return ReleasedName(found)
-
-    @property
-    def _keys(self) -> dict[str, str]:
-        """The names of groups, and what they are shown as."""
-        shown = dict(shown_names(self.source, self.items))
-        return {group.name: shown.get(group.name, group.name) for group in self.question.by}
-
-    def _values(self) -> list[str]:
-        """The names of values, and of the points of a distribution, which are numbers as well."""
-        points = [POINTS for _, measure in self.question.measures if isinstance(measure, Cdf)]
-        return [name for name, _ in self.question.measures] + points
-
-    def _measured(self, node: exp.Expr) -> str | None:
-        wanted = measure_text(read_measure(self.source, node)[1])
-        return next((name for name, one in self.question.measures if measure_text(one) == wanted), None)
-
-    def _grouped(self, node: exp.Expr) -> str | None:
-        try:
-            wanted = read_group(self.source, node).text
-        except InvalidRequest:  # whatever it is, it is not what was grouped by
-            return None
-        return next((group.name for group in self.question.by if group_value_text(group) == wanted), None)
+def _shown(reader: Reader) -> tuple[tuple[str, Released], ...]:
+    """The columns beside keys, in the order of SELECT."""
+    measures = iter(list(reader.measures))
+    places = [place for place, item in enumerate(reader.items) if item.aggregates or item.computed]
+    values: list[Released] = []
+    defaults: list[str] = []
+    for place in places:
+        item = reader.items[place]
+        if item.aggregates:
+            name = next(measures)[0]
+            values.append(ReleasedName(name))
+            defaults.append(name)
+        else:
+            values.append(reader.item(place))
+            defaults.append(_default(item.node))
+    given = [reader.items[place].alias for place in places]
+    taken = [*reader.key_names().values(), *reader.key_names()]
+    own = [v.name if isinstance(v, ReleasedName) and reader.items[p].aggregates else None
+           for p, v in zip(places, values, strict=True)]  # fmt: skip
+    names = distinct_names([a or b for a, b in zip(given, own, strict=True)], defaults, taken)
+    return tuple(zip(names, values, strict=True))
 
 
-def _kind_of(group: Group) -> type[Fraction] | type[str] | type[bool]:
-    if isinstance(group, BooleanColumn):
-        return bool
-    if isinstance(group, Bucket) and group.labels is None:
-        return str if isinstance(group.value, DayOf) else Fraction
-    labels = (
-        group.labels
-        if isinstance(group, Bucket)
-        else group.values
-        if isinstance(group, CategoryColumn)
-        else ()
-    )
-    first = labels[0] if labels else ""
-    return bool if isinstance(first, bool) else Fraction if isinstance(first, int) else str
+def _default(node: exp.Expr) -> str:
+    """What a computed column is called that was given no name: the function, or just a value."""
+    node = node.this if type(node) is exp.Window else node
+    return str(node.this).lower() if type(node) is exp.Anonymous else "value"
+
+
+def _number(reader: Reader, clause: exp.Expr | None, name: str) -> int | None:
+    if clause is None:
+        return None
+    reader.source.check_parts(clause, "expression")
+    value = reader.source.constant(clause.args["expression"])
+    if value.denominator != 1 or not 0 <= value <= MOST_ROWS:
+        raise reader.source.refusal(clause.args["expression"], f"{name} is a whole number, not below 0")
+    return int(value)
+
+
+# Order -----------------------------------------------------------------------------------------------------
+
+
+def _order(reader: Reader, clause: exp.Expr | None) -> tuple[Term, ...]:
+    if clause is None:
+        return ()
+    reader.source.check_parts(clause, "expressions")
+    reader.windows = True
+    terms: list[Term] = []
+    for node in clause.expressions:
+        place = _place(reader, reader.source.bare(node.this))
+        if place is None:
+            terms += reader.terms(exp.Order(expressions=[node]))
+        else:
+            reader.source.check_parts(node, "this", "desc", "nulls_first")
+            terms += _term(place, bool(node.args.get("desc")))
+    return tuple(terms)
+
+
+def _term(value: Released, descending: bool) -> list[Term]:
+    """A literal is the same for every row, and orders nothing."""
+    if isinstance(value, Fraction | str | bool) or value is None:
+        return []
+    return [Term(value.name if isinstance(value, ReleasedName) else value, descending)]
+
+
+def _place(reader: Reader, node: exp.Expr) -> Released:
+    """What stands at a place of the SELECT list, if ``node`` is a number."""
+    if type(node) is not exp.Literal or node.args["is_string"]:
+        return None
+    place, items = reader.source.constant(node), reader.items
+    if place.denominator != 1 or not 1 <= place <= len(items):
+        raise reader.source.refusal(node, f"ORDER BY names a place in the SELECT list: 1 to {len(items)}")
+    before, item = items[: int(place) - 1], items[int(place) - 1]
+    if item.aggregates:  # two may ask for the same, each with noise of its own
+        return ReleasedName(reader.measures[sum(one.aggregates for one in before)][0])
+    if item.computed:
+        return reader.item(int(place) - 1)
+    return reader.value(item.node)
+
+
+# Conditions ------------------------------------------------------------------------------------------------
+
+
+def _condition(reader: Reader, clause: exp.Expr | None, *, windows: bool) -> Having | None:
+    if clause is None:
+        return None
+    reader.source.check_parts(clause, "this")
+    reader.windows = windows
+    return read_condition(reader, clause.this)
+
+
+def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Having:
+    """A condition on what is released."""
+    source = reader.source
+    node = source.bare(node)
+    if type(node) in (exp.And, exp.Or):
+        first, rest = source.chain(node, (type(node),))
+        parts = tuple(
+            read_condition(reader, part, behind=behind) for part in (first, *(part for _, part in rest))
+        )
+        return Every(parts) if type(node) is exp.And else Some(parts)
+    if type(node) is exp.Not:
+        source.check_parts(node, "this")
+        return Opposite(read_condition(reader, node.this, behind=behind))
+    if type(node) is exp.Is and type(source.bare(node.args["expression"])) is exp.Null:
+        source.check_parts(node, "this", "expression")
+        return IsNull(reader.value(node.this, behind=behind))
+    if type(node) is exp.Between:
+        source.check_parts(node, "this", "low", "high")
+        value, low, high = (reader.value(node.args[part], behind=behind) for part in ("this", "low", "high"))
+        return Every((_relation(reader, node, value, ">=", low), _relation(reader, node, value, "<=", high)))
+    if type(node) is exp.In:
+        return _in(reader, node, behind)
+    if type(node) in OPERATORS:
+        source.check_parts(node, "this", "expression")
+        left, right = (reader.value(node.args[part], behind=behind) for part in ("this", "expression"))
+        return _relation(reader, node, left, OPERATORS[type(node)], right)
+    if type(node) is exp.Column:
+        value = reader.value(node, behind=behind)
+        if reader.kind(value) is bool:
+            return Relation(value, "=", True)
+    raise source.refusal(node, _COMPARES)
+
+
+def _in(reader: Reader, node: exp.Expr, behind: bool) -> Having:
+    reader.source.check_parts(node, "this", "expressions")
+    listed = node.args.get("expressions") or []
+    if not 1 <= len(listed) <= MOST_VALUES:
+        raise reader.source.refusal(node.this, f"IN needs a list of 1 to {MOST_VALUES} literals")
+    left, values = reader.value(node.this, behind=behind), [reader.value(value) for value in listed]
+    if not all(isinstance(value, Fraction | str | bool) for value in values):
+        raise reader.source.refusal(node.this, "IN needs a list of literals")
+    return Some(tuple(_relation(reader, node, left, "=", value) for value in values))
+
+
+def _relation(reader: Reader, node: exp.Expr, left: Side, sign: Sign, right: Side) -> Relation:
+    written = Fraction | str | bool
+    if left is None or right is None or (isinstance(left, written) and isinstance(right, written)):
+        raise reader.source.refusal(node, f"{_COMPARES}; nothing equals NULL: write IS NULL")
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, str) and reader.is_day(other):
+            reader.source.day(node, side)  # must be one, written as keys are
+    if reader.kind(left) is not reader.kind(right):
+        raise reader.source.refusal(
+            node, "a number, a string and a boolean cannot be compared with one another"
+        )
+    if reader.kind(left) is bool and sign not in ("=", "<>"):
+        raise reader.source.refusal(node, "TRUE and FALSE have no order; use = or <>")
+    return Relation(left, sign, right)

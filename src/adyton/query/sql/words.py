@@ -146,6 +146,10 @@ class _WordReader:
     def __init__(self, words: list[Token], text: str, known: Known) -> None:
         self.words, self.text, self.known = words, text, known
         self.openers: list[str] = []  # the words before the brackets that are open, in capitals
+        named = (
+            word for before, word in zip(words, words[1:], strict=False) if before.token_type is _T.ALIAS
+        )
+        self.given = {word.text.casefold() for word in named}  # names that AS gives, such as AS percent
 
     def word(self, place: int) -> Token:
         before, word, after = self._at(place - 1), self._at(place), self._at(place + 1)
@@ -204,8 +208,10 @@ class _WordReader:
             return False
         if word.token_type in (_T.DATE, _T.TIMESTAMP):
             return after.token_type is not _T.STRING
-        is_known = word.token_type not in _KEYWORDS and word.text.casefold() in self.known.names
-        return word.token_type is _T.VAR or is_known
+        said, kind = word.text.casefold(), word.token_type
+        is_known = kind not in _KEYWORDS and said in self.known.names
+        is_given = kind not in _KEYWORDS | _SOFT_KEYWORDS and said in self.given
+        return kind is _T.VAR or is_known or is_given
 
     def _no_function(self, word: Token) -> NoReturn:
         said = shortened(word.text.upper())

@@ -1,0 +1,160 @@
+"""Which rows and columns of an answer are shown: HAVING, QUALIFY, ORDER BY, LIMIT, and what is computed.
+
+All of it works on released values and public facts, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import LEVEL
+from adyton.certify import Absent, Bound, KeyColumn, Keys, LateValues, Rows, Values
+from adyton.certify.linear import GaussianValue, linear_of
+from adyton.certify.released import CertifiedRows, Levels
+from adyton.curator.certifying import Reads, values_of_many
+from adyton.exact.cells import Floats
+from adyton.planning.plan import QuestionPlan
+from adyton.population.base import PopulationContext
+from adyton.query.answered import Answered, Told
+from adyton.query.released import (
+    Apply,
+    Having,
+    IsNull,
+    Node,
+    Relation,
+    Released,
+    ReleasedName,
+    Term,
+    When,
+    Window,
+    inside,
+    is_label,
+    names_in,
+)
+from adyton.query.request import AS_ASKED, Shape
+
+
+def levels_of(plan: QuestionPlan, place: int, read: Reads, context: PopulationContext) -> Levels:
+    """The values of all rows of one answer, with noise intervals at whatever level is asked for."""
+
+    @cache
+    def told(level: float) -> Mapping[str, Values]:
+        return values_of_many([plan], [read()[place]], replace(context, noise_level=level))[0]
+
+    return told
+
+
+def shaped(rows: Rows, plan: QuestionPlan, levels: Levels) -> Rows:
+    """The rows and columns that are asked for, with their keys under the names that were given.
+
+    Released values and public facts only, so it costs nothing.  A value that says nothing is missing here:
+    where its noise put it is no reason to show a row, or to show it first.
+    """
+    shape = plan.shape
+    if not (shape.shown or replace(shape, names=()) != AS_ASKED):
+        return _renamed(rows, shape)
+    numbers = [name for name, value in shape.shown if not is_label(value)]
+    if replace(shape, names=(), shown=()) == AS_ASKED and len(numbers) == len(shape.shown):
+        late = LateValues(numbers, lambda: _Shaping(rows, plan, levels).rows().values)
+        return _renamed(Rows(rows.keys, late), shape)
+    return _renamed(_Shaping(rows, plan, levels).rows(), shape)
+
+
+def _renamed(rows: Rows, shape: Shape) -> Rows:
+    return Rows(rows.keys.renamed(dict(shape.names)), rows.values) if shape.names else rows
+
+
+class _Shaping:
+    """HAVING first; then what is computed from the rows that are left; then QUALIFY, ORDER BY and LIMIT."""
+
+    def __init__(self, rows: Rows, plan: QuestionPlan, levels: Levels) -> None:
+        self.shape, self.all = plan.shape, rows
+        told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
+        known = plan.known
+        told |= {
+            n: np.where(known[n].tells(values), values.value, np.nan) for n, values in rows.values.items()
+        }
+        everything, gaussian = Answered(told, len(rows), {}), plan.gaussian
+        before = CertifiedRows(
+            everything, lambda level: _at(rows, levels, level), gaussian, len(rows), chosen=False
+        )
+        having = [self.shape.having] if self.shape.having is not None else []
+        self.kept = self.shape.kept(told, len(rows), _said(before, having))
+        chosen = any(names_in(said) & rows.values.keys() for said in having)
+        self.certified = CertifiedRows(
+            everything.at(self.kept),
+            cache(lambda level: {n: v.at(self.kept) for n, v in _at(rows, levels, level).items()}),
+            gaussian,
+            len(rows),
+            chosen=chosen,
+        )
+
+    def rows(self) -> Rows:
+        """As they are shown."""
+        shape, certified = self.shape, self.certified
+        behind = [shape.qualify] if shape.qualify is not None else []
+        answered = replace(certified.answered, said=_said(certified, [*behind, *shape.order]))
+        places = shape.places(answered)
+        left = self.all.at(self.kept).at(places)
+        if not shape.shown:
+            return left
+        labels = {name: answered.told(node) for name, node in shape.shown if is_label(node)}
+        keys = dict(left.keys.columns) | {
+            name: KeyColumn(told[0], told[1]).at(places) for name, told in labels.items()
+        }
+        values = {
+            name: left.values[node.name]
+            if isinstance(node, ReleasedName) and node.name in left.values
+            else certified.values(node).at(places)
+            for name, node in shape.shown
+            if name not in labels
+        }
+        return Rows(Keys(keys, len(left)), values)
+
+
+def _at(rows: Rows, levels: Levels, level: float) -> Mapping[str, Values]:
+    return rows.values if level == LEVEL else levels(level)
+
+
+def _said(certified: CertifiedRows, clauses: Sequence[Having | Term]) -> dict[Node, Floats]:
+    """The values of the expressions that are compared or ordered by; not a number where they say nothing."""
+    sides: list[Released] = []
+    for part in (part for clause in clauses for part in inside(clause)):
+        match part:
+            case Relation(left, _, right):
+                sides += [left, right]
+            case IsNull(inner):
+                sides += [inner]
+            case Term():
+                sides += [part.value]
+    computed = {side for side in sides if isinstance(side, Apply | When | Window) and not is_label(side)}
+    return {side: certified.values(side).value for side in computed}
+
+
+def computed_bounds(plan: QuestionPlan) -> dict[str, Bound]:
+    """How wide the noise intervals of computed columns will be, where that does not depend on the values."""
+    parts, gaussian = {part.name: part for part in plan.parts}, plan.gaussian
+    one = Answered({name: np.zeros(1) for name in parts}, 1, {})
+    alone = {name: GaussianValue(Fraction(1), 0.0) for name in parts}
+    bounds = {}
+    for name, node in plan.computed.items():
+        form = linear_of(node, one, alone, lambda _: False) if names_in(node) <= parts.keys() else None
+        weights, half = form.weights if form is not None else {}, None
+        if len(weights) == 1:
+            ((part, weight),) = weights.items()
+            known = parts[part].bound(plan.expected_rows).half_width
+            half = None if known is None else known * float(abs(weight[0]))
+        elif form is not None and weights and weights.keys() <= gaussian.keys():
+            half = float(form.width(gaussian, LEVEL)[0])
+        bounds[name] = Bound(LEVEL, half)
+    return bounds
+
+
+def computed_populations(plan: QuestionPlan, context: PopulationContext) -> dict[str, Bound | Absent]:
+    """The same for the population: it follows from the values, whose widths are told."""
+    return {name: context.missing or Bound(context.population.level, None) for name in plan.computed}

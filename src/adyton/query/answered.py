@@ -1,0 +1,306 @@
+"""The values of expressions over what is released, in each row of an answer.
+
+A value that is not a number is missing, as NULL is in SQL: a comparison with it is neither true nor false,
+it comes last in every order, and whatever is computed from it is missing too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isnan
+from typing import Any, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.errors import InvalidRequest
+from adyton.exact import float_down, float_up
+from adyton.exact.cells import Floats
+from adyton.query.released import (
+    SIGNS,
+    Apply,
+    Every,
+    Having,
+    IsNull,
+    Node,
+    Opposite,
+    Relation,
+    Released,
+    ReleasedName,
+    Side,
+    Sign,
+    Some,
+    Term,
+    When,
+    Window,
+    has_window,
+    is_label,
+)
+
+KeyLabel = str | int | float | bool
+Places = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+# A column of an answer: its values, or for a key the labels there are and the number of each row's label.
+Told = Floats | tuple[Sequence[KeyLabel], npt.NDArray[Any]]
+_TURNED: dict[Sign, Sign] = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">=": "<=", ">": "<"}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """One number for each row, and where it is NULL; elsewhere one that is not a number is unknown."""
+
+    values: Floats
+    null: Truths
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The columns of an answer, and what is computed from them.
+
+    ``said`` are expressions whose values are known already.
+    """
+
+    columns: Mapping[str, Told]
+    rows: int
+    said: Mapping[Node, Floats]
+
+    def told(self, node: Released) -> Told:
+        """As keys and values are told: not a number where it is missing."""
+        if isinstance(node, ReleasedName):
+            return self.columns[node.name]
+        if not isinstance(node, Fraction | str | bool) and node in self.said:
+            return self.said[node]
+        if isinstance(node, Fraction | str | bool):
+            return (_label(node),), np.zeros(self.rows, np.int32)
+        if isinstance(node, When) and is_label(node):
+            return self._labels(node)
+        found = self.numbers(node)
+        return np.where(found.null, np.nan, found.values)
+
+    def numbers(self, node: Released) -> Numbers:
+        match node:
+            case None:
+                return Numbers(np.full(self.rows, np.nan), np.ones(self.rows, np.bool_))
+            case Fraction():
+                return self._never_null(np.full(self.rows, float(node)))
+            case ReleasedName(name):
+                return self._never_null(as_floats(self.columns[name], self.rows))
+            case Apply("COALESCE", inner):
+                return self._first_that_is(inner)
+            case Apply(function, inner):
+                parts = [self.numbers(part) for part in inner]
+                with np.errstate(all="ignore"):
+                    found = FUNCTIONS[function](*(part.values for part in parts))
+                nulls = np.logical_or.reduce([part.null for part in parts])
+                if function == "NULLIF":
+                    nulls = parts[0].null | (parts[0].values == parts[1].values)
+                    found = np.where(parts[1].null, parts[0].values, found)
+                return Numbers(found, nulls)
+            case When(branches, otherwise):
+                return self._chosen(branches, otherwise)
+            case Window():
+                from adyton.query.windows import window_numbers  # needs this module
+
+                return window_numbers(self, node)
+        raise InvalidRequest("a number is needed here, not a string or a boolean")
+
+    def holds(self, having: Having, wanted: bool = True) -> Truths:
+        """Where it is surely true, or surely not if that is not ``wanted``; neither if a value is missing."""
+        match having:
+            case Relation(left, sign, right):
+                return self._related(left, sign, right, wanted)
+            case Every(parts):
+                every = np.logical_and if wanted else np.logical_or
+                return np.asarray(every.reduce([self.holds(part, wanted) for part in parts]))
+            case Some(parts):
+                some = np.logical_or if wanted else np.logical_and
+                return np.asarray(some.reduce([self.holds(part, wanted) for part in parts]))
+            case Opposite(inner):
+                return self.holds(inner, not wanted)
+            case IsNull(inner):
+                return np.asarray(missing(self.told(inner), self.rows) == wanted)
+            case _:
+                assert_never(having)
+
+    def order(self, terms: Sequence[Term], among: Places) -> Places:
+        """``among`` in this order; what is missing comes last, what is equal stays."""
+        for term in reversed(terms):
+            told = self.told(term.value)
+            places = ranks(told)[among]
+            places = np.where(
+                missing(told, self.rows)[among], self.rows, -places if term.descending else places
+            )
+            among = among[np.argsort(places, kind="stable")]
+        return among
+
+    def at(self, places: Places) -> Answered:
+        """The same of some rows alone; what was said of windows over others is forgotten."""
+        columns: dict[str, Told] = {
+            name: told[places] if isinstance(told, np.ndarray) else (told[0], told[1][places])
+            for name, told in self.columns.items()
+        }
+        kept = {node: told[places] for node, told in self.said.items() if not has_window(node)}
+        return Answered(columns, len(places), kept)
+
+    def _related(self, left: Side, sign: Sign, right: Side, wanted: bool) -> Truths:
+        one, other = self._side(left), self._side(right)
+        known = ~(missing(one, self.rows) | missing(other, self.rows))
+        return np.asarray(known & (_related(one, sign, other, self.rows) == wanted))
+
+    def _side(self, side: Side) -> _Told:
+        return side if isinstance(side, Fraction | str | bool) else self.told(side)
+
+    def _never_null(self, values: Floats) -> Numbers:
+        return Numbers(values, np.zeros(self.rows, np.bool_))
+
+    def _first_that_is(self, inner: Sequence[Released]) -> Numbers:
+        found = self.numbers(inner[0])
+        for node in inner[1:]:
+            other = self.numbers(node)
+            found = Numbers(np.where(found.null, other.values, found.values), found.null & other.null)
+        return found
+
+    def _chosen(self, branches: Sequence[tuple[Having, Released]], otherwise: Released) -> Numbers:
+        found = self.numbers(otherwise)
+        for condition, node in reversed(branches):
+            true, other = self.holds(condition), self.numbers(node)
+            values = np.where(true, other.values, found.values)
+            found = Numbers(values, np.where(true, other.null, found.null))
+        return found
+
+    def _labels(self, node: When) -> Told:
+        """Texts in the order in which CASE first gives them."""
+        given = [then for _, then in node.branches] + [node.otherwise]
+        labels: tuple[Any, ...] = tuple(dict.fromkeys(given))
+        codes = np.full(self.rows, labels.index(node.otherwise), np.int32)
+        for condition, then in reversed(node.branches):
+            codes[self.holds(condition)] = labels.index(then)
+        return labels, codes
+
+
+def _label(written: Fraction | str | bool) -> KeyLabel:
+    if isinstance(written, str | bool):
+        return written
+    return int(written) if written.denominator == 1 else float(written)
+
+
+def as_floats(told: Told, rows: int) -> Floats:
+    """Numbers, also where they are keys."""
+    if isinstance(told, np.ndarray):
+        return told
+    labels, codes = told
+    return np.array([float(label) for label in labels], float)[codes] if rows else np.zeros(0)
+
+
+def rounded(values: Floats, places: Floats) -> Floats:
+    """To so many digits behind the point, a half away from 0."""
+    power = 10.0 ** places[0] if len(places) else 1.0
+    return _half_away(values * power) / power
+
+
+def _half_away(values: Floats) -> Floats:
+    return np.where(values >= 0, np.floor(values + 0.5), np.ceil(values - 0.5))
+
+
+def _divided(top: Floats, bottom: Floats) -> Floats:
+    return np.where(bottom == 0, np.nan, top / bottom)
+
+
+def _no_pole(function: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+    def of(values: Floats) -> Floats:
+        found = function(values)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    return of
+
+
+FUNCTIONS: dict[str, Callable[..., Floats]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _divided,
+    "NEG": np.negative,
+    "ABS": np.abs,
+    "SIGN": np.sign,
+    "FLOOR": np.floor,
+    "CEIL": np.ceil,
+    "TRUNC": np.trunc,
+    "ROUND": rounded,
+    "SQRT": np.sqrt,
+    "LN": _no_pole(np.log),
+    "LOG10": _no_pole(np.log10),
+    "LOG2": _no_pole(np.log2),
+    "EXP": _no_pole(np.exp),
+    "POWER": lambda values, exponents: np.where(
+        np.isfinite(found := np.power(values, exponents)), found, np.nan
+    ),
+    "GREATEST": lambda *values: np.maximum.reduce(values),
+    "LEAST": lambda *values: np.minimum.reduce(values),
+    "NULLIF": lambda values, _: values,
+    "COALESCE": lambda *values: values[0],
+}
+
+
+# Comparisons -----------------------------------------------------------------------------------------------
+
+_Told = Told | Fraction | str | bool
+
+
+def _related(left: _Told, sign: Sign, right: _Told, rows: int) -> Truths:
+    """Exactly as Python compares each two of them: a float with a fraction without rounding."""
+    if isinstance(right, tuple | np.ndarray) and not isinstance(left, tuple | np.ndarray):
+        return _related(right, _TURNED[sign], left, rows)
+    compare = SIGNS[sign]
+    match left, right:
+        case np.ndarray(), np.ndarray():
+            return np.asarray(compare(left, right))
+        case (labels, codes), Fraction() | str() | bool():
+            return np.array([bool(compare(label, right)) for label in labels], np.bool_)[codes]
+        case np.ndarray(), Fraction():
+            return _beside_fraction(left, sign, right)
+    pairs = zip(_listed(left, rows), _listed(right, rows), strict=True)
+    return np.array([bool(compare(a, b)) for a, b in pairs], np.bool_)
+
+
+def _beside_fraction(values: Floats, sign: Sign, exact: Fraction) -> Truths:
+    """No float lies between the two floats beside the fraction."""
+    up, down = float_up(exact), float_down(exact)
+    if up != down and sign in ("=", "<>"):
+        return np.full(len(values), sign == "<>")
+    return np.asarray(SIGNS[sign](values, up if sign in ("<", ">=") else down))
+
+
+def _listed(side: _Told, rows: int) -> list[KeyLabel | Fraction]:
+    match side:
+        case np.ndarray():
+            return list(side.tolist())
+        case (labels, codes):
+            return [labels[code] for code in codes.tolist()]
+    return [side] * rows
+
+
+def ranks(told: Told) -> Places:
+    """Equal numbers for what is equal, greater ones for what comes later in a rising order.
+
+    NaN comes last in it, so that every order is one.
+    """
+    if isinstance(told, np.ndarray):
+        places = np.unique(told, return_inverse=True)[1]  # one place for all NaN, the last
+        return places.astype(np.int64)
+    labels, codes = told
+    order = {label: rank for rank, label in enumerate(sorted(set(labels), key=_rank))}
+    return np.array([order[label] for label in labels], np.int64)[codes]
+
+
+def missing(told: _Told, rows: int) -> Truths:
+    """Where there is no value to compare or to order by."""
+    if isinstance(told, np.ndarray):
+        return np.isnan(told)
+    return np.zeros(rows, np.bool_)
+
+
+def _rank(value: KeyLabel) -> tuple[bool, KeyLabel]:
+    missing = isinstance(value, float) and isnan(value)
+    return missing, 0.0 if missing else value
