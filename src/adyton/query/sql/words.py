@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -146,9 +147,7 @@ class _WordReader:
     def __init__(self, words: list[Token], text: str, known: Known) -> None:
         self.words, self.text, self.known = words, text, known
         self.openers: list[str] = []  # the words before the brackets that are open, in capitals
-        named = (
-            word for before, word in zip(words, words[1:], strict=False) if before.token_type is _T.ALIAS
-        )
+        named = (word for before, word in pairwise(words) if before.token_type is _T.ALIAS)
         self.given = {word.text.casefold() for word in named}  # names that AS gives, such as AS percent
 
     def word(self, place: int) -> Token:
