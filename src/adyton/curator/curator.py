@@ -22,7 +22,7 @@ from adyton.curator.previewing import previews
 from adyton.curator.purse import AskedBefore, Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
-from adyton.curator.shaping import levels_of, shaped
+from adyton.curator.shaping import shaped
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
@@ -37,7 +37,7 @@ from adyton.population.base import PopulationContext, Position
 from adyton.population.which import population_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.request import Request, request_of
+from adyton.query.request import AS_ASKED, Request, request_of
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import plan_stream, text_of
@@ -367,7 +367,7 @@ class Curator(Shown):
         proof = Proof(receipt.number, receipt.digest, receipt.previous)
         answers = []
         for place, (plan, own, rows) in enumerate(zip(batch.plans, known, rows_of_each, strict=True)):
-            shown = shaped(rows, plan, levels_of(plan, place, read, context))
+            shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, place, read, context)
             answers.append(
                 Answer(
                     question=plan.text,

@@ -49,14 +49,14 @@ def levels_of(plan: QuestionPlan, place: int, read: Reads, context: PopulationCo
     return told
 
 
-def shaped(rows: Rows, plan: QuestionPlan, levels: Levels) -> Rows:
+def shaped(rows: Rows, plan: QuestionPlan, place: int, read: Reads, context: PopulationContext) -> Rows:
     """The rows and columns that are asked for, with their keys under the names that were given.
 
     Released values and public facts only, so it costs nothing.  A value that says nothing is missing here:
     where its noise put it is no reason to show a row, or to show it first.
     """
-    shape = plan.shape
-    if not (shape.shown or replace(shape, names=()) != AS_ASKED):
+    shape, levels = plan.shape, levels_of(plan, place, read, context)
+    if replace(shape, names=()) == AS_ASKED:
         return _renamed(rows, shape)
     numbers = [name for name, value in shape.shown if not is_label(value)]
     if replace(shape, names=(), shown=()) == AS_ASKED and len(numbers) == len(shape.shown):

@@ -25,7 +25,7 @@ from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
-from adyton.query.sql.shape import check_windows, read_shape
+from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.schema import Table
 
@@ -39,7 +39,6 @@ FUNCTIONS = (
     *CASTS,
     *RELEASED_FUNCTIONS,
 )
-_SHAPE = ("having", "qualify", "order", "limit", "offset")
 
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
@@ -60,7 +59,7 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
 def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
-    source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *_SHAPE)
+    source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *CLAUSES)
     table, aliases = read_from(source, tree, tables)
     source = replace(source, table=table, aliases=aliases)
     items = read_items(source, tree)

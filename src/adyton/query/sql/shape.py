@@ -28,12 +28,13 @@ from adyton.query.released import (
     Term,
     has_window,
 )
-from adyton.query.request import Shape
+from adyton.query.request import AS_ASKED, Shape
 from adyton.query.sql.expressions import OPERATORS
 from adyton.query.sql.groups import shown_names
 from adyton.query.sql.released import Reader
 from adyton.query.windows import MOST_ROWS as MOST_WINDOW_ROWS
 
+CLAUSES = ("having", "qualify", "order", "limit", "offset")
 MOST_VALUES = 10_000
 MOST_ROWS = 10**12
 _COMPARES = "HAVING compares values and keys of the answer with literals"
@@ -41,13 +42,15 @@ _COMPARES = "HAVING compares values and keys of the answer with literals"
 
 def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
     """What the SELECT list computes, and what the clauses behind GROUP BY say."""
-    names = shown_names(reader.source, reader.items)
+    names, computed = shown_names(reader.source, reader.items), any(item.computed for item in reader.items)
+    if not (names or computed or any(tree.args.get(clause) is not None for clause in CLAUSES)):
+        return AS_ASKED
     listed = len(reader.measures)
     shown = _shown(reader)
     having = _condition(reader, tree.args.get("having"), windows=False)
     qualify = _condition(reader, tree.args.get("qualify"), windows=True)
     order = _order(reader, tree.args.get("order"))
-    if len(reader.measures) == listed and not any(item.computed for item in reader.items):
+    if len(reader.measures) == listed and not computed:
         shown = ()
     values = [name for name, _ in shown] or reader.value_names()
     kept = [group.name for group in reader.by if group.name not in dict(names)]
