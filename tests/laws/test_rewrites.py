@@ -355,6 +355,10 @@ def test_law_random_sub_selects_mean_the_same(databases: list[Any], seed: int) -
 
 BY_HAND = [
     (
+        "SELECT kind, COUNT(*) AS a, COUNT(*) AS b FROM (SELECT * FROM sales) GROUP BY kind HAVING b > 3 ORDER BY b",
+        "SELECT kind, COUNT(*) AS a, COUNT(*) AS b FROM sales GROUP BY kind HAVING b > 3 ORDER BY b",
+    ),
+    (
         "SELECT kind, AVG(z) AS m FROM (SELECT kind, x * 2 AS z FROM sales WHERE y > 1) WHERE z < 5 GROUP BY kind",
         "SELECT kind, AVG(x * 2) AS m FROM sales WHERE y > 1 AND x * 2 < 5 GROUP BY kind",
     ),
@@ -387,6 +391,46 @@ def test_what_is_asked_is_what_one_would_write_by_hand(text: str, by_hand: str) 
     one, two = (parse_request(sql, *TABLES) for sql in (text, by_hand))
     assert question_text(one.question) == question_text(two.question)
     assert one.shape == two.shape
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "SELECT SUM(g) FROM sales LEFT JOIN (SELECT kind, 1 AS g FROM shops) h ON h.kind = sales.kind",
+            "column 12: g",
+        ),
+        (
+            "SELECT COUNT(*) FROM sales LEFT JOIN shops h ON h.kind = sales.kind AND open GROUP BY zone",
+            "column 87: zone",
+        ),
+        (
+            "SELECT COUNT(*) FROM sales s JOIN shops h USING (kind) WHERE height > 0 AND (SELECT x FROM visits) > 0",
+            "public",
+        ),
+        ("SELECT COUNT(*) FROM sales WHERE x = (SELECT height FROM shops)", "gives 3"),
+        (
+            "SELECT COUNT(*) FROM sales WHERE x = (SELECT height FROM shops WHERE kind = 'c')",
+            "one value is needed",
+        ),
+        (
+            "SELECT COUNT(*) FROM sales WHERE EXISTS (SELECT 1 FROM shops WHERE height > x)",
+            "public.key = t.key",
+        ),
+        (
+            "SELECT x IN (SELECT height FROM shops) AS a, COUNT(*) FROM sales GROUP BY 1",
+            "neither true nor false",
+        ),
+        (
+            "SELECT COUNT(*) FROM sales WHERE NOT EXISTS (SELECT 1 FROM shops WHERE height = x + 1)",
+            "compares a column",
+        ),
+    ],
+)
+def test_what_cannot_be_said_exactly_is_refused_with_its_place(text: str, says: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_request(text, *TABLES)
+    assert says in refused.value.message
 
 
 def test_what_a_column_cannot_be_is_left_out_of_a_list() -> None:

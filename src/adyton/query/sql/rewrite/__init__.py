@@ -36,16 +36,19 @@ def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Ex
 
 
 def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
-    write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
+    kinds = {type(node) for node in tree.walk()}
+    if exp.With in kinds:
+        write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
     write_plain_names(context, tree)  # schema.table is table
-    compare_one_by_one(context, tree)  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
-    write_out_items(context, tree)  # GROUP BY ALL, ORDER BY ALL
+    if exp.Tuple in kinds:
+        compare_one_by_one(context, tree)  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
+    if kinds & {exp.Group, exp.Order}:
+        write_out_items(context, tree)  # GROUP BY ALL, ORDER BY ALL
     tree = one_select(context, tree)  # sub-selects, also those that list public values
     check_nesting(context, tree)
-    declared_joins(
-        context, tree
-    )  # FROM a, b WHERE a.key = b.key is JOIN; what ON says beyond the key is WHERE
-    settle_lists(context, tree)  # public values that a column cannot have
+    declared_joins(context, tree)  # FROM a, b WHERE a.key = b.key is JOIN; ON beyond the key is WHERE
+    if exp.In in kinds or exp.Exists in kinds:
+        settle_lists(context, tree)  # public values that a column cannot have
     fold_constants(context, tree)  # 1 = 1 is TRUE
     return tree
 

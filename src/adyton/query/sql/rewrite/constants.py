@@ -38,7 +38,10 @@ def _truth(context: Context, node: exp.Expr) -> bool | None:
         node = node.this
     if type(node) not in OPERATORS:
         return None
-    sides = [_written(context, node.args[part]) for part in ("this", "expression")]
+    written = [node.args[part] for part in ("this", "expression")]
+    if any(type(side) is not exp.Literal for side in written):
+        return None
+    sides = [_written(context, side) for side in written]
     if None in sides or len({type(side) for side in sides}) > 1:
         return None
     if isinstance(sides[0], str) and type(node) not in (exp.EQ, exp.NEQ):
@@ -47,8 +50,6 @@ def _truth(context: Context, node: exp.Expr) -> bool | None:
 
 
 def _written(context: Context, node: exp.Expr) -> Fraction | str | None:
-    if type(node) is not exp.Literal:
-        return None
     if node.args["is_string"]:
         return str(node.this)
     try:

@@ -23,6 +23,8 @@ _KEY_OF = "public_list_key_of"  # where rows were left out: the table whose key 
 
 def list_public_values(context: Context, select: exp.Expr, one_select: _ONE_SELECT) -> None:
     """Replaces the sub-selects in the clauses of ``select``, and in its ON, by what they give."""
+    if not select.find(exp.Subquery, exp.Exists):
+        return
     joins = [("on", join.args["on"]) for join in select.args.get("joins") or [] if join.args.get("on")]
     for _, part in [*clause_parts(select), *joins]:
         for node in list(part.walk(prune=lambda one: type(one) is exp.Select)):
