@@ -24,7 +24,7 @@ from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
-from adyton.query.sql.rewrite import rewritten, rewritten_condition
+from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.shape import Answered
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.schema import Table
@@ -50,7 +50,8 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
 
 
 def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
-    tree = rewritten(source, tree, tables)
+    if any(type(node) in SHAPES or node.args.get("db") is not None for node in tree.walk()):
+        tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *_SHAPE)

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -137,8 +137,17 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
-    reader = _WordReader(words, text, known)
+    reader = _WordReader(words, text, replace(known, names=known.names | _given_names(words)))
     return [reader.word(place) for place in range(len(words))]
+
+
+def _given_names(words: list[Token]) -> set[str]:
+    """Names that the text itself gives: AS name, and WITH name AS (."""
+    given = set()
+    for before, word, after in zip(words, words[1:], [*words[2:], _NO_WORD], strict=False):
+        if word.token_type is _T.ALIAS:
+            given.add((before if after.token_type is _T.L_PAREN else after).text.casefold())
+    return given
 
 
 class _WordReader:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.rewrite.constants import fold_constants
 from adyton.query.sql.rewrite.every_item import write_out_items
 from adyton.query.sql.rewrite.from_names import write_plain_names
@@ -23,6 +23,14 @@ from adyton.query.sql.rewrite.subselects import one_select
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
 from adyton.schema import Table
+
+# Without any of these, and without a schema before a table, there is nothing to rewrite.
+SHAPES = frozenset(
+    {
+        *(exp.With, exp.Subquery, exp.Exists, exp.In, exp.Tuple, exp.Join, exp.Group, exp.Order, exp.Alias),
+        *OPERATORS,
+    }
+)
 
 
 def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
