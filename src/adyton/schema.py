@@ -244,7 +244,8 @@ class Dimension:
     """A public table: ``keys`` are values of the private column ``joins``, called ``key`` here.
 
     Its attributes take every value that they declare, so a group of them has a key.  ``unusable`` are columns
-    of the file that cannot be one, each with the reason, which whoever asks for it is told.
+    of the file that cannot be one, each with the reason, which whoever asks for it is told.  Rows of the
+    file whose key is not declared, which no private row can have, are only counted: ``rows_left_out``.
     """
 
     name: str
@@ -253,6 +254,7 @@ class Dimension:
     keys: tuple[str, ...] | tuple[int, ...]
     attributes: tuple[Attribute, ...]
     unusable: tuple[tuple[str, str], ...] = ()
+    rows_left_out: int = 0
 
     def __post_init__(self) -> None:
         where = f"public.{self.name}"

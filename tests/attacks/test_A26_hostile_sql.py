@@ -26,7 +26,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.study import Study
 from adyton.transports.cli.app import app
-from hostile_sql import CLAUSES, HEADS, SELECTS, STATEMENTS
+from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, STATEMENTS
 
 CANARIES = ("8675309", "8675.309", "canary")
 KNOWN = ("age", "income", "region", "smoker", "born")
@@ -92,7 +92,7 @@ BOMBS = {
     "zero bytes": "SELECT COUNT(*) FROM people\0 WHERE age > 1",
     "surrogate": "SELECT COUNT(*) FROM people WHERE region = '\ud800'",
 }
-PAYLOADS = [*STATEMENTS, *SELECTS, *HEADS, *CLAUSES, *RAW]
+PAYLOADS = [*STATEMENTS, *SELECTS, *HEADS, *CLAUSES, *NESTED, *RAW]
 
 
 def rows() -> pd.DataFrame:

@@ -269,22 +269,37 @@ def test_different_joins_are_different_questions(study: Study) -> None:
     assert len(texts) == len(tables)
 
 
+def test_joins_in_other_words_are_one_question(study: Study) -> None:
+    spellings = [
+        f"{ON_PERSON} JOIN regions USING (region) WHERE cost > 3 AND height > 5",
+        "people JOIN visits ON pid = patient AND cost > 3 JOIN regions USING (region) WHERE height > 5",
+        "regions r JOIN people p ON p.region = r.region, visits WHERE height > 5 AND cost > 3 AND pid = patient",
+        "visits CROSS JOIN main.regions JOIN people ON people.region = regions.region AND pid = patient "
+        "AND height > 5 WHERE cost > 3",
+        "(SELECT * FROM people) p JOIN (SELECT patient AS who FROM visits WHERE cost > 3) v ON v.who = p.pid "
+        "JOIN (SELECT region AS r FROM regions WHERE height > 5) q ON q.r = p.region",
+    ]
+    texts = {question_text(parse(f"SELECT COUNT(*) FROM {tables}", *study.tables)) for tables in spellings}
+    assert texts == {
+        "SELECT COUNT(*) AS count FROM people JOIN visits ON people.pid = visits.patient "
+        "JOIN regions ON people.region = regions.region WHERE ((cost > 3) AND (height > 5))"
+    }
+
+
 REFUSED = [
     ("people JOIN visits", "say on which columns"),
     ("people, visits", "say on which columns"),
-    ("people JOIN visits ON TRUE", "write ON a.key = b.key"),
+    ("people JOIN visits ON TRUE", "joined on the person: write ON people.pid = visits.patient"),
     ("people JOIN visits USING (pid)", "joined on the person: write ON people.pid = visits.patient"),
     ("people JOIN visits ON people.age = visits.age", "joined on the person: write ON people.pid"),
     ("people JOIN visits ON people.pid = people.pid", "joined on the person"),
-    ("people JOIN visits ON people.pid < visits.patient", "write JOIN table ON a.key = b.key"),
+    ("people JOIN visits ON people.pid < visits.patient", "joined on the person"),
     ("people JOIN visits ON (people.pid < visits.patient)", "joined on the person"),
-    ("people JOIN visits ON pid = patient", "write the names of both tables in ON"),
-    (f"{ON_PERSON} AND people.age > 3", "write JOIN table ON a.key = b.key"),
-    (f"{ON_PERSON} OR TRUE", "write JOIN table ON a.key = b.key"),
+    (f"{ON_PERSON} OR TRUE", "joined on the person"),
     ("people LEFT JOIN visits ON people.pid = visits.patient", "not LEFT JOIN"),
-    ("people RIGHT JOIN visits ON people.pid = visits.patient", "RIGHT is not supported"),
+    ("people RIGHT JOIN visits ON people.pid = visits.patient", "not LEFT JOIN"),
     ("people FULL JOIN visits ON people.pid = visits.patient", "FULL is not supported"),
-    ("people CROSS JOIN visits", "CROSS is not supported"),
+    ("people CROSS JOIN visits", "say on which columns"),
     ("people NATURAL JOIN visits", "NATURAL is not supported"),
     ("people JOIN people ON people.pid = people.pid", "named twice"),
     ("people a JOIN people b ON a.pid = b.pid", "named twice"),
@@ -293,19 +308,18 @@ REFUSED = [
     ("people JOIN regions ON people.name = regions.name", "write ON people.region = regions.region"),
     ("people JOIN wards ON people.region = wards.code", "'wards' is joined to 'visits'"),
     ("regions", "'regions' is public"),
-    (
-        "regions JOIN people USING (region)",
-        "put the private table first: FROM people JOIN regions ON people.region = regions.region",
-    ),
+    ("regions LEFT JOIN people USING (region)", "put the private table first"),
+    ("people JOIN visits USING (pid) RIGHT JOIN regions USING (region)", "RIGHT JOIN is read between two"),
+    ("people LEFT JOIN regions ON people.region = regions.region AND eu WHERE zone = 'cold'", "into WHERE"),
     (
         "people JOIN nothing USING (region)",
         "the tables here are called 'people', 'visits', 'regions', 'wards'",
     ),
-    ("people JOIN (SELECT 1) x USING (region)", "a table follows JOIN; no subquery"),
+    ("people JOIN (SELECT 1) x USING (region)", "a sub-select names its table: FROM people"),
     ("people JOIN regions USING (region, name)", "is joined on its key"),
     ("people JOIN regions USING (region) x", "write JOIN table ON a.key = b.key, or JOIN table USING"),
     ("people JOIN LATERAL regions USING (region)", "LATERAL is not supported"),
-    ("(people JOIN regions USING (region))", "a table follows FROM; no subquery or bracket"),
+    ("(people JOIN regions USING (region))", "JOIN stands in FROM only"),
 ]
 
 

@@ -71,7 +71,8 @@ class PublicTable:
         if not kept:
             raise InvalidRequest(f"{where}: no key of the file is a declared value of columns.{column.name}")
         present, unusable = self._attributes([places[value] for value in kept])
-        return Dimension(self.name, self.key, column.name, tuple(kept), present, unusable)  # type: ignore[arg-type]
+        left_out = len(places) - len(kept)
+        return Dimension(self.name, self.key, column.name, tuple(kept), present, unusable, left_out)  # type: ignore[arg-type]
 
     def _attributes(self, rows: list[int]) -> tuple[tuple[Attribute, ...], tuple[tuple[str, str], ...]]:
         """What the file says, and the columns that nobody can use, with the reason.

@@ -51,7 +51,7 @@ class _Reader:
         if table is None:
             if (public := self._public(name)) is not None:
                 raise self.source.refusal(node, _private_first(*public))
-            raise self.source.refusal(node, self._no_such_table())
+            raise self.source.refusal(node, no_such_table(self.tables))
         self._add(node, alias or table.name, table.name)
         self.private[table.name] = table
 
@@ -65,7 +65,7 @@ class _Reader:
         elif link is not None:
             self._join_public(node, *link, alias, left=left)
         else:
-            raise self.source.refusal(node.this, self._no_such_table())
+            raise self.source.refusal(node.this, no_such_table(self.tables))
 
     def _join_private(self, node: exp.Expr, table: Table, alias: str | None, *, left: bool) -> None:
         if left:
@@ -145,7 +145,7 @@ class _Reader:
         if type(node) is not exp.Table:
             raise self.source.refusal(node, "FROM needs the name of the table")
         if node.args.get("db") is not None:
-            raise self.source.refusal(node, "a table is named alone, without a schema or a database")
+            raise self.source.refusal(node, no_such_table(self.tables))  # else it was written without
         self.source.check_parts(node, "this", "alias")
         alias = node.args.get("alias")
         if alias is not None:
@@ -169,12 +169,13 @@ class _Reader:
         )
         return next(found, None)
 
-    def _no_such_table(self) -> str:
-        names = [table.name for table in self.tables]
-        names += [dimension.name for table in self.tables for dimension in table.dimensions]
-        if len(names) == 1:
-            return f"the table here is called {names[0]!r}"
-        return f"the tables here are called {', '.join(map(repr, names))}"
+
+def no_such_table(tables: Sequence[Table]) -> str:
+    names = [table.name for table in tables]
+    names += [dimension.name for table in tables for dimension in table.dimensions]
+    if len(names) == 1:
+        return f"the table here is called {names[0]!r}"
+    return f"the tables here are called {', '.join(map(repr, names))}"
 
 
 def _private_first(table: Table, dimension: Dimension) -> str:

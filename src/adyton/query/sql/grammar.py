@@ -35,7 +35,7 @@ _BEGINS_VALUE = {
     *(_T.IDENTIFIER, _T.NUMBER, _T.STRING, _T.L_PAREN, _T.CASE, _T.NULL, _T.TRUE, _T.FALSE, _T.DATE, _T.VAR),
     *(_T.EXISTS, _T.INTERVAL, _T.TIMESTAMP),
 }
-_BEFORE_JOIN = {_T.JOIN, _T.LEFT, _T.INNER, _T.OUTER, _T.CROSS}
+_BEFORE_JOIN = {_T.JOIN, _T.LEFT, _T.RIGHT, _T.INNER, _T.OUTER, _T.CROSS}
 _NAMED = {_T.IDENTIFIER, _T.ALIAS, _T.COMMA, _T.DOT, _T.L_PAREN, _T.R_PAREN, _T.UNION}
 # What may stand in each part of FROM.
 _IN_FROM: dict[TokenType, set[TokenType]] = {
@@ -50,6 +50,7 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.FROM: (_TABLE, "the name of the table follows FROM"),
     _T.JOIN: (_TABLE, "the name of a table follows JOIN"),
     _T.LEFT: ({_T.JOIN, _T.OUTER}, "JOIN follows LEFT"),
+    _T.RIGHT: ({_T.JOIN, _T.OUTER}, "JOIN follows RIGHT"),
     _T.INNER: ({_T.JOIN}, "JOIN follows INNER"),
     _T.OUTER: ({_T.JOIN}, "JOIN follows OUTER"),
     _T.CROSS: ({_T.JOIN}, "JOIN follows CROSS"),
@@ -214,11 +215,12 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
         if clause is _T.FROM:
             return "FROM names one table and perhaps an alias, or tables with JOIN between them"
         return "write JOIN table ON a.key = b.key, or JOIN table USING (key)"
-    if kind is _T.OUTER and before.token_type is not _T.LEFT:
-        return "LEFT stands before OUTER"
+    if kind is _T.OUTER and before.token_type not in (_T.LEFT, _T.RIGHT):
+        return "LEFT or RIGHT stands before OUTER"
     if clause in (_T.LIMIT, _T.OFFSET) and kind not in (clause, _T.NUMBER, _T.R_PAREN, _T.UNION):
         return "LIMIT and OFFSET take one number each, in this order"
-    if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not follows or before.token_type in _DIRECTIONS):
+    ordered = follows or before.token_type is _T.ALL  # ORDER BY ALL DESC
+    if kind in _DIRECTIONS and (clause is not _T.ORDER_BY or not ordered or before.token_type in _DIRECTIONS):
         return f"{word.text.upper()} stands behind what ORDER BY orders by"
     if clause is _T.SELECT and kind is _T.NUMBER and before.text.upper() == "TOP":
         return f"TOP is not supported: write LIMIT {shortened(word.text)} at the end of the question"

@@ -25,6 +25,7 @@ from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
+from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.schema import Table
@@ -57,6 +58,8 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
 
 
 def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
+    if any(type(node) in SHAPES or node.args.get("db") is not None for node in tree.walk()):
+        tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *CLAUSES)
@@ -78,7 +81,7 @@ def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[T
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.condition(syntax_tree(text, _known(table)))
+    return source.condition(rewritten_condition(source, syntax_tree(text, _known(table)), (table,)))
 
 
 def parse_number(text: str, table: Table) -> NumberExpression:

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
@@ -47,7 +47,7 @@ _KEYWORDS = {
 }
 # Words of the grammar, unless a column or a table is called so.
 _SOFT_KEYWORDS = {
-    *(_T.CROSS, _T.WITH, _T.EXISTS, _T.UNION, _T.ALL, _T.ROLLUP, _T.CUBE, _T.GROUPING_SETS),
+    *(_T.CROSS, _T.RIGHT, _T.WITH, _T.EXISTS, _T.UNION, _T.ALL, _T.ROLLUP, _T.CUBE, _T.GROUPING_SETS),
     *(_T.OVER, _T.PARTITION_BY, _T.QUALIFY, _T.ROWS, _T.RANGE, _T.ROW, _T.FIRST),
     *(_T.LIKE, _T.ILIKE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
 }
@@ -57,6 +57,7 @@ _SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T
 CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 _SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
 _FRAME = ("UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT")
+_NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 _NO_WORD = Token(_T.UNKNOWN, "")
 
 _DIALECT = Dialect()
@@ -137,8 +138,17 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
-    reader = _WordReader(words, text, known)
+    reader = _WordReader(words, text, replace(known, names=known.names | _given_names(words)))
     return [reader.word(place) for place in range(len(words))]
+
+
+def _given_names(words: list[Token]) -> set[str]:
+    """Names that the text itself gives: AS name, and WITH name AS (."""
+    given = set()
+    for before, word, after in zip(words, words[1:], [*words[2:], _NO_WORD], strict=False):
+        if word.token_type is _T.ALIAS:
+            given.add((before if after.token_type is _T.L_PAREN else after).text.casefold())
+    return given
 
 
 class _WordReader:
@@ -240,7 +250,7 @@ def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> Non
     said, kept = (Counter(_meanings(some)) for some in (words, written))
     for word in words:
         if any(said[meaning] > kept[meaning] for meaning in _meanings([word])):
-            refuse(word, text, "this cannot be read as SQL")
+            refuse(word, text, _NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL")
     if said != kept:
         raise InvalidRequest("this cannot be read as SQL")
 

@@ -1,0 +1,85 @@
+"""SELECT ... FROM (an aggregate query): what is said outside about the answer is said in the query itself.
+
+WHERE outside is HAVING, or QUALIFY where the inner query has windows over its answer; ORDER BY and LIMIT move
+in; names outside are aliases; arithmetic outside is arithmetic on the aggregates.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, bare_item, output_name
+from adyton.query.sql.rewrite.scopes import (
+    Context,
+    Origin,
+    Scope,
+    all_of,
+    clause_parts,
+    conjuncts,
+    has_aggregate,
+)
+from adyton.query.sql.rewrite.two_level import aggregate_inside
+
+_AFTERWARDS = ("where", "order", "limit", "offset", "qualify")
+
+
+def is_answer(select: exp.Expr) -> bool:
+    """Whether a SELECT gives aggregates or groups, and not rows of its tables."""
+    grouped = any(select.args.get(name) is not None for name in ("group", "having"))
+    return grouped or any(has_aggregate(item) for item in select.expressions)
+
+
+def asked_inside(context: Context, outer: exp.Expr, origin: Origin) -> exp.Expr:
+    """The inner query, with what the outer one says about its answer."""
+    inner = origin.inner
+    assert inner is not None
+    if _aggregates_again(outer):
+        return aggregate_inside(context, outer, origin)
+    context.source.check_parts(outer, "expressions", "from_", *_AFTERWARDS)
+    _check_rows(context, outer, inner)
+    has_windows = inner.find(exp.Window) is not None
+    origin.columns = [(output_name(item), bare_item(item)) for item in inner.expressions]
+    NamesWrittenOut(context, outer, Scope(context, [origin]), keeps_answer=True).write()
+    _check_once(context, outer)
+    inner.set("expressions", outer.expressions)
+    chosen = outer.args.get("where")
+    if chosen is not None:
+        name, kind = ("qualify", exp.Qualify) if has_windows else ("having", exp.Having)
+        before = inner.args.get(name)
+        parts = [*conjuncts(before.this if before is not None else None), *conjuncts(chosen.this)]
+        inner.set(name, kind(this=all_of(parts)))
+    for name in ("order", "limit", "offset", "qualify"):
+        if outer.args.get(name) is not None:
+            inner.set(name, outer.args[name])
+    return inner
+
+
+def _aggregates_again(outer: exp.Expr) -> bool:
+    said = any(outer.args.get(name) is not None for name in ("group", "having", "distinct"))
+    return said or any(has_aggregate(part) for _, part in clause_parts(outer))
+
+
+def _check_rows(context: Context, outer: exp.Expr, inner: exp.Expr) -> None:
+    """What is said outside comes after what was said inside."""
+    windows = [part for part in (outer, inner) if _has_windows(part)]
+    later = any(outer.args.get(name) is not None for name in _AFTERWARDS) or outer in windows
+    if later and any(inner.args.get(name) is not None for name in ("limit", "offset")):
+        reason = "LIMIT inside comes before what is said outside: write ORDER BY and LIMIT outside only"
+        raise context.source.refusal(inner.args.get("limit") or inner.args["offset"], reason)
+    if len(windows) > 1:
+        raise context.source.refusal(outer, "windows outside over windows inside: write them in one SELECT")
+
+
+def _has_windows(select: exp.Expr) -> bool:
+    parts = (part for name, part in clause_parts(select) if name != "where")
+    return any(part.find(exp.Window) is not None for part in parts)
+
+
+def _check_once(context: Context, outer: exp.Expr) -> None:
+    """Two columns of one aggregate would get noise twice, and differ."""
+    seen: set[str] = set()
+    for item in outer.expressions:
+        text = bare_item(item).sql()
+        if text in seen and has_aggregate(item):
+            raise context.source.refusal(item, "this aggregate is listed twice; list it once")
+        seen.add(text)

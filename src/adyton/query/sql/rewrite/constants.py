@@ -1,0 +1,69 @@
+"""1 = 1 and 'a' = 'b', as programs write them: a comparison of written values is TRUE or FALSE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from adyton.errors import InvalidRequest
+from adyton.query.sql.expressions import OPERATORS
+from adyton.query.sql.rewrite.scopes import Context, conjuncts, placed
+
+_TRUTHS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def fold_constants(context: Context, tree: exp.Expr) -> None:
+    """In WHERE, where such conditions begin a list of others; what is always true there is left out."""
+    clause = tree.args.get("where")
+    if clause is None:
+        return
+    for one in conjuncts(clause.this):
+        truth = _truth(context, one)
+        if truth is not None:
+            _replace(one, truth=truth)
+
+
+def _truth(context: Context, node: exp.Expr) -> bool | None:
+    while type(node) is exp.Paren:
+        node = node.this
+    if type(node) not in OPERATORS:
+        return None
+    written = [node.args[part] for part in ("this", "expression")]
+    if any(type(side) is not exp.Literal for side in written):
+        return None
+    sides = [_written(context, side) for side in written]
+    if None in sides or len({type(side) for side in sides}) > 1:
+        return None
+    if isinstance(sides[0], str) and type(node) not in (exp.EQ, exp.NEQ):
+        return None  # strings have no order here
+    return bool(_TRUTHS[OPERATORS[type(node)]](*sides))
+
+
+def _written(context: Context, node: exp.Expr) -> Fraction | str | None:
+    if node.args["is_string"]:
+        return str(node.this)
+    try:
+        return context.source.constant(node)
+    except InvalidRequest:  # the reader says what is wrong with it
+        return None
+
+
+def _replace(node: exp.Expr, *, truth: bool) -> None:
+    """TRUE AND c is c."""
+    while type(node.parent) is exp.Paren:
+        node = node.parent
+    above = node.parent
+    if truth and type(above) is exp.And:
+        above.replace(above.args["expression"] if above.this is node else above.this)
+    else:
+        node.replace(placed(exp.Boolean(this=truth), node))

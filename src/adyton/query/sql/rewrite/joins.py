@@ -1,0 +1,231 @@
+"""FROM in other words: the private table first, one declared equality behind each JOIN, the rest in WHERE.
+
+An inner join with a condition means all combinations of rows with that condition in WHERE, so commas, CROSS
+JOIN and conditions beyond the key come to the same, in any order of the tables.  A LEFT JOIN of a public
+table finds at most one row, so with a further condition its values are missing where that is not true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from adyton.query.sql.rewrite.scopes import (
+    Context,
+    Origin,
+    Scope,
+    all_of,
+    base_origin,
+    clause_parts,
+    column,
+    columns_in,
+    conjuncts,
+    in_brackets,
+    placed,
+    sources,
+    table_name,
+)
+from adyton.schema import IntegerColumn, RealColumn
+
+_Side = tuple[str, str]  # table and column, in small letters
+
+
+def without_right_joins(context: Context, select: exp.Expr) -> None:
+    """a RIGHT JOIN b is b LEFT JOIN a."""
+    joins = select.args.get("joins") or []
+    for place, join in enumerate(joins):
+        if str(join.args.get("side") or "").upper() != "RIGHT":
+            continue
+        if place:
+            raise context.source.refusal(join, "RIGHT JOIN is read between two tables: write LEFT JOIN")
+        first, second = select.args["from_"].this, join.this
+        join.set("side", "LEFT")
+        first.replace(second.copy())
+        second.replace(first)
+
+
+def declared_joins(context: Context, select: exp.Expr) -> None:
+    """Each JOIN with the equality that the study declares, if it can be found in ON or WHERE."""
+    nodes = sources(select)
+    names = [node.name.casefold() for node, _ in nodes]
+    known = all(type(node) is exp.Table and context.columns_of(node.name) for node, _ in nodes)
+    if len(nodes) < 2 or not known or len(set(names)) < len(names):
+        return  # nothing to join, or what the reader refuses
+    _Joins(context, select, [base_origin(context, node, join) for node, join in nodes]).write()
+
+
+@dataclass(slots=True)
+class _Joins:
+    context: Context
+    select: exp.Expr
+    origins: list[Origin]
+    pool: list[exp.Expr] = field(default_factory=list)  # conditions that may stand anywhere
+    rest: dict[str, list[exp.Expr]] = field(default_factory=dict)  # of LEFT JOIN: what ON says beyond the key
+
+    def write(self) -> None:
+        self._put_private_first()
+        written = self.select.args.get("where")
+        self.pool = conjuncts(written.this) if written is not None else []
+        for origin in self.origins:
+            if origin.join is not None and not origin.optional and origin.join.args.get("on") is not None:
+                said = conjuncts(origin.join.args["on"])
+                self.pool += [one for one in said if one != exp.Boolean(this=True)]
+        joined = [self.origins[0]]
+        for origin in self.origins[1:]:
+            self._join(origin, joined)
+            joined.append(origin)
+        self.select.set("joins", [origin.join for origin in joined[1:]])
+        self._write_where()
+        self._write_missing()
+        self._settle_shared()
+
+    # Order -----------------------------------------------------------------------------------------------
+
+    def _put_private_first(self) -> None:
+        """Public tables behind the private ones, which they belong to."""
+        private = [origin for origin in self.origins if self.context.private(origin.node.name) is not None]
+        public = [origin for origin in self.origins if origin not in private]
+        if private and self.origins[0] in public:
+            self._begin_with(private[0], private)
+        self.origins = [*private, *public]
+
+    def _begin_with(self, first: Origin, private: list[Origin]) -> None:
+        for origin in private:
+            if origin.optional:
+                reason = (
+                    "LEFT JOIN from a public table keeps keys that no row has; groups of declared values are "
+                    "shown without it: put the private table first"
+                )
+                raise self.context.source.refusal(origin.join or origin.node, reason)
+        self._write_using()
+        before = self.origins[0]
+        on = first.join.args.get("on") if first.join is not None else None
+        self.select.args["from_"].set("this", first.node)
+        before.join, first.join = exp.Join(this=before.node, on=on), None
+
+    def _write_using(self) -> None:
+        for place, origin in enumerate(self.origins):
+            names = (origin.join.args.get("using") or []) if origin.join is not None else []
+            equal = []
+            for one in names:
+                before = next((o for o in self.origins[:place] if o.expressions(one.name)), None)
+                if before is None or not origin.expressions(one.name):
+                    return  # the reader says what is wrong
+                sides = (column(one.name, table.called) for table in (before, origin))
+                equal.append(exp.EQ(this=placed(next(sides), one), expression=next(sides)))
+            if equal and origin.join is not None:
+                origin.join.set("using", None)
+                origin.join.set("on", all_of(equal))
+
+    # The equality of each join ---------------------------------------------------------------------------
+
+    def _join(self, origin: Origin, before: list[Origin]) -> None:
+        assert origin.join is not None
+        if origin.join.args.get("using"):
+            return
+        wanted = self._declared(origin, before)
+        own = conjuncts(origin.join.args.get("on"))
+        found = next((one for one in own if self._sides(one) in wanted), None)
+        if origin.optional:
+            if found is not None and len(own) > 1:
+                self.rest[origin.called] = [one for one in own if one is not found]
+                origin.join.set("on", self._equality(found))
+            elif found is not None:
+                origin.join.set("on", self._equality(found))
+            return
+        found = found or next((one for one in self.pool if self._sides(one) in wanted), None)
+        if found is None:
+            self.pool = [one for one in self.pool if not any(one is mine for mine in own)]
+            return  # as it was written: the reader says what is missing
+        self.pool = [one for one in self.pool if self._sides(one) not in wanted]
+        origin.join.set("on", self._equality(found))
+        origin.join.set("kind", None)
+
+    def _declared(self, origin: Origin, before: list[Origin]) -> list[set[_Side]]:
+        """The equalities that mean the declared join of ``origin``."""
+        table, public = self.context.private(origin.node.name), self.context.public(origin.node.name)
+        if table is not None:
+            others = [self.context.private(other.node.name) for other in before]
+            persons = [(other.name, other.person) for other in others if other is not None]
+            own = _folded(table.name, table.person or "")
+            return [{_folded(name, person), own} for name, person in persons if person and table.person]
+        assert public is not None
+        owner, dimension = public
+        return [{_folded(owner.name, dimension.joins), _folded(dimension.name, dimension.key)}]
+
+    def _sides(self, node: exp.Expr) -> set[_Side]:
+        """Table and column on both sides of an equality; nothing for any other condition."""
+        while type(node) is exp.Paren:
+            node = node.this
+        if type(node) is not exp.EQ:
+            return set()
+        found = [self._meant(node.args[part]) for part in ("this", "expression")]
+        return set() if None in found else {_folded(one.node.name, name) for one, name in found if one}  # type: ignore[misc]
+
+    def _meant(self, node: exp.Expr) -> tuple[Origin, str] | None:
+        while type(node) is exp.Paren:
+            node = node.this
+        if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
+            return None
+        found = Scope(self.context, self.origins).of(node)
+        return (found[0][0], found[0][1].name) if len(found) == 1 else None
+
+    def _equality(self, node: exp.Expr) -> exp.Expr:
+        """With the names of both tables."""
+        while type(node) is exp.Paren:
+            node = node.this
+        sides = []
+        for part in ("this", "expression"):
+            meant = self._meant(node.args[part])
+            assert meant is not None
+            sides.append(placed(column(meant[1], meant[0].called), node.args[part]))
+        return exp.EQ(this=sides[0], expression=sides[1])
+
+    # What is left ----------------------------------------------------------------------------------------
+
+    def _write_where(self) -> None:
+        written = self.select.args.get("where")
+        before = conjuncts(written.this) if written is not None else []
+        if len(before) == len(self.pool) and all(a is b for a, b in zip(before, self.pool, strict=True)):
+            return
+        self.select.set("where", exp.Where(this=all_of(self.pool)) if self.pool else None)
+
+    def _write_missing(self) -> None:
+        """Values of a LEFT JOIN with a further condition: CASE WHEN condition THEN value END."""
+        if not self.rest:
+            return
+        scope = Scope(self.context, self.origins)
+        for _, part in list(clause_parts(self.select)):
+            for node in columns_in(part):
+                found = scope.of(node)
+                if len(found) == 1 and found[0][0].called in self.rest:
+                    self._write_case(node, found[0][0])
+
+    def _write_case(self, node: exp.Expr, origin: Origin) -> None:
+        public = self.context.public(origin.node.name)
+        attributes = public[1].attributes if public is not None else ()
+        kinds = [one.column for one in attributes if one.column.name.casefold() == node.name.casefold()]
+        if not kinds or not isinstance(kinds[0], IntegerColumn | RealColumn):
+            reason = (
+                "LEFT JOIN with a condition beyond the key is read for numbers of the public table; move the "
+                "condition into WHERE, or into a CASE"
+            )
+            raise self.context.source.refusal(node, reason)
+        when = all_of([self.context.copy(one) for one in self.rest[origin.called]])
+        branch = exp.If(this=in_brackets(when), true=node.copy())
+        node.replace(exp.Case(ifs=[branch]))
+
+    def _settle_shared(self) -> None:
+        """A name of USING behind LEFT JOIN is that of the table before."""
+        left = [origin for origin in self.origins if origin.optional and origin.shared]
+        scope = Scope(self.context, self.origins)
+        for _, part in list(clause_parts(self.select)) if left else []:
+            for node in columns_in(part):
+                shared = any(node.name.casefold() in origin.shared for origin in left)
+                if shared and node.args.get("table") is None and len(found := scope.of(node)) == 1:
+                    node.replace(placed(column(found[0][1].name, table_name(found[0][0].node)), node))
+
+
+def _folded(table: str, name: str) -> _Side:
+    return table.casefold(), name.casefold()

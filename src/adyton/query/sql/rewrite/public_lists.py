@@ -1,0 +1,198 @@
+"""Sub-selects over public tables in conditions: everyone may know what they give, so it is written out.
+
+``x IN (SELECT ...)`` and EXISTS become a list of values, and ``(SELECT MAX(x) ...)`` a number.  A list is
+first written as it is; when all names are written out, it is settled which of its values the column can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from adyton.query.sql.rewrite.public_values import PublicRows, Value
+from adyton.query.sql.rewrite.scopes import Context, all_of, clause_parts, conjuncts, placed, sources
+from adyton.schema import CategoryColumn, Column
+
+_ONE_SELECT = Callable[..., exp.Expr]
+_CONDITIONS = ("COUNT_IF", "COUNTIF", "PROPORTION")
+_LISTED = "public_list"  # how a list came about: "in", "exists"
+_HAS_MISSING = "public_list_has_missing"
+_KEY_OF = "public_list_key_of"  # where rows were left out: the table whose key it is, or nothing
+
+
+def list_public_values(context: Context, select: exp.Expr, one_select: _ONE_SELECT) -> None:
+    """Replaces the sub-selects in the clauses of ``select``, and in its ON, by what they give."""
+    if not select.find(exp.Subquery, exp.Exists):
+        return
+    joins = [("on", join.args["on"]) for join in select.args.get("joins") or [] if join.args.get("on")]
+    for _, part in [*clause_parts(select), *joins]:
+        for node in list(part.walk(prune=lambda one: type(one) is exp.Select)):
+            if type(node) is exp.In and node.args.get("query") is not None:
+                inner = _inner(context, node.args["query"].this, one_select)
+                rows = PublicRows.of(context, inner)
+                node.replace(_list(node.this, rows, rows.item, "in", node))
+            elif type(node) is exp.Exists:
+                node.replace(_exists(context, node, _inner(context, node.this, one_select)))
+            elif type(node) is exp.Subquery and node.arg_key != "query":
+                inner = _inner(context, node.this, one_select)
+                node.replace(placed(written(PublicRows.of(context, inner).value(node)), node))
+
+
+def _inner(context: Context, node: exp.Expr, one_select: _ONE_SELECT) -> exp.Expr:
+    while type(node) is exp.Subquery:
+        node = node.this
+    if type(node) is not exp.Select:
+        raise context.source.refusal(node, "a sub-select is one SELECT")
+    return one_select(context, node, whole=False)
+
+
+def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp.Expr) -> exp.Expr:
+    values = rows.values(item)
+    there = list(dict.fromkeys(value for value in values if value is not None))
+    made = exp.In(this=left, expressions=[written(value) for value in there])
+    made.meta[_LISTED], made.meta[_HAS_MISSING] = kind, None in values
+    if rows.dimension.rows_left_out:
+        made.meta[_KEY_OF] = rows.dimension.name if rows.is_key(item) else ""
+    return placed(made, node)
+
+
+# EXISTS ----------------------------------------------------------------------------------------------------
+
+
+def _exists(context: Context, node: exp.Expr, inner: exp.Expr) -> exp.Expr:
+    """EXISTS (SELECT ... FROM public WHERE public.a = t.b AND c): b is one of the a of which c is true."""
+    rows, where = PublicRows.of(context, inner), inner.args.get("where")
+    outside = [one for one in conjuncts(where.this if where else None) if not rows.has_all(one)]
+    if not outside:
+        found = bool(rows.chosen().any())
+        if not found:
+            rows.check_all_rows(node)
+        return placed(exp.Boolean(this=found), node)
+    pair = _pair(rows, outside[0]) if len(outside) == 1 else None
+    if pair is None:
+        reason = "EXISTS compares one column of the public table with one value outside: public.key = t.key"
+        raise context.source.refusal(outside[0], reason)
+    inside, beyond = pair
+    kept = [one for one in conjuncts(where.this if where else None) if one is not outside[0]]
+    inner.set("where", exp.Where(this=all_of(kept)) if kept else None)
+    return _list(beyond, rows, inside, "exists", node)
+
+
+def _pair(rows: PublicRows, node: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """The public side of an equality, and the other one."""
+    while type(node) is exp.Paren:
+        node = node.this
+    if type(node) is not exp.EQ:
+        return None
+    sides = [node.this, node.args["expression"]]
+    for inside, beyond in (sides, sides[::-1]):
+        if type(inside) is exp.Column and rows.has(inside) and not rows.has_any(beyond):
+            return inside, beyond
+    return None
+
+
+# Which values a column can have ----------------------------------------------------------------------------
+
+
+def settle_lists(context: Context, tree: exp.Expr) -> None:
+    """Each list of public values as the reader takes it, with the truth that SQL gives where values miss."""
+    for node in list(tree.find_all(exp.In)):
+        if _LISTED in node.meta:
+            node.replace(placed(_settled(context, tree, node), node))
+
+
+def _settled(context: Context, tree: exp.Expr, node: exp.Expr) -> exp.Expr:
+    left, kind, has_missing = node.this, node.meta[_LISTED], node.meta[_HAS_MISSING]
+    _check_all_rows(context, tree, node)
+    listed = _possible(context, tree, left, node.expressions)
+    counts_truth = _counts_truth(node)
+    if kind == "exists":
+        return _existing(context, node, listed, counts_truth=counts_truth is True)
+    if not node.expressions and not has_missing:
+        return exp.Boolean(this=False)
+    if counts_truth is None and (has_missing or not listed):
+        raise context.source.refusal(
+            node, "what is not in the list is neither true nor false: put it into WHERE"
+        )
+    if counts_truth:
+        return exp.In(this=left, expressions=listed) if listed else exp.Boolean(this=False)
+    if has_missing:
+        return exp.Boolean(this=True)  # NOT IN is then never true
+    return exp.In(this=left, expressions=listed) if listed else exp.Is(this=left, expression=exp.Null())
+
+
+def _existing(context: Context, node: exp.Expr, listed: list[exp.Expr], *, counts_truth: bool) -> exp.Expr:
+    if not listed:
+        return exp.Boolean(this=False)
+    chosen = exp.In(this=node.this, expressions=listed)
+    if counts_truth:
+        return chosen
+    if type(node.this) is not exp.Column:
+        raise context.source.refusal(node, "NOT EXISTS compares a column with the public one")
+    there = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+    return exp.Paren(this=exp.And(this=there, expression=chosen))
+
+
+def _counts_truth(node: exp.Expr) -> bool | None:
+    """Whether only where ``node`` is true matters (True), only where it is false (False), or both (None)."""
+    truth, below, above = True, node, node.parent
+    while isinstance(above, exp.And | exp.Or | exp.Paren | exp.Not):
+        truth = truth is not isinstance(above, exp.Not)
+        below, above = above, above.parent
+    filters = isinstance(above, exp.Where | exp.Join) or (type(above) is exp.If and above.this is below)
+    called = type(above) is exp.Anonymous and str(above.this).upper() in _CONDITIONS
+    return truth if filters or called else None
+
+
+def _possible(context: Context, tree: exp.Expr, left: exp.Expr, listed: list[exp.Expr]) -> list[exp.Expr]:
+    """A category is never one of the values that it does not declare."""
+    while type(left) is exp.Paren:
+        left = left.this
+    kind = _column(context, tree, left) if type(left) is exp.Column else None
+    if not isinstance(kind, CategoryColumn):
+        return listed
+    known = {str(value) for value in kind.values}
+    strings = isinstance(kind.values[0], str)
+    return [one for one in listed if one.is_string is not strings or one.name in known]
+
+
+def _check_all_rows(context: Context, tree: exp.Expr, node: exp.Expr) -> None:
+    """Keys that are not declared were left out; only the column that the key is joined to never has them."""
+    if _KEY_OF not in node.meta:
+        return
+    public = context.public(node.meta[_KEY_OF])
+    joined = public[0].column(public[1].joins) if public is not None else None
+    left = context.source.bare(node.this)
+    if joined is None or type(left) is not exp.Column or _column(context, tree, left) != joined:
+        reason = (
+            "some keys of the public table are not declared: compare its key with the column that it joins"
+        )
+        raise context.source.refusal(node, reason)
+
+
+def _column(context: Context, tree: exp.Expr, node: exp.Expr) -> Column | None:
+    qualifier = node.args.get("table")
+    for table, _ in sources(tree):
+        called = table.alias or table.name
+        private = context.private(table.name) if type(table) is exp.Table else None
+        if private is None or (qualifier is not None and qualifier.name.casefold() != called.casefold()):
+            continue
+        for one in private.columns:
+            if one.name.casefold() == node.name.casefold():
+                return one
+    return None
+
+
+def written(value: Value) -> exp.Expr:
+    """A value as it is written in SQL."""
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if value is None:
+        return exp.Null()
+    if value < 0:
+        return exp.Paren(this=exp.Neg(this=written(-value)))
+    top, bottom = (exp.Literal.number(part) for part in value.as_integer_ratio())
+    return top if value == int(value) else exp.Paren(this=exp.Div(this=top, expression=bottom))

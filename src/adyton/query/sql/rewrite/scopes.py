@@ -1,0 +1,227 @@
+"""What the names in one SELECT stand for: the tables and sub-selects of its FROM, and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from adyton.query.sql.aggregates import AGGREGATES
+from adyton.query.sql.expressions import Source
+from adyton.query.sql.grammar import DEEPEST_NESTING
+from adyton.query.sql.words import MOST_TREE_NODES
+from adyton.schema import Dimension, Table
+
+_STANDS_ALONE = (exp.Column, exp.Literal, exp.Anonymous, exp.Case, exp.Paren, exp.Boolean, exp.Null)
+_NESTS = (exp.Paren, exp.Case, exp.Anonymous, exp.Not, exp.Neg, exp.Tuple)
+CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
+
+
+@dataclass(slots=True)
+class Context:
+    """The text that is read, the tables of the study, and how many nodes were copied so far."""
+
+    source: Source
+    tables: tuple[Table, ...]
+    copied: int = 0
+
+    def copy(self, node: exp.Expr) -> exp.Expr:
+        """A copy; many copies of copies would otherwise grow without end."""
+        self.copied += sum(1 for _ in node.walk())
+        if self.copied > MOST_TREE_NODES:
+            raise self.source.refusal(node, "written out as one SELECT this becomes too long")
+        return node.copy()
+
+    def private(self, name: str) -> Table | None:
+        return next((table for table in self.tables if table.name.casefold() == name.casefold()), None)
+
+    def public(self, name: str) -> tuple[Table, Dimension] | None:
+        """A public table, and the private one that it is joined to."""
+        for table in self.tables:
+            for dimension in table.dimensions:
+                if dimension.name.casefold() == name.casefold():
+                    return table, dimension
+        return None
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        """The names of the columns of a table of the study; none where there is no such table."""
+        table, public = self.private(name), self.public(name)
+        if table is not None:
+            return (*([table.person] if table.person else []), *(column.name for column in table.columns))
+        if public is None:
+            return ()
+        listed = (attribute.column.name for attribute in public[1].attributes)
+        return (public[1].key, *listed, *(name for name, _ in public[1].unusable))
+
+
+@dataclass(slots=True)
+class Origin:
+    """A table of FROM, or a sub-select there: how it is called, and what each of its columns is."""
+
+    called: str
+    node: exp.Expr
+    columns: list[tuple[str, exp.Expr]]
+    inner: exp.Expr | None = None  # the SELECT of a sub-select
+    join: exp.Expr | None = None  # None for the first
+    shared: set[str] = field(default_factory=set)  # names of USING, which belong to a table before
+
+    @property
+    def optional(self) -> bool:
+        """Whether its values are missing where a LEFT JOIN finds nothing."""
+        return self.join is not None and str(self.join.args.get("side") or "").upper() == "LEFT"
+
+    def expressions(self, name: str) -> list[exp.Expr]:
+        return [value for own, value in self.columns if own.casefold() == name.casefold()]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """All that FROM names."""
+
+    context: Context
+    origins: Sequence[Origin]
+
+    def of(self, node: exp.Expr) -> list[tuple[Origin, exp.Expr]]:
+        """What a column can mean: nothing, one column of one table, or more."""
+        name, qualifier = node.name, node.args.get("table")
+        found = []
+        for origin in self.origins:
+            if qualifier is None and name.casefold() in origin.shared:
+                continue
+            if qualifier is None or origin.called.casefold() == qualifier.name.casefold():
+                found += [(origin, value) for value in origin.expressions(name)]
+        return found
+
+    def one(self, node: exp.Expr) -> tuple[Origin, exp.Expr]:
+        """The one thing that a column means; otherwise it is refused."""
+        found = self.of(node)
+        if len(found) == 1:
+            return found[0]
+        refusal, name = self.context.source.refusal, node.name
+        if found:
+            raise refusal(
+                node, f"{name!r} is in more than one table; write the table before it, as in a.{name}"
+            )
+        qualifier = node.args.get("table")
+        called = [origin.called for origin in self.origins]
+        if qualifier is not None and qualifier.name.casefold() not in [one.casefold() for one in called]:
+            raise refusal(node, f"the tables here are {', '.join(map(repr, called))}")
+        known = [own for origin in self.origins for own, _ in origin.columns if own]
+        raise refusal(node, f"there is no column {name!r} here; known are {', '.join(known[:10]) or 'none'}")
+
+
+def table_name(node: exp.Expr) -> str:
+    """How a table or sub-select of FROM is called."""
+    alias = node.args.get("alias")
+    if alias is not None and alias.this is not None:
+        return str(alias.this.name)
+    return str(node.name) if type(node) is exp.Table else ""
+
+
+def sources(select: exp.Expr) -> list[tuple[exp.Expr, exp.Expr | None]]:
+    """The tables and sub-selects of FROM, each with its JOIN."""
+    clause = select.args.get("from_")
+    first = [] if clause is None else [(clause.this, None)]
+    return [*first, *((join.this, join) for join in select.args.get("joins") or [])]
+
+
+def base_origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
+    """A table of the study, or one that is not known, which has no columns."""
+    called = table_name(node)
+    columns = [(name, column(name, called)) for name in context.columns_of(node.name)]
+    origin = Origin(called, node, columns, join=join)
+    origin.shared = {one.name.casefold() for one in (join.args.get("using") or [])} if join else set()
+    return origin
+
+
+def column(name: str, table: str) -> exp.Expr:
+    return exp.Column(
+        this=exp.Identifier(this=name, quoted=True), table=exp.Identifier(this=table, quoted=True)
+    )
+
+
+def placed(node: exp.Expr, like: exp.Expr) -> exp.Expr:
+    """``node``, which stands in the text where ``like`` does."""
+    starts = [part.meta["start"] for part in like.walk() if "start" in part.meta]
+    if starts:
+        node.meta["start"] = min(starts)
+    return node
+
+
+def columns_in(node: exp.Expr) -> list[exp.Expr]:
+    """The columns that are named in ``node``, not those of sub-selects in it."""
+    return [
+        part
+        for part in node.walk(prune=lambda part: type(part) is exp.Subquery)
+        if type(part) is exp.Column and type(part.this) is exp.Identifier
+    ]
+
+
+def clause_parts(select: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    """Each clause of a SELECT behind and before its FROM, one item at a time."""
+    for name in CLAUSES:
+        value = select.args.get(name)
+        for part in value if isinstance(value, list) else [value]:
+            if part is not None:
+                yield name, part
+
+
+def in_brackets(node: exp.Expr) -> exp.Expr:
+    """``node`` as it can stand inside any expression."""
+    return node if isinstance(node, _STANDS_ALONE) else exp.Paren(this=node)
+
+
+def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
+    """The conditions that AND joins, also inside brackets, from the left."""
+    found, waiting = [], [] if node is None else [node]
+    while waiting:
+        one = waiting.pop()
+        bare = one
+        while type(bare) is exp.Paren:
+            bare = bare.this
+        if type(bare) is exp.And:
+            waiting += [bare.args["expression"], bare.this]
+        else:
+            found.append(one)
+    return found
+
+
+def all_of(parts: Sequence[exp.Expr]) -> exp.Expr:
+    """The conditions joined by AND."""
+    first, *rest = [_in_and(part) for part in parts]
+    for part in rest:
+        first = exp.And(this=first, expression=part)
+    return first
+
+
+def _in_and(part: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=part) if isinstance(part, exp.Or) else part
+
+
+def check_nesting(context: Context, tree: exp.Expr) -> None:
+    """What is written out may nest no deeper than what is written."""
+    if not context.copied:
+        return
+    waiting: list[tuple[exp.Expr, int]] = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        depth += isinstance(node, _NESTS)
+        if depth > DEEPEST_NESTING:
+            reason = f"written out as one SELECT this nests deeper than {DEEPEST_NESTING} levels"
+            raise context.source.refusal(node, reason)
+        waiting += [(part, depth) for part in node.iter_expressions()]
+
+
+def has_aggregate(node: exp.Expr) -> bool:
+    """Whether an aggregate over the rows of the table is asked for in ``node``, not one over the answer's."""
+    return any(
+        type(part) is exp.Anonymous and str(part.this).upper() in AGGREGATES and not is_window(part)
+        for part in node.walk()
+    )
+
+
+def is_window(node: exp.Expr) -> bool:
+    """Whether an aggregate is taken OVER the rows of an answer."""
+    parent = node.parent
+    return type(parent) is exp.Window and parent.this is node
