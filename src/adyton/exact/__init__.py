@@ -6,6 +6,7 @@
 - ``boxes``: an interval for each row, and arithmetic with them.
 - ``cells``: one whole number for each of many cells; z * scale + shift for many z at once, rounded as
   fractions would be.
+- ``curves``: roots, logarithms and powers of e, as whole numbers of steps.
 - ``search``: the named searches, for whole numbers and for floats.
 - ``special``: scipy's special functions, loaded late.
 """

@@ -16,9 +16,20 @@ from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, positive
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.expressions import Case, Clip, Floor, Negative, NumberExpression, Plus, Square, Times
-from adyton.query.leaves import DatePart, Lookup, ValueOf
+from adyton.query.expressions import (
+    Case,
+    Clip,
+    Curved,
+    Floor,
+    Negative,
+    NumberExpression,
+    Plus,
+    Square,
+    Times,
+)
+from adyton.query.leaves import DatePart, DayCount, Lookup, ValueOf
 from adyton.query.measures import Count, CountPersons, Mean, Proportion, Sum, SumOfPersons
+from adyton.query.names import columns_in
 from adyton.query.nodes import Question
 from adyton.query.request import Request
 from adyton.schema import Table, TextColumn
@@ -28,7 +39,7 @@ from adyton.study import Study
 By = Literal["within", "epsilon", "share", "scale"]
 _MOST_NAMED = 8  # values of a long batch in one message
 _Wide = Count | CountPersons | Proportion | Sum | SumOfPersons | Mean
-_Leaf = ValueOf | DatePart | Lookup
+_Leaf = ValueOf | DatePart | DayCount | Lookup
 EXPECTED_ROWS = "--expected-rows, in Python expected_rows"  # how an asker says how many rows match
 TOO_SMALL = "this price is below the smallest unit that can be charged"
 
@@ -189,18 +200,18 @@ def _unit_of(measure: _Wide) -> tuple[str, frozenset[_Leaf]]:
 
 def _unit_text(measure: _Wide) -> str:
     kind, leaves = _unit_of(measure)
-    columns = sorted({(leaf.day if isinstance(leaf, DatePart) else leaf).column.name for leaf in leaves})
+    columns = sorted({column.name for column in columns_in(*leaves)})
     return f"{kind} of {' and '.join(columns)}" if columns else kind
 
 
 def _leaves(value: NumberExpression | None) -> set[_Leaf]:
     """What a number is made of; the columns in its conditions only choose."""
     match value:
-        case ValueOf() | DatePart() | Lookup():
+        case ValueOf() | DatePart() | DayCount() | Lookup():
             return {value}
         case Plus(left, right) | Times(left, right):
             return _leaves(left) | _leaves(right)
-        case Negative(inner) | Square(inner) | Floor(inner) | Clip(inner):
+        case Negative(inner) | Square(inner) | Floor(inner) | Clip(inner) | Curved(_, inner):
             return _leaves(inner)
         case Case(branches, otherwise):
             return _leaves(otherwise).union(*(_leaves(then) for _, then in branches))

@@ -15,12 +15,15 @@ from math import floor
 from typing import Literal, get_args
 
 from adyton.errors import InvalidRequest
+from adyton.exact.curves import Curve, curve_steps
 from adyton.query.leaves import (
     EVERY_ROW,
     Always,
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsOutside,
@@ -31,6 +34,9 @@ from adyton.query.leaves import (
     set_lattice,
 )
 from adyton.schema import Lattice, common_grain, times_finer
+
+MOST_STEPS = 10_000  # of a number, where each has its place in a list
+MOST_DECIMALS = 9
 
 # Numbers -------------------------------------------------------------------------------------------------
 
@@ -121,6 +127,34 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True)
+class Curved:
+    """A root, a logarithm or a power of e, rounded half away from zero to ``decimals``.
+
+    It is a public list over all that ``inner`` can be, so that no engine computes it.
+    SQL: ROUND(SQRT(inner), decimals), and LN, LOG10 and EXP.
+    """
+
+    curve: Curve
+    inner: NumberExpression
+    decimals: int
+    numbers: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a = number(self.inner).lattice
+        if self.curve not in get_args(Curve) or not 0 <= self.decimals <= MOST_DECIMALS:
+            raise InvalidRequest(f"SQRT, LN, LOG10 and EXP are rounded to 0 to {MOST_DECIMALS} decimals")
+        if a.high - a.low >= MOST_STEPS:
+            raise InvalidRequest(
+                f"{self.curve.upper()} needs a number with at most {MOST_STEPS} possible values, not "
+                f"{a.high - a.low + 1}: make it coarser first, as in FLOOR(x / 100) * 100"
+            )
+        steps = curve_steps(self.curve, a.grain, a.low, a.high, self.decimals)
+        object.__setattr__(self, "numbers", steps)
+        set_lattice(self, Lattice(Fraction(1, 10**self.decimals), min(steps), max(steps)))
+
+
+@dataclass(frozen=True, slots=True)
 class Indicator:
     """1 where ``condition`` is true, else 0; never missing.  SQL: CASE WHEN condition THEN 1 ELSE 0 END."""
 
@@ -161,13 +195,16 @@ NumberExpression = (
     | Square
     | Clip
     | Floor
+    | Curved
     | Indicator
     | Case
     | Lookup
     | DatePart
+    | DayCount
 )
 
-Comparable = NumberExpression | DayOf | Day
+Days = DayOf | Day | DayFrom
+Comparable = NumberExpression | Days
 
 
 # Conditions ----------------------------------------------------------------------------------------------
@@ -184,9 +221,9 @@ class Compare:
     def __post_init__(self) -> None:
         if self.operator not in get_args(Operator):
             raise InvalidRequest(f"unknown comparison {self.operator!r}")
-        if isinstance(self.left, DayOf | Day) != isinstance(self.right, DayOf | Day):
+        if isinstance(self.left, Days) != isinstance(self.right, Days):
             raise InvalidRequest("a date can be compared only with a date")
-        if not isinstance(self.left, DayOf | Day):
+        if not isinstance(self.left, Days):
             aligned(self.left, self.right)  # type: ignore[arg-type]  # both are numbers, by the line above
 
 
@@ -248,7 +285,7 @@ def all_of(*parts: Condition) -> Condition:
 
 
 def _describe(node: object) -> str:
-    names = {DayOf: "a date", Day: "a date", str: "a string"}
+    names = {DayOf: "a date", Day: "a date", DayFrom: "a date", str: "a string"}
     if isinstance(node, Condition):
         return "a condition"
     if isinstance(node, NumberExpression):

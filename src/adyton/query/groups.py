@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.query.expressions import Floor, NumberExpression, Times
-from adyton.query.leaves import Constant, DatePart, DayOf, ValueOf
+from adyton.query.leaves import Constant, DatePart, DayFrom, DayOf, ValueOf
 from adyton.query.names import default_name
 from adyton.query.nodes import Bucket, Group
 from adyton.query.text import grouped_text, name_text
@@ -27,7 +27,7 @@ Labels = tuple[str | int | bool, ...]
 class Grouped:
     """What rows are grouped by.  ``labels`` name the values of a number from 0 on."""
 
-    value: CategoryColumn | BooleanColumn | TextColumn | NumberExpression | DayOf
+    value: CategoryColumn | BooleanColumn | TextColumn | NumberExpression | DayOf | DayFrom
     labels: Labels | None = None
     default: str = "group"
 
@@ -69,8 +69,8 @@ def _name(number: NumberExpression) -> str:
     match number:
         case ValueOf(column):
             return column.name
-        case DatePart(part, day):
-            return f"{part}_{day.column.name}"
+        case DatePart(part, DayOf(column)):
+            return f"{part}_{column.name}"
         case Floor(inner) | Times(Floor(inner), Constant()) | Times(Constant(), Floor(inner)):
             return default_name("floor", inner)
     return "group"

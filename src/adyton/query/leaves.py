@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.schema import (
@@ -22,6 +22,9 @@ from adyton.schema import (
     day_number,
     day_of,
 )
+
+if TYPE_CHECKING:
+    from adyton.query.expressions import NumberExpression
 
 LARGEST_CONSTANT = 10**40
 
@@ -108,6 +111,38 @@ class Day:
         set_lattice(self, Lattice(Fraction(1), self.number, self.number))
 
 
+@dataclass(frozen=True, slots=True)
+class DayFrom:
+    """The day that lies a computed number of days after 1970-01-01.  SQL: DATE_FROM_UNIX_DATE(number)."""
+
+    inner: NumberExpression
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        lattice = getattr(self.inner, "lattice", None)
+        if lattice is None or isinstance(self.inner, DayOf | Day | DayFrom) or lattice.grain.denominator != 1:
+            raise InvalidRequest("a date is made of a whole number of days")
+        whole = lattice.scaled(lattice.grain.numerator)
+        if not _FIRST_DAY <= whole.low <= whole.high <= _LAST_DAY:
+            raise InvalidRequest(
+                "a computed date can leave the years 1 to 9999: bound it, or move it by less"
+            )
+        set_lattice(self, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """How many days after 1970-01-01 the day in a date column is.  SQL: UNIX_DATE(column)."""
+
+    day: DayOf
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.day, DayOf):
+            raise InvalidRequest("days are counted up to a date column")
+        set_lattice(self, self.day.lattice)
+
+
 Part = Literal["year", "quarter", "month", "day", "weekday"]
 _RANGES: dict[str, tuple[int, int]] = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "weekday": (1, 7)}
 
@@ -117,13 +152,13 @@ class DatePart:
     """A part of a day: its year, quarter, month, day of the month, or day of the week (Monday is 1)."""
 
     part: Part
-    day: DayOf
+    day: DayOf | DayFrom
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.part not in get_args(Part):
             raise InvalidRequest(f"unknown part of a date {self.part!r}; known: {', '.join(get_args(Part))}")
-        if not isinstance(self.day, DayOf):
+        if not isinstance(self.day, DayOf | DayFrom):
             raise InvalidRequest(f"a {self.part} is taken from a date column")
         first, last = day_of(self.day.lattice.low), day_of(self.day.lattice.high)
         low, high = (first.year, last.year) if self.part == "year" else _RANGES[self.part]

@@ -19,6 +19,7 @@ from adyton.query.expressions import (
     Clip,
     Compare,
     Condition,
+    Curved,
     Floor,
     Indicator,
     Negative,
@@ -37,6 +38,8 @@ from adyton.query.leaves import (
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsOutside,
@@ -285,20 +288,26 @@ def _case(node: Case) -> Pair:
     return whens + sum(once for once, _ in pairs), whens + sum(present for _, present in pairs)
 
 
+def _curved(node: Curved) -> Pair:
+    once, present = _pair(node.inner)
+    return once + len(node.numbers) // _LISTED, present
+
+
 def _lookup(node: Lookup) -> Pair:
     listed = 1 + len(node.numbers) // _LISTED
     return listed, listed
 
 
 _PAIRS: dict[type, Callable[[Any], Pair]] = {
-    **dict.fromkeys((ValueOf, DayOf), lambda _: (1, 1)),
+    **dict.fromkeys((ValueOf, DayOf, DayCount), lambda _: (1, 1)),
     **dict.fromkeys((Constant, Day, IsTrue, IsMissing, IsOutside, Always), lambda _: (1, 0)),
     **dict.fromkeys((Plus, Times), _both),
-    **dict.fromkeys((Negative, Floor, Not), _inner),
+    **dict.fromkeys((DayFrom, Negative, Floor, Not), _inner),
     **dict.fromkeys((And, Or), _parts),
     Case: _case,
     Clip: _clip,
     Compare: _compared,
+    Curved: _curved,
     DatePart: lambda node: _pair(node.day),
     Indicator: lambda node: (weight(node.condition), 0),
     Lookup: _lookup,

@@ -29,7 +29,7 @@ from adyton.query.expressions import (
     condition,
     number,
 )
-from adyton.query.leaves import EVERY_ROW, Constant, DayOf, IsMissing, IsTrue, Lookup, OneOf, ValueOf
+from adyton.query.leaves import EVERY_ROW, Constant, DayFrom, DayOf, IsMissing, IsTrue, Lookup, OneOf, ValueOf
 from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
 from adyton.query.names import Entry, check_columns, check_names, check_outside, entries, private_part
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, RealColumn, Table, TextColumn
@@ -51,11 +51,11 @@ class Bucket:
     """
 
     name: str
-    value: NumberExpression | DayOf
+    value: NumberExpression | DayOf | DayFrom
     labels: tuple[str | int | bool, ...] | None = None
 
     def __post_init__(self) -> None:
-        lattice = (self.value if isinstance(self.value, DayOf) else number(self.value)).lattice
+        lattice = (self.value if isinstance(self.value, DayOf | DayFrom) else number(self.value)).lattice
         if lattice.high - lattice.low >= MOST_CELLS:
             raise InvalidRequest(
                 f"{self.name!r} has {lattice.high - lattice.low + 1} possible values; at most {MOST_CELLS} "
@@ -84,7 +84,7 @@ def group_values(group: Group) -> tuple[str | int | bool | float, ...]:
             return (False, True)
         case CategoryColumn():
             return group.values
-        case Bucket(_, DayOf() as value, None):
+        case Bucket(_, DayOf() | DayFrom() as value, None):
             days = np.arange(value.lattice.low, value.lattice.high + 1).astype("datetime64[D]")
             return tuple(np.datetime_as_string(days).tolist())
         case Bucket(_, value, None):

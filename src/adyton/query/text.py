@@ -19,6 +19,7 @@ from adyton.query.expressions import (
     Comparable,
     Compare,
     Condition,
+    Curved,
     Floor,
     Indicator,
     Negative,
@@ -35,6 +36,8 @@ from adyton.query.leaves import (
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsOutside,
@@ -183,6 +186,8 @@ def number_text(number: Comparable) -> str:
             return f"CLAMP({number_text(inner)}, {fraction_text(low)}, {fraction_text(high)})"
         case Floor(inner, step):
             return f"FLOOR({number_text(inner)} / {fraction_text(step)})"
+        case Curved(curve, inner, decimals):
+            return f"ROUND({curve.upper()}({number_text(inner)}), {decimals})"
         case Case(branches, otherwise):
             whens = " ".join(f"WHEN {condition_text(c)} THEN {number_text(n)}" for c, n in branches)
             return f"CASE {whens}{f' ELSE {number_text(otherwise)}' if otherwise is not None else ''} END"
@@ -190,6 +195,10 @@ def number_text(number: Comparable) -> str:
             return _lookup_text(number)
         case DatePart(part, day):
             return f"EXTRACT({_PART_NAMES[part]} FROM {number_text(day)})"
+        case DayCount(day):
+            return f"UNIX_DATE({number_text(day)})"
+        case DayFrom(inner):
+            return f"DATE_FROM_UNIX_DATE({number_text(inner)})"
         case _:
             assert_never(number)
 

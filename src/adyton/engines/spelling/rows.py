@@ -23,6 +23,7 @@ from adyton.query.expressions import (
     Comparable,
     Compare,
     Condition,
+    Curved,
     Floor,
     Indicator,
     Negative,
@@ -38,6 +39,8 @@ from adyton.query.leaves import (
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsOutside,
@@ -93,7 +96,7 @@ class RowSql:
     def number(self, node: Comparable) -> str:
         """The node's integer on its own lattice; NULL where it is missing."""
         match node:
-            case ValueOf(column) | DayOf(column):
+            case ValueOf(column) | DayOf(column) | DayCount(DayOf(column)):
                 return self._places[column.name]
             case Constant() | Day():
                 return integer(node.lattice.low)
@@ -111,12 +114,17 @@ class RowSql:
                 return self._clip(node)
             case Floor():
                 return self._floor(node)
+            case Curved(_, inner):
+                place = f"({self.number(inner)} - {integer(inner.lattice.low)})"
+                return self._spelling.lookup(place, node.numbers)
             case Indicator(condition):
                 return f"(CASE WHEN {self.condition(condition)} THEN {integer(1)} ELSE {integer(0)} END)"
             case Case():
                 return self._case(node)
             case Lookup(column, numbers):
                 return self._spelling.lookup(self._places[column.name], numbers)
+            case DayFrom(inner):
+                return self._on(inner, node.lattice.grain)
             case DatePart():
                 return self._part(node)
             case _:
@@ -166,7 +174,7 @@ class RowSql:
         double with every clip inside a clip.
         """
         match node:
-            case ValueOf(column) | DayOf(column):
+            case ValueOf(column) | DayOf(column) | DayCount(DayOf(column)):
                 return (f"{self._places[column.name]} IS NOT NULL",)
             case DatePart(_, day):
                 return self._present(day)
@@ -174,7 +182,14 @@ class RowSql:
                 return ()
             case Plus(left, right) | Times(left, right):
                 return tuple(dict.fromkeys(self._present(left) + self._present(right)))
-            case Negative(inner) | Square(inner) | Clip(inner) | Floor(inner):
+            case (
+                Negative(inner)
+                | Square(inner)
+                | Clip(inner)
+                | Floor(inner)
+                | DayFrom(inner)
+                | Curved(_, inner)
+            ):
                 return self._present(inner)
             case Lookup():
                 return (f"{self.number(node)} IS NOT NULL",)
@@ -210,7 +225,7 @@ class RowSql:
         return f"(CASE {whens}{otherwise} END)"
 
     def _part(self, node: DatePart) -> str:
-        day = self._places[node.day.column.name]
+        day = self.number(node.day)
         if node.part == "weekday":
             return f"(({day} + {integer(_WEEKS + _FROM_MONDAY)}) % {integer(7)} + {integer(1)})"
         return f"CAST(EXTRACT({node.part.upper()} FROM {self._spelling.date(day)}) AS BIGINT)"

@@ -23,6 +23,7 @@ from adyton.query.expressions import (
     Comparable,
     Compare,
     Condition,
+    Curved,
     Floor,
     Indicator,
     Negative,
@@ -37,6 +38,8 @@ from adyton.query.leaves import (
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsTrue,
@@ -54,7 +57,7 @@ Truth = tuple[Truths, Truths]  # where a condition can be true, and where it can
 
 _UNDERSTOOD = (
     *(ValueOf, DayOf, Constant, Day, Plus, Times, Negative, Square, Clip, Floor, Indicator, Case, Lookup),
-    *(DatePart, Compare, OneOf, IsTrue, IsMissing, Always, Not, And, Or),
+    *(Curved, DatePart, DayCount, DayFrom, Compare, OneOf, IsTrue, IsMissing, Always, Not, And, Or),
 )
 _FROM_MONDAY = 3  # 1970-01-01 was a Thursday
 
@@ -129,7 +132,7 @@ class Rows:
 
     def _exact(self, node: Comparable) -> Known:
         match node:
-            case ValueOf(column) | DayOf(column):
+            case ValueOf(column) | DayOf(column) | DayCount(DayOf(column)):
                 return self.columns[column.name]
             case Constant() | Day():
                 return self._full(node.lattice.low), self._all(True)
@@ -152,6 +155,10 @@ class Rows:
                 a, there = self._exact(inner)
                 ratio = inner.lattice.grain / step
                 return a * ratio.numerator // ratio.denominator, there
+            case Curved(_, inner):
+                a, there = self._exact(inner)
+                low, high = inner.lattice.low, inner.lattice.high
+                return np.array(node.numbers, np.int64)[np.clip(a, low, high) - low], there
             case Indicator(condition):
                 return self.condition(condition)[0].astype(np.int64), self._all(True)
             case Case():
@@ -161,6 +168,8 @@ class Rows:
                 listed = np.array([0 if one is None else one for one in numbers], np.int64)
                 given = np.array([one is not None for one in numbers])
                 return listed[codes], there & given[codes]
+            case DayFrom(inner):
+                return self._on(inner, node)
             case DatePart(part, day):
                 days, there = self._exact(day)
                 return _PARTS[part](days), there

@@ -23,7 +23,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.conditions.disjoint import Allowed, facts_of
 from adyton.query.conditions.possible import Integers, Known, Rows, is_understood
 from adyton.query.expressions import Clip, Comparable, Condition, Floor, Or, Plus, Times, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayOf, ValueOf
+from adyton.query.leaves import EVERY_ROW, Constant, DatePart, DayCount, DayFrom, DayOf, ValueOf
 from adyton.query.measures import weight
 from adyton.query.names import columns_in
 from adyton.query.nodes import MOST_CELLS, Bucket, Group, Question, group_size, without_dimensions
@@ -196,9 +196,11 @@ def _is_clear(group: Group) -> bool:
 def _rises(value: Comparable) -> bool:
     """Whether it is never less for a greater value of its one column."""
     match value:
-        case ValueOf() | DayOf() | DatePart("year"):
+        case ValueOf() | DayOf() | DayCount():
             return True
-        case Floor(inner) | Clip(inner) | Plus(inner, Constant()) | Plus(Constant(), inner):
+        case DatePart("year", day):
+            return _rises(day)
+        case DayFrom(inner) | Floor(inner) | Clip(inner) | Plus(inner, Constant()) | Plus(Constant(), inner):
             return _rises(inner)
         case Times(inner, Constant(factor)) | Times(Constant(factor), inner):
             return factor > 0 and _rises(inner)

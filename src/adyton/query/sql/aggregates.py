@@ -22,8 +22,10 @@ from adyton.query.measures import (
     SumOfPersons,
     Variance,
 )
+from adyton.query.missing import NEVER, truth_number
 from adyton.query.names import default_name
-from adyton.query.sql.expressions import Source, is_condition
+from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called
 from adyton.schema import BooleanColumn
 
@@ -66,16 +68,14 @@ def read_where(source: Source, clause: exp.Expr | None) -> Condition:
 
 
 def read_value(source: Source, node: exp.Expr) -> tuple[NumberExpression, Condition]:
-    """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
+    """What SUM and AVG take: a number, or a truth as 1 or 0; and where it is present."""
     node = source.bare(node)
-    if is_condition(node):
-        reason = "write PROPORTION(condition), or CASE WHEN condition THEN 1 ELSE 0 END"
-        raise source.refusal(node, f"a condition is not a number; {reason}")
     if type(node) is exp.Column:
         column = source.column(node)
         if isinstance(column, BooleanColumn):
             return Indicator(IsTrue(column)), Not(IsMissing(column))
-    return source.number(node), EVERY_ROW
+    value = source.operand(node) if type(node) not in (exp.Column, exp.Literal, exp.Boolean) else None
+    return truth_number(value) if isinstance(value, Condition) else source.number(node), EVERY_ROW
 
 
 # Counts and proportions ------------------------------------------------------------------------------------
@@ -106,13 +106,15 @@ def _counted(source: Source, node: exp.Expr, counted: exp.Expr) -> tuple[str, Co
     if type(counted) is exp.Literal:  # COUNT(1)
         source.constant(counted)
         return "count", EVERY_ROW
-    if type(counted) is exp.Case:
-        value = source.number(counted)
-        if isinstance(value, Case) and value.otherwise is None and _are_written(value):
-            whens = tuple(when for when, _ in value.branches)
-            return "count", whens[0] if len(whens) == 1 else Or(whens)
-        raise source.refusal(node, "COUNT of a CASE counts where it gives a literal, without ELSE")
-    raise source.refusal(node, "COUNT takes * or one column; COUNT_IF takes a condition")
+    value = source.operand(counted)
+    code = value.code if isinstance(value, Texts) else value
+    if isinstance(code, Case) and code.otherwise is None and _are_written(code):
+        whens = tuple(when for when, _ in code.branches)
+        return "count", whens[0] if len(whens) == 1 else Or(whens)
+    absent = missing_value(value)
+    if absent == NEVER:
+        raise source.refusal(node, "this is there in every row: write COUNT(*); COUNT_IF takes a condition")
+    return "count", Not(absent)
 
 
 def _are_written(value: Case) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -14,8 +15,8 @@ from adyton.errors import InvalidRequest
 from adyton.exact import rational
 from adyton.query.expressions import (
     And,
-    Compare,
     Condition,
+    Days,
     Negative,
     Not,
     NumberExpression,
@@ -25,7 +26,16 @@ from adyton.query.expressions import (
     Times,
 )
 from adyton.query.leaves import Always, Constant, Day, DayOf, IsMissing, IsTrue, OneOf, ValueOf
-from adyton.query.sql.functions import CONDITION_FUNCTIONS, read_call, read_case, read_extract, read_test
+from adyton.query.measures import MOST_WEIGHT, weight
+from adyton.query.missing import holds
+from adyton.query.sql.functions.calls import CONDITION_FUNCTIONS, read_call
+from adyton.query.sql.functions.cases import read_case
+from adyton.query.sql.functions.casts import read_cast
+from adyton.query.sql.functions.comparing import compared, same_or_missing
+from adyton.query.sql.functions.dates import added, read_extract, read_interval
+from adyton.query.sql.functions.numbers import read_div, read_mod
+from adyton.query.sql.functions.texts import read_joined, read_like
+from adyton.query.sql.functions.values import Interval, Texts, Value, described, missing_value, truth_of
 from adyton.query.sql.names import Names, title
 from adyton.query.sql.reasons import reason_against
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_number
@@ -42,8 +52,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-# What can stand beside a comparison sign: a number, a day, a string, a boolean, or a column of these.
-Operand = NumberExpression | DayOf | Day | str | bool | CategoryColumn | BooleanColumn
+_Read = TypeVar("_Read", bound=Value)
 _WRITTEN = Constant | Day | str | bool
 
 
@@ -59,9 +68,12 @@ class Source(Names):
         if read is None:
             raise self.refusal(node, self.why_not(node, "a number"))
         try:
-            return read(self, node)
+            found = read(self, node)
         except InvalidRequest as wrong:
             raise self.placed(node, wrong) from None
+        if not isinstance(found, NumberExpression):
+            raise self.refusal(node, f"a number is needed here, not {described(found)}")
+        return self._short(node, found)
 
     def why_not(self, node: exp.Expr, needed: str) -> str:
         """Why ``node`` is not supported, or that something else is needed in its place."""
@@ -94,13 +106,26 @@ class Source(Names):
             raise self.refusal(node, "this is not a number in decimal digits")
         return Constant(rational(node.this, "a number"))
 
-    def _sum(self, node: exp.Expr) -> NumberExpression:
+    def _sum(self, node: exp.Expr) -> Value:
+        """Of numbers; or of a day and a length of time, or the days between two."""
         first, rest = self.chain(node, (exp.Add, exp.Sub))
-        terms = [self.number(first)]
-        for kind, term in rest:
-            value = self.number(term)
-            terms.append(value if kind is exp.Add else _negated(value))
-        return _balanced(Plus, terms)
+        terms = [(1, self._term(first))]
+        terms += [(1 if kind is exp.Add else -1, self._term(term)) for kind, term in rest]
+        numbers = [
+            value if sign > 0 else _negated(value)
+            for sign, value in terms
+            if isinstance(value, NumberExpression)
+        ]
+        if len(numbers) == len(terms):
+            return _balanced(Plus, numbers)
+        (_, total), *others = terms
+        for sign, value in others:
+            total = added(self, node, total, sign, value)
+        return total
+
+    def _term(self, node: exp.Expr) -> Value:
+        value = self.operand(node)
+        return value if isinstance(value, NumberExpression | Days | Interval) else self.number(node)
 
     def _product(self, node: exp.Expr) -> NumberExpression:
         first, rest = self.chain(node, (exp.Mul, exp.Div))
@@ -125,9 +150,12 @@ class Source(Names):
         if read is None:
             raise self.refusal(node, self.why_not(node, "a condition"))
         try:
-            return read(self, node)
+            found = truth_of(read(self, node))
         except InvalidRequest as wrong:
             raise self.placed(node, wrong) from None
+        if found is None:
+            raise self.refusal(node, f"a condition is needed here, not {title(node)}")
+        return self._short(node, found)
 
     def _is_true(self, node: exp.Expr) -> Condition:
         return IsTrue(self.column(node))  # type: ignore[arg-type]  # the node checks its column
@@ -146,13 +174,19 @@ class Source(Names):
 
     def _is(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "expression")
-        column, said = self.column(self.bare(node.this)), node.args["expression"]
-        if type(said) is exp.Null:
-            return IsMissing(column)
-        if type(said) is not exp.Boolean:
+        inner, said = self.bare(node.this), node.args["expression"]
+        if type(said) not in (exp.Null, exp.Boolean):
             raise self.refusal(node, "IS is followed by NULL, TRUE or FALSE, or by NOT and one of them")
-        truth = IsTrue(column)  # type: ignore[arg-type]  # the node checks its column
-        return And((Not(IsMissing(column)), truth if said.this else Not(truth)))
+        if type(inner) is exp.Column:
+            column = self.column(inner)
+            if type(said) is exp.Null:
+                return IsMissing(column)
+            truth = IsTrue(column)  # type: ignore[arg-type]  # the node checks its column
+            return And((Not(IsMissing(column)), truth if said.this else Not(truth)))
+        if type(said) is exp.Null:
+            return missing_value(self.operand(inner))
+        condition = self.condition(inner)
+        return holds(condition if said.this else Not(condition))
 
     def _in(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "expressions")
@@ -162,9 +196,11 @@ class Source(Names):
         left, values = self.operand(node.this), [self.operand(value) for value in listed]
         if not all(isinstance(value, _WRITTEN) for value in values):
             raise self.refusal(node.this, "IN needs a list of literals")
-        parts = tuple(dict.fromkeys(self._compared(node, left, "=", value) for value in values))
-        if isinstance(left, CategoryColumn):
-            return OneOf(left, tuple(part.values[0] for part in parts if isinstance(part, OneOf)))
+        parts = tuple(dict.fromkeys(self.compared(node, left, "=", value) for value in values))
+        listed_values = [part for part in parts if isinstance(part, OneOf)]
+        if len(listed_values) == len(parts):  # of a category, or of a function of one
+            chosen = dict.fromkeys(value for part in listed_values for value in part.values)
+            return OneOf(listed_values[0].column, tuple(chosen))
         return parts[0] if len(parts) == 1 else Or(parts)
 
     def equal(self, left: exp.Expr, right: exp.Expr) -> Condition:
@@ -172,39 +208,49 @@ class Source(Names):
         value = self.operand(right)
         if not isinstance(value, _WRITTEN):
             raise self.refusal(right, "CASE x WHEN needs literals; or write CASE WHEN condition")
-        return self._compared(right, self.operand(left), "=", value)
+        return self.compared(right, self.operand(left), "=", value)
 
     def _between(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "low", "high")
         value, low, high = (self.operand(node.args[part]) for part in ("this", "low", "high"))
-        return And((self._compared(node, value, ">=", low), self._compared(node, value, "<=", high)))
+        return And((self.compared(node, value, ">=", low), self.compared(node, value, "<=", high)))
 
     # Comparisons -----------------------------------------------------------------------------------------
 
-    def operand(self, node: exp.Expr) -> Operand:
+    def operand(self, node: exp.Expr) -> Value:
         """What ``node`` is, before it is known what it is compared with."""
         node = self.bare(node)
         read = _OPERANDS.get(type(node))
         if read is not None:
             try:
-                return read(self, node)
+                return self._short(node, read(self, node))
             except InvalidRequest as wrong:
                 raise self.placed(node, wrong) from None
         if type(node) is exp.Null:
             raise self.refusal(node, "nothing equals NULL; write IS NULL or IS NOT NULL")
-        if is_condition(node):
-            raise self.refusal(node, "a condition cannot be compared; join conditions with AND, OR, NOT")
-        return self.number(node)
+        return self.condition(node) if is_condition(node) else self.number(node)
+
+    def _short(self, node: exp.Expr, value: _Read) -> _Read:
+        """``value``, unless it is much longer than its text: functions of functions repeat what is inside."""
+        part = value.code if isinstance(value, Texts) else value
+        grows = type(node) in _GROW and isinstance(part, NumberExpression | Days | Condition)
+        if grows and weight(part) > MOST_WEIGHT:
+            raise self.refusal(node, "this is too long when it is written out: nest fewer functions")
+        return value
+
+    def optional(self, node: exp.Expr) -> Value | None:
+        """What ``node`` is; None where it is NULL."""
+        return None if type(self.bare(node)) is exp.Null else self.operand(node)
 
     def _truth(self, node: exp.Expr) -> bool:
         self.check_parts(node, "this")
         return bool(node.this)
 
-    def _literal(self, node: exp.Expr) -> Operand:
+    def _literal(self, node: exp.Expr) -> Value:
         self.check_parts(node, "this", "is_string")
         return str(node.this) if node.args["is_string"] else self._constant(node)
 
-    def _column_operand(self, node: exp.Expr) -> Operand:
+    def _column_operand(self, node: exp.Expr) -> Value:
         column = self.column(node)
         if isinstance(column, CategoryColumn | BooleanColumn):
             return column
@@ -214,12 +260,10 @@ class Source(Names):
         return DayOf(column) if isinstance(column, DateColumn) else ValueOf(column)
 
     def written_day(self, node: exp.Expr) -> Day:
-        self.check_parts(node, "this", "to")
-        kind, value = node.args["to"], node.this
-        self.check_parts(kind, "this")
-        if kind.this is not exp.DType.DATE or type(value) is not exp.Literal or not value.args["is_string"]:
-            raise self.refusal(node, "columns have declared kinds and are never converted")
-        return self.day(node, value.this)
+        value = read_cast(self, node)
+        if not isinstance(value, Day):
+            raise self.refusal(node, "a written date is needed here, such as DATE '2020-01-31'")
+        return value
 
     def day(self, node: exp.Expr, text: str) -> Day:
         try:
@@ -233,44 +277,25 @@ class Source(Names):
     def _comparison(self, node: exp.Expr) -> Condition:
         self.check_parts(node, "this", "expression")
         left, right = self.operand(node.this), self.operand(node.args["expression"])
-        return self._compared(node, left, OPERATORS[type(node)], right)
+        return self.compared(node, left, OPERATORS[type(node)], right)
 
-    def _compared(self, node: exp.Expr, left: Operand, operator: Operator, right: Operand) -> Condition:
-        columns = CategoryColumn | BooleanColumn | DayOf
-        if isinstance(right, columns) and not isinstance(left, columns):
-            mirrored: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-            left, operator, right = right, mirrored.get(operator, operator), left
-        match left, right:
-            case (CategoryColumn(), str() | Constant()):
-                return self._category(node, left, operator, right)
-            case (BooleanColumn(), bool()) if operator in ("=", "<>"):
-                return IsTrue(left) if right == (operator == "=") else Not(IsTrue(left))
-            case (DayOf(), str()):
-                return Compare(left, operator, self.day(node, right))
-            case (DayOf() | Day(), DayOf() | Day()):
-                return Compare(left, operator, right)
-        if isinstance(left, NumberExpression) and isinstance(right, NumberExpression):
-            return Compare(left, operator, right)
-        raise self.refusal(
-            node, f"{_described(left)} cannot be compared by {operator} with {_described(right)}"
-        )
+    def compared(self, node: exp.Expr, left: Value, operator: Operator, right: Value) -> Condition:
+        return compared(self, node, left, operator, right)
 
-    def _category(
-        self, node: exp.Expr, column: CategoryColumn, operator: Operator, written: str | Constant
-    ) -> Condition:
-        if operator not in ("=", "<>"):
-            raise self.refusal(node, f"the category {column.name!r} has no order; use =, <> or IN")
-        if isinstance(written, str) != isinstance(column.values[0], str):
-            kinds = (
-                ("strings", "a number") if isinstance(written, Constant) else ("whole numbers", "a string")
-            )
-            raise self.refusal(node, f"the category {column.name!r} holds {kinds[0]}, not {kinds[1]}")
-        chosen = OneOf(column, (written if isinstance(written, str) else _whole(written.value),))
-        return chosen if operator == "=" else Not(chosen)
+    def _apart(self, node: exp.Expr) -> Condition:
+        """IS [NOT] DISTINCT FROM."""
+        self.check_parts(node, "this", "expression")
+        left, right = self.optional(node.this), self.optional(node.args["expression"])
+        if left is None or right is None:
+            known = left if right is None else right
+            same = Always(True) if known is None else missing_value(known)
+        else:
+            same = same_or_missing(self, node, left, right)
+        return same if type(node) is exp.NullSafeEQ else Not(same)
 
 
 # Every kind of node that has a meaning, and how it is read.
-_NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], NumberExpression]] = {
+_NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.Literal: Source._constant,
     exp.Column: Source._value_of,
     exp.Neg: Source._negative,
@@ -278,11 +303,15 @@ _NUMBERS: dict[type[exp.Expr], Callable[[Source, exp.Expr], NumberExpression]] =
     exp.Sub: Source._sum,
     exp.Mul: Source._product,
     exp.Div: Source._product,
+    exp.Mod: read_mod,
+    exp.IntDiv: read_div,
     exp.Case: read_case,
+    exp.Cast: read_cast,
+    exp.TryCast: read_cast,
     exp.Anonymous: read_call,
     exp.Extract: read_extract,
 }
-_CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Condition]] = {
+_CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.Column: Source._is_true,
     exp.Boolean: Source._always,
     exp.And: Source._joined,
@@ -291,28 +320,39 @@ _CONDITIONS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Condition]] = {
     exp.Is: Source._is,
     exp.In: Source._in,
     exp.Between: Source._between,
-    exp.Anonymous: read_test,
+    exp.NullSafeEQ: Source._apart,
+    exp.NullSafeNEQ: Source._apart,
+    exp.Like: read_like,
+    exp.ILike: read_like,
+    exp.Escape: read_like,
+    exp.Anonymous: read_call,
+    exp.Case: read_case,
+    exp.Cast: read_cast,
+    exp.TryCast: read_cast,
     **dict.fromkeys(OPERATORS, Source._comparison),
 }
-_OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Operand]] = {
+_OPERANDS: dict[type[exp.Expr], Callable[[Source, exp.Expr], Value]] = {
     exp.Boolean: Source._truth,
     exp.Literal: Source._literal,
-    exp.Cast: Source.written_day,
     exp.Column: Source._column_operand,
+    exp.Interval: read_interval,
+    exp.DPipe: read_joined,
+    **{kind: _NUMBERS[kind] for kind in (exp.Add, exp.Sub, exp.Case, exp.Cast, exp.TryCast, exp.Anonymous)},
 }
+# What can write its parts more than once.
+_GROW = (
+    *(exp.Anonymous, exp.Case, exp.Cast, exp.TryCast, exp.Mod, exp.IntDiv, exp.Extract, exp.Is, exp.In),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.Add, exp.Sub, *OPERATORS),
+)
+# What is a condition in some calls and something else in others.
+_OF_ANY_KIND = (exp.Column, exp.Anonymous, exp.Case, exp.Cast, exp.TryCast)
 
 
 def is_condition(node: exp.Expr) -> bool:
     """Whether ``node`` can only be read as a condition."""
     if type(node) is exp.Anonymous:
         return str(node.this).upper() in CONDITION_FUNCTIONS
-    return type(node) in _CONDITIONS and type(node) is not exp.Column
-
-
-def _whole(value: Fraction) -> int:
-    if value.denominator != 1:
-        raise InvalidRequest(f"a category of whole numbers never equals {float(value)}")
-    return int(value)
+    return type(node) in _CONDITIONS and type(node) not in _OF_ANY_KIND
 
 
 def _negated(number: NumberExpression) -> NumberExpression:
@@ -327,16 +367,3 @@ def _balanced(
         return parts[0]
     middle = len(parts) // 2
     return node(_balanced(node, parts[:middle]), _balanced(node, parts[middle:]))
-
-
-def _described(operand: Operand) -> str:
-    match operand:
-        case str():
-            return f"the string {operand[:40]!r}"
-        case bool():
-            return str(operand).upper()
-        case CategoryColumn() | BooleanColumn():
-            return f"the {operand.kind} column {operand.name!r}"
-        case DayOf() | Day():
-            return "a date"
-    return "a number"

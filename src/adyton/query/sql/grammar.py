@@ -205,6 +205,8 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
     """Why ``word`` cannot stand between its neighbours, if so."""
     kind, follows, clause = word.token_type, before.token_type in _ENDS_VALUE, scope.clause
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
+    if kind is _T.FROM and scope.opener == "EXTRACT":
+        needed = _BEGINS_VALUE
     if after.token_type not in needed and not (kind is _T.FROM and before.token_type is _T.DISTINCT):
         return reason
     names_select = after.token_type is _T.L_PAREN and scope.reached < 0  # WITH name AS (SELECT ...)
@@ -231,6 +233,7 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
     if follows and kind is _T.NOT and after.token_type not in (_T.IN, _T.BETWEEN, _T.LIKE, _T.ILIKE):
         return "NOT stands before a condition, or before IN, BETWEEN or LIKE"
     after_star = before.token_type is _T.STAR and kind is not _T.PLUS
+    after_star = after_star or before.token_type is _T.VAR  # INTERVAL 3 DAY + x
     if kind in (_T.PLUS, _T.ALIAS, _T.COMMA) and not follows and not after_star:
         return f"nothing stands before {word.text.upper()!r}"
     apart = after.token_type is _T.NUMBER and after.start != word.end + 1

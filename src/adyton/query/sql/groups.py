@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Case, Condition, Not
+from adyton.query.expressions import Case, Condition, Not, NumberExpression
 from adyton.query.groups import Grouped, bins, grouped
-from adyton.query.leaves import Constant
+from adyton.query.leaves import Constant, DayFrom, DayOf, Lookup
+from adyton.query.missing import ONE, ZERO
 from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
-from adyton.query.sql.expressions import Source, is_condition
-from adyton.query.sql.functions import whens
+from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
 from adyton.query.sql.names import called, shortened
+from adyton.schema import BooleanColumn, CategoryColumn
+
+_NAMELESS = ("CLAMP", "CLIPPED", "GREATEST", "LEAST", "LOOKUP", "SQUARE", "UNDECLARED", "DATE_FROM_UNIX_DATE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +92,45 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
         raise source.refusal(node, "single rows are never answered; ask for aggregates, such as COUNT(*)")
     if type(node) is exp.Anonymous and called(source, node) == "LABEL":
         return _labelled(source, node)
-    if type(node) is exp.Case and _names_texts(source, node):
-        return _labelled_case(source, node)
     if type(node) is exp.Column:
         return grouped(source.column(node))
-    value = _truth(source, node) if is_condition(node) else grouped(source.number(node))
-    if not any(True for _ in columns_in(value.value)):
+    with source.at(node):
+        group = _of_value(source.operand(node), _default(source, node))
+    if not any(True for _ in columns_in(group.value)):
         raise source.refusal(node, "a group is made of columns; this is the same for every row")
-    return value
+    return group
+
+
+def _of_value(value: Value, default: str) -> Grouped:
+    """What rows with the same value are called: a string by itself, a truth, a day, or a number."""
+    match value:
+        case Texts(code, labels):
+            if isinstance(code, Lookup) and is_text(code.column) and texts_of(code.column) == value:
+                return grouped(code.column)
+            return Grouped(code, labels, default)
+        case CategoryColumn() | BooleanColumn():
+            return grouped(value)
+    if isinstance(value, Condition):
+        return grouped(Case(((value, ONE), (Not(value), ZERO))), (False, True))
+    if isinstance(value, DayOf | DayFrom):
+        return Grouped(value, None, value.column.name if isinstance(value, DayOf) else default)
+    if not isinstance(value, NumberExpression):
+        raise InvalidRequest("a group is made of columns; this is the same for every row")
+    group = grouped(value)
+    return Grouped(value, None, default) if group.default == "group" else group
+
+
+def _default(source: Source, node: exp.Expr) -> str:
+    """A function of one column is called after both, if it is not older than that rule."""
+    columns = {str(part.name) for part in node.find_all(exp.Column) if source.has_column(str(part.name))}
+    if len(columns) != 1:
+        return "group"
+    (column,) = columns
+    if type(node) is exp.Anonymous and called(source, node) not in _NAMELESS:
+        return f"{called(source, node).lower()}_{column}"
+    if type(node) is exp.Extract:
+        return f"{str(node.this.this).lower()}_{column}"
+    return column if type(node) in (exp.Cast, exp.TryCast) else "group"
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
@@ -179,40 +213,6 @@ def _labelled(source: Source, node: exp.Expr) -> Grouped:
     if len({type(label) for label in labels}) > 1:
         raise source.refusal(node, "labels are all strings, all whole numbers, or all TRUE or FALSE")
     return grouped(value, labels)
-
-
-def _truth(source: Source, node: exp.Expr) -> Grouped:
-    """Where a condition is false, and where it is true; a row for which it is neither is in no group."""
-    condition = source.condition(node)
-    one, zero = Constant(Fraction(1)), Constant(Fraction(0))
-    return grouped(Case(((condition, one), (Not(condition), zero))), (False, True))
-
-
-def _names_texts(source: Source, node: exp.Expr) -> bool:
-    """Whether a CASE gives texts, where a number is usual."""
-    return any(
-        type(source.bare(branch.args["true"])) is exp.Literal and source.bare(branch.args["true"]).is_string
-        for branch in node.args["ifs"]
-    )
-
-
-def _labelled_case(source: Source, node: exp.Expr) -> Grouped:
-    """Texts are numbered in the order in which CASE first gives them."""
-    default = node.args.get("default")
-    otherwise = None if default is None else _text(source, default)
-    branches = [(when, _text(source, then)) for when, then in whens(source, node)]
-    given = [text for _, text in branches] + ([] if otherwise is None else [otherwise])
-    labels = tuple(dict.fromkeys(given))
-    codes = {label: Constant(Fraction(code)) for code, label in enumerate(labels)}
-    numbered = tuple((condition, codes[text]) for condition, text in branches)
-    return grouped(Case(numbered, None if otherwise is None else codes[otherwise]), labels)
-
-
-def _text(source: Source, node: exp.Expr) -> str:
-    text = source.operand(node)
-    if not isinstance(text, str):
-        raise source.refusal(node, "a CASE gives strings everywhere or nowhere")
-    return text
 
 
 def _label(source: Source, node: exp.Expr) -> str | int | bool:

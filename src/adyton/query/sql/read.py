@@ -21,7 +21,7 @@ from adyton.query.request import Request
 from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
-from adyton.query.sql.functions import CONDITION_FUNCTIONS, NUMBER_FUNCTIONS
+from adyton.query.sql.functions.calls import ROW_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
@@ -33,8 +33,7 @@ from adyton.schema import Table
 MOST_ITEMS = 100
 FUNCTIONS = (
     *AGGREGATES,
-    *NUMBER_FUNCTIONS,
-    *CONDITION_FUNCTIONS,
+    *ROW_FUNCTIONS,
     "LABEL",
     "EXTRACT",
     *CASTS,

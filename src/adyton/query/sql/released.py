@@ -14,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.leaves import DayOf
+from adyton.query.leaves import DayFrom, DayOf
 from adyton.query.measures import Cdf, Measure
 from adyton.query.names import distinct_names
 from adyton.query.nodes import POINTS, Bucket, Group
@@ -305,7 +305,7 @@ class Reader:
         if not isinstance(side, ReleasedName):
             return False
         groups = (group for group in self.by if group.name == side.name)
-        return any(isinstance(group, Bucket) and isinstance(group.value, DayOf) for group in groups)
+        return any(isinstance(group, Bucket) and isinstance(group.value, DayOf | DayFrom) for group in groups)
 
 
 def _times(one: Released, other: Released) -> Released:
@@ -347,7 +347,7 @@ def _kind_of(group: Group) -> Kind:
     if isinstance(group, BooleanColumn):
         return bool
     if isinstance(group, Bucket) and group.labels is None:
-        return str if isinstance(group.value, DayOf) else Fraction
+        return str if isinstance(group.value, DayOf | DayFrom) else Fraction
     labels = (
         group.labels
         if isinstance(group, Bucket)

@@ -49,13 +49,15 @@ _KEYWORDS = {
 _SOFT_KEYWORDS = {
     *(_T.CROSS, _T.RIGHT, _T.WITH, _T.EXISTS, _T.UNION, _T.ALL, _T.ROLLUP, _T.CUBE, _T.GROUPING_SETS),
     *(_T.OVER, _T.PARTITION_BY, _T.QUALIFY, _T.ROWS, _T.RANGE, _T.ROW, _T.FIRST),
-    *(_T.LIKE, _T.ILIKE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
+    *(_T.LIKE, _T.ILIKE, _T.ESCAPE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
 }
 
 # What may be left out, or is written in another way for the same.
 _SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T.ASC, _T.DCOLON}
 CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 _SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
+_NESTING = (exp.Cast, exp.Is, exp.In, exp.Between, exp.Mod, exp.IntDiv, exp.Predicate)
+_DEEPEST_CHAIN = 80
 _FRAME = ("UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT")
 _NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 _NO_WORD = Token(_T.UNKNOWN, "")
@@ -118,6 +120,7 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> 
         raise InvalidRequest("this cannot be read as SQL") from None
     if len(trees) != 1 or trees[0] is None:
         raise InvalidRequest("the text asks nothing")
+    _check_depth(trees[0])
     _check_nothing_is_lost(words, text, trees[0])
     return trees[0]
 
@@ -138,8 +141,26 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
+    words = list(_with_whole_division(words))
     reader = _WordReader(words, text, replace(known, names=known.names | _given_names(words)))
     return [reader.word(place) for place in range(len(words))]
+
+
+def _with_whole_division(words: list[Token]) -> Iterator[Token]:
+    """Two slashes side by side are one sign."""
+    before = _NO_WORD
+    for word in words:
+        if word.token_type is before.token_type is _T.SLASH and word.start == before.end + 1:
+            yield Token(_T.DIV, "//", before.line, before.col, before.start, word.end)
+            before = _NO_WORD
+            continue
+        if before.token_type is _T.SLASH:
+            yield before
+        if word.token_type is not _T.SLASH:
+            yield word
+        before = word
+    if before.token_type is _T.SLASH:
+        yield before
 
 
 def _given_names(words: list[Token]) -> set[str]:
@@ -241,10 +262,20 @@ class _WordReader:
         refuse(word, self.text, f"{said} is not supported{': ' + reason if reason else hint}")
 
 
+def _check_depth(tree: exp.Expr) -> None:
+    """Signs behind one another nest without brackets, as in a::INT::INT or a % 2 % 2."""
+    depths: dict[int, int] = {}
+    for node in tree.walk():
+        above = depths.get(id(node.parent), 0)
+        depths[id(node)] = above + isinstance(node, _NESTING)
+        if depths[id(node)] > _DEEPEST_CHAIN:
+            raise InvalidRequest(f"the text nests deeper than {_DEEPEST_CHAIN} levels")
+
+
 def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> None:
     """Every word must come back when the tree is written out: the parser may skip some without a trace."""
     try:
-        written = _DIALECT.tokenize(tree.sql(comments=False))
+        written = _DIALECT.tokenize(_printable(tree).sql(comments=False))
     except RecursionError:
         raise InvalidRequest("the text is too long a chain of operations") from None
     said, kept = (Counter(_meanings(some)) for some in (words, written))
@@ -253,6 +284,13 @@ def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> Non
             refuse(word, text, _NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL")
     if said != kept:
         raise InvalidRequest("this cannot be read as SQL")
+
+
+def _printable(tree: exp.Expr) -> exp.Expr:
+    """The parser writes whole division in words of its own; a remainder is written with as many words."""
+    if tree.find(exp.IntDiv) is None:
+        return tree
+    return tree.transform(lambda node: exp.Mod(**node.args) if type(node) is exp.IntDiv else node)
 
 
 def _meanings(words: Iterable[Token]) -> Iterator[str]:
@@ -264,8 +302,10 @@ def _meanings(words: Iterable[Token]) -> Iterator[str]:
             yield from said.split()  # '1 day' or '1' day
         elif kind is _T.NUMBER:
             yield said.lstrip("0.").rstrip(".")  # .5 is 0.5
+        elif kind in (_T.DIV, _T.MOD) or said == "div":
+            yield "%"
         elif kind in _TYPES or kind in (_T.EQ, _T.NEQ):
-            yield kind.name
+            yield kind.name.casefold()  # which is also the name of the function, as in DATE(x)
         elif kind not in _SAY_NOTHING and (kind is not _T.VAR or said not in _SAY_NO_MORE):
             yield said
         before = word

@@ -15,6 +15,7 @@ from adyton.query.expressions import (
     Comparable,
     Compare,
     Condition,
+    Curved,
     Floor,
     Indicator,
     Negative,
@@ -29,6 +30,8 @@ from adyton.query.leaves import (
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsOutside,
@@ -57,7 +60,7 @@ _COMPARE = {
 def number(node: Comparable, row: Row) -> int | None:
     """The node's integer on its own lattice; None is missing."""
     match node:
-        case ValueOf(column) | DayOf(column):
+        case ValueOf(column) | DayOf(column) | DayCount(DayOf(column)):
             found: int | None = row[column.name]
             return found
         case Constant() | Day():
@@ -83,6 +86,9 @@ def number(node: Comparable, row: Row) -> int | None:
         case Floor(inner, step):
             exact = value(inner, row)
             return None if exact is None else math.floor(exact / step)
+        case Curved(_, inner):
+            a = number(inner, row)
+            return None if a is None else node.numbers[a - inner.lattice.low]
         case Indicator(inner):
             return int(condition(inner, row) is True)
         case Case(branches, otherwise):
@@ -93,6 +99,9 @@ def number(node: Comparable, row: Row) -> int | None:
         case Lookup(column, numbers):
             code = row[column.name]
             return None if code is None else numbers[code]
+        case DayFrom(inner):
+            exact = value(inner, row)
+            return None if exact is None else int(exact)
         case DatePart(part, inner):
             a = number(inner, row)
             return None if a is None else _part(part, day_of(a))

@@ -1,0 +1,42 @@
+"""What a function is called with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from adyton.query.sql.expressions import Source
+
+
+def arguments(source: Source, node: exp.Expr, form: str, *numbers: int) -> list[exp.Expr]:
+    """The arguments, as many as one of ``numbers``; ``form`` is what to write."""
+    if len(node.expressions) not in numbers:
+        raise source.refusal(node, f"write {form}")
+    return list(node.expressions)
+
+
+def several(source: Source, node: exp.Expr, form: str, least: int = 2) -> list[exp.Expr]:
+    """The arguments, at least so many."""
+    if len(node.expressions) < least:
+        raise source.refusal(node, f"write {form}")
+    return list(node.expressions)
+
+
+def written(source: Source, node: exp.Expr) -> str | None:
+    """The string that is written, or the bare name, such as MONTH; None if ``node`` is neither."""
+    node = source.bare(node)
+    if type(node) is exp.Literal and node.args["is_string"]:
+        return str(node.this)
+    if type(node) is exp.Var:
+        return str(node.this)
+    return source.plain_name(node)
+
+
+def whole_number(source: Source, node: exp.Expr, low: int, high: int) -> int:
+    """A written whole number between two."""
+    value = source.constant(node)
+    if value.denominator != 1 or not low <= value <= high:
+        raise source.refusal(node, f"a whole number from {low} to {high} is needed here")
+    return int(value)

@@ -1,0 +1,281 @@
+"""Functions of days: parts, beginnings, distances, written forms, and days some time later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from adyton.query.calendar import (
+    day_at,
+    day_of_year,
+    days_since_1970,
+    iso_week,
+    iso_year,
+    last_of_month,
+    later,
+    month_number,
+    part_of,
+    scaled,
+    start_of,
+    sum_of,
+)
+from adyton.query.expressions import Days, Negative, NumberExpression
+from adyton.query.leaves import Part, ValueOf
+from adyton.query.sql.functions.arguments import arguments, whole_number, written
+from adyton.query.sql.functions.formats import formatted, read_format
+from adyton.query.sql.functions.numbers import folded, remainder
+from adyton.query.sql.functions.values import Interval, Texts, Value, described
+from adyton.query.sql.names import called
+from adyton.schema import IntegerColumn
+
+if TYPE_CHECKING:
+    from adyton.query.sql.expressions import Source
+
+# The parts of a date that every engine has, as EXTRACT and the functions of one date name them.
+_PARTS: dict[str, Part] = {
+    "YEAR": "year",
+    "QUARTER": "quarter",
+    "MONTH": "month",
+    "DAY": "day",
+    "ISODOW": "weekday",
+}
+_COMPUTED: dict[str, Callable[[Days], NumberExpression]] = {
+    "DOW": lambda day: remainder(part_of(day, "weekday"), Fraction(7)),
+    "DOY": day_of_year,
+    "WEEK": iso_week,
+    "ISOWEEK": iso_week,
+    "ISOYEAR": iso_year,
+}
+_CLOCK = ("HOUR", "MINUTE")
+# Functions of one date, and the part that each gives.
+_OF_ONE_DATE = {
+    **{name: name for name in (*_PARTS, "DOW", "WEEK", "ISOWEEK", "ISOYEAR", *_CLOCK)},
+    "DAYOFMONTH": "DAY",
+    "DAYOFYEAR": "DOY",
+    "WEEKOFYEAR": "WEEK",
+}
+_UNITS = {"YEAR": (12, 0), "QUARTER": (3, 0), "MONTH": (1, 0), "WEEK": (0, 7), "DAY": (0, 1)}
+_LONGEST = 4_000_000  # days; more than there are
+
+
+def read_extract(source: Source, node: exp.Expr) -> NumberExpression:
+    """EXTRACT(part FROM date)."""
+    source.check_parts(node, "this", "expression")
+    return _part(source, node, str(node.this.this).upper(), node.args["expression"])
+
+
+def read_interval(source: Source, node: exp.Expr) -> Interval:
+    """INTERVAL 3 MONTH, or INTERVAL '3 months'."""
+    source.check_parts(node, "this", "unit")
+    unit, count = node.args.get("unit"), source.bare(node.this)
+    sign = 1
+    if type(count) is exp.Neg:
+        sign, count = -1, source.bare(count.this)
+    text = str(count.this) if type(count) is exp.Literal else ""
+    if type(unit) is not exp.Var or not text.lstrip("-").isdecimal() or len(text) > 8:
+        raise source.refusal(node, "a length of time is written as INTERVAL 3 MONTH, with one number")
+    return _interval(source, node, sign * int(text), str(unit.this))
+
+
+def added(source: Source, node: exp.Expr, left: Value, sign: int, right: Value) -> Value:
+    """A day and a length of time, or two days."""
+    match left, right:
+        case (Interval(), _) if sign > 0 and isinstance(right, Days):
+            return added(source, node, right, sign, left)
+        case (_, Interval(months, days)) if isinstance(left, Days):
+            return later(left, sign * months, sign * days)
+    if isinstance(left, Days) and isinstance(right, Days) and sign < 0:
+        return _days_between(right, left)
+    if isinstance(left, Days) and isinstance(right, NumberExpression):
+        if right.lattice.grain.denominator != 1:
+            raise source.refusal(node, "a whole number of days can be added to a date")
+        return day_at(sum_of(days_since_1970(left), right if sign > 0 else Negative(right)))
+    if isinstance(right, Days) and isinstance(left, NumberExpression) and sign > 0:
+        return added(source, node, right, sign, left)
+    raise source.refusal(
+        node, f"{described(right)} cannot be {'added to' if sign > 0 else 'taken from'} {described(left)}"
+    )
+
+
+def read_day(source: Source, node: exp.Expr) -> Days:
+    """A day: a date column, a written day, or one that is computed."""
+    value = source.operand(node)
+    if isinstance(value, str):
+        return source.day(node, value)
+    if not isinstance(value, Days):
+        raise source.refusal(node, f"a date is needed here, not {described(value)}")
+    return value
+
+
+def _part(source: Source, node: exp.Expr, name: str, day: exp.Expr) -> NumberExpression:
+    if name in _CLOCK:
+        return _clock(source, node, name, day)
+    if name not in _PARTS and name not in _COMPUTED:
+        known = ", ".join((*_PARTS, *_COMPUTED, *_CLOCK))
+        raise source.refusal(
+            node, f"the parts of a date are {known} (in ISODOW Monday is 1); not {name[:40]}"
+        )
+    of = read_day(source, day)
+    return folded(part_of(of, _PARTS[name]) if name in _PARTS else _COMPUTED[name](of))
+
+
+def _clock(source: Source, node: exp.Expr, name: str, of: exp.Expr) -> NumberExpression:
+    """The time of day is a column of its own, if the study declares one for these timestamps."""
+    column = source.column(source.bare(of))
+    for one in source.table.columns:
+        clock = one.clock if isinstance(one, IntegerColumn) else None
+        if clock and (clock.part, clock.of.casefold()) == (name.lower(), column.name.casefold()):
+            return ValueOf(one)  # type: ignore[arg-type]  # what has a clock is an integer column
+    reason = f"declare a column with from = {column.name!r} and part = {name.lower()!r} in the study"
+    raise source.refusal(node, f"{column.name!r} has days and no time of day: {reason}")
+
+
+def _of_one_date(source: Source, node: exp.Expr) -> NumberExpression:
+    name = called(source, node)
+    (day,) = arguments(source, node, f"{name}(date)", 1)
+    return _part(source, node, _OF_ONE_DATE[name], day)
+
+
+def _date_part(source: Source, node: exp.Expr) -> NumberExpression:
+    name = called(source, node)
+    part, day = arguments(source, node, f"{name}('part', date)", 2)
+    return _part(source, node, (written(source, part) or "").upper(), day)
+
+
+def _date_trunc(source: Source, node: exp.Expr) -> Value:
+    name = called(source, node)
+    first, second = arguments(source, node, f"{name}('month', date)", 2)
+    said, day = written(source, first), second
+    if said is None or said.lower() not in (*_STARTS, "isoweek"):
+        said, day = written(source, second), first  # BigQuery writes the part behind the date
+        if (said or "").upper() == "WEEK":
+            raise source.refusal(
+                node, "this week begins on Sunday in some databases; write ISOWEEK, from Monday"
+            )
+    start = {"isoweek": "week"}.get((said or "").lower(), (said or "").lower())
+    if start not in _STARTS:
+        raise source.refusal(node, f"a date begins a {', '.join(_STARTS)}; write {name}('month', date)")
+    return start_of(start, read_day(source, day))
+
+
+_STARTS = ("year", "quarter", "month", "week", "day")
+
+
+def _last_day(source: Source, node: exp.Expr) -> Value:
+    (day,) = arguments(source, node, "LAST_DAY(date)", 1)
+    return last_of_month(read_day(source, day))
+
+
+def _date_diff(source: Source, node: exp.Expr) -> NumberExpression:
+    """From the first date to the second where the unit is said first, else back: as databases have it."""
+    name = called(source, node)
+    given = arguments(source, node, f"{name}('day', from date, to date)", 2, 3)
+    unit, first, second = "DAY", given[-1], given[0]
+    if len(given) == 3:
+        unit, first, second = (written(source, given[0]) or "").upper(), given[1], given[2]
+        if unit not in _UNITS and unit + "S" not in _UNITS:
+            unit, first, second = (written(source, given[2]) or "").upper(), given[1], given[0]
+    start, end = read_day(source, first), read_day(source, second)
+    match unit:
+        case "DAY":
+            return folded(_days_between(start, end))
+        case "MONTH":
+            return folded(sum_of(month_number(end), Negative(month_number(start))))
+        case "QUARTER":
+            return folded(sum_of(_quarters(end), Negative(_quarters(start))))
+        case "YEAR":
+            return folded(sum_of(part_of(end, "year"), Negative(part_of(start, "year"))))
+    raise source.refusal(node, "dates are DAY, MONTH, QUARTER or YEAR apart; databases differ on other units")
+
+
+def _quarters(day: Days) -> NumberExpression:
+    return sum_of(scaled(part_of(day, "year"), 4), part_of(day, "quarter"))
+
+
+def _days_between(start: Days, end: Days) -> NumberExpression:
+    return folded(sum_of(days_since_1970(end), Negative(days_since_1970(start))))
+
+
+def _moved(sign: int) -> Callable[[Source, exp.Expr], Value]:
+    def read(source: Source, node: exp.Expr) -> Value:
+        name = called(source, node)
+        given = arguments(source, node, f"{name}(date, INTERVAL 3 MONTH)", 2, 3)
+        if len(given) == 3:  # DATEADD(month, 3, date)
+            unit = (written(source, given[0]) or "").upper()
+            if name == "DATE_SUB" or unit not in _UNITS:
+                raise source.refusal(node, f"write {name}(date, INTERVAL 3 MONTH)")
+            amount = _interval(source, node, whole_number(source, given[1], -_LONGEST, _LONGEST), unit)
+            return added(source, node, read_day(source, given[2]), sign, amount)
+        return added(source, node, read_day(source, given[0]), sign, source.operand(given[1]))
+
+    return read
+
+
+def _interval(source: Source, node: exp.Expr, count: int, unit: str) -> Interval:
+    name = unit.upper()
+    name = name.removesuffix("S") if name not in _UNITS else name
+    if name not in _UNITS or abs(count) > _LONGEST:
+        raise source.refusal(
+            node, f"a length of time is a number of {', '.join(_UNITS)}; days have no hours here"
+        )
+    months, days = _UNITS[name]
+    return Interval(count * months, count * days)
+
+
+def _day_name(source: Source, node: exp.Expr) -> Texts:
+    (day,) = arguments(source, node, "DAYNAME(date)", 1)
+    return formatted(read_day(source, day), ["%A"])
+
+
+def _month_name(source: Source, node: exp.Expr) -> Texts:
+    (day,) = arguments(source, node, "MONTHNAME(date)", 1)
+    return formatted(read_day(source, day), ["%B"])
+
+
+def _format(source: Source, node: exp.Expr) -> Value:
+    """A date and a format, in either order: one of them is a written string."""
+    name = called(source, node)
+    first, second = arguments(source, node, f"{name}(date, 'format')", 2)
+    said = source.operand(first)
+    day, text = (second, said) if isinstance(said, str) else (first, source.operand(second))
+    if not isinstance(text, str):
+        raise source.refusal(node, f"write {name}(date, 'format')")
+    with source.at(node):
+        pieces = read_format(name, text)
+        of = read_day(source, day)
+        return of if pieces == ["%Y", "-", "%m", "-", "%d"] else formatted(of, pieces)
+
+
+def _date(source: Source, node: exp.Expr) -> Value:
+    (day,) = arguments(source, node, f"{called(source, node)}(date)", 1)
+    return read_day(source, day)
+
+
+def _unix_date(source: Source, node: exp.Expr) -> NumberExpression:
+    (day,) = arguments(source, node, "UNIX_DATE(date)", 1)
+    return days_since_1970(read_day(source, day))
+
+
+def _date_from_unix(source: Source, node: exp.Expr) -> Value:
+    (days,) = arguments(source, node, "DATE_FROM_UNIX_DATE(number of days)", 1)
+    return day_at(source.number(days))
+
+
+DATES: dict[str, Callable[[Source, exp.Expr], Value]] = {
+    **dict.fromkeys(_OF_ONE_DATE, _of_one_date),
+    **dict.fromkeys(("DATE_PART", "DATEPART"), _date_part),
+    **dict.fromkeys(("DATE_TRUNC", "DATETRUNC"), _date_trunc),
+    **dict.fromkeys(("DATE_DIFF", "DATEDIFF"), _date_diff),
+    **dict.fromkeys(("DATE_ADD", "DATEADD"), _moved(1)),
+    "DATE_SUB": _moved(-1),
+    **dict.fromkeys(("STRFTIME", "TO_CHAR", "DATE_FORMAT", "FORMAT_DATE"), _format),
+    **dict.fromkeys(("DATE", "TO_DATE"), _date),
+    "DAYNAME": _day_name,
+    "MONTHNAME": _month_name,
+    "LAST_DAY": _last_day,
+    "UNIX_DATE": _unix_date,
+    "DATE_FROM_UNIX_DATE": _date_from_unix,
+}

@@ -1,0 +1,297 @@
+"""Numbers made of numbers, as compositions of the few that every engine computes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from adyton.exact.curves import Curve
+from adyton.query.calendar import known_value, sum_of, within
+from adyton.query.expressions import (
+    Case,
+    Clip,
+    Compare,
+    Curved,
+    Floor,
+    Negative,
+    Not,
+    NumberExpression,
+    Square,
+    Times,
+)
+from adyton.query.leaves import Constant, Lookup
+from adyton.query.missing import ONE, ZERO, missing
+from adyton.query.sql.functions.arguments import arguments, whole_number
+from adyton.query.sql.names import called
+from adyton.query.text import coarsest_grain
+from adyton.schema import CategoryColumn
+
+if TYPE_CHECKING:
+    from adyton.query.sql.expressions import Source
+
+_HALF = Fraction(1, 2)
+_CURVES: dict[str, Curve] = {"SQRT": "sqrt", "LN": "ln", "LOG10": "log10", "EXP": "exp"}
+_DECIMALS = 6  # of a root or a logarithm that is not rounded by the question
+_MOST_BUCKETS = 10_000
+_LARGEST_EXPONENT = 4
+
+
+# Whole numbers and remainders ------------------------------------------------------------------------------
+
+
+def rounded(number: NumberExpression, step: Fraction) -> NumberExpression:
+    """The nearest multiple of ``step``, half away from zero."""
+    if (number.lattice.grain / step).denominator == 1:
+        return number
+    half = Constant(step * _HALF)
+    return _odd(number, lambda x: _multiple(Floor(sum_of(x, half), step), step))
+
+
+def truncated(number: NumberExpression, step: Fraction = Fraction(1)) -> NumberExpression:
+    """The nearest multiple of ``step`` towards zero."""
+    if (number.lattice.grain / step).denominator == 1:
+        return number
+    low, high = (end * number.lattice.grain / step for end in (number.lattice.low, number.lattice.high))
+    toward = [(floor(end) if end > 0 else ceil(end)) * step for end in (low, high)]
+    return within(_odd(number, lambda x: _multiple(Floor(x, step), step)), *toward)
+
+
+def remainder(number: NumberExpression, divisor: Fraction) -> NumberExpression:
+    """What is left of a division that is truncated towards zero: it has the sign of the number."""
+    divisor = abs(divisor)
+
+    def left(x: NumberExpression) -> NumberExpression:
+        rest = sum_of(x, Negative(Times(Floor(x, divisor), Constant(divisor))))
+        if rest.lattice.grain >= divisor:
+            return Times(x, ZERO)
+        return Clip(rest, Fraction(0), divisor - rest.lattice.grain)
+
+    return _odd(number, left)
+
+
+def _odd(
+    number: NumberExpression, of_positive: Callable[[NumberExpression], NumberExpression]
+) -> NumberExpression:
+    """A function that gives the opposite for the opposite number, from what it is above zero."""
+    if number.lattice.low >= 0:
+        return of_positive(number)
+    below = Negative(of_positive(Negative(number)))
+    if number.lattice.high <= 0:
+        return below
+    return Case(((Compare(number, ">=", ZERO), of_positive(number)),), below)
+
+
+def _multiple(number: NumberExpression, step: Fraction) -> NumberExpression:
+    return number if step == 1 else Times(number, Constant(step))
+
+
+def folded(number: NumberExpression) -> NumberExpression:
+    """A number that reads no column is written out."""
+    value = None if isinstance(number, Constant) else known_value(number)
+    return number if value is None else Constant(value)
+
+
+# Functions -------------------------------------------------------------------------------------------------
+
+
+def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
+    inner, low, high = arguments(source, node, "CLAMP(number, low, high)", 3)
+    return Clip(source.number(inner), source.constant(low), source.constant(high))
+
+
+def _floor(source: Source, node: exp.Expr) -> NumberExpression:
+    """The last division is the width of bins; FLOOR without one has bins of width 1."""
+    (inner,) = arguments(source, node, "FLOOR(number) or FLOOR(number / width)", 1)
+    return Floor(*_divided(source, inner))
+
+
+def _ceiling(source: Source, node: exp.Expr) -> NumberExpression:
+    name = called(source, node)
+    (inner,) = arguments(source, node, f"{name}(number)", 1)
+    number, width = _divided(source, inner)
+    return folded(Negative(Floor(Negative(number), width)))
+
+
+def _divided(source: Source, inner: exp.Expr) -> tuple[NumberExpression, Fraction]:
+    inner = source.bare(inner)
+    if type(inner) is exp.Div:
+        width = source.number(inner.args["expression"])
+        if isinstance(width, Constant) and width.value > 0:
+            source.check_parts(inner, "this", "expression")
+            return source.number(inner.this), width.value
+    return source.number(inner), Fraction(1)
+
+
+def _round(source: Source, node: exp.Expr) -> NumberExpression:
+    inner, *digits = arguments(source, node, "ROUND(number) or ROUND(number, decimals)", 1, 2)
+    decimals = whole_number(source, digits[0], -18, 18) if digits else 0
+    inner = source.bare(inner)
+    if type(inner) is exp.Anonymous and called(source, inner) in _CURVES and decimals >= 0:
+        return _curved(source, inner, decimals)
+    return folded(rounded(source.number(inner), Fraction(10) ** -decimals))
+
+
+def _truncate(source: Source, node: exp.Expr) -> NumberExpression:
+    name = called(source, node)
+    inner, *digits = arguments(source, node, f"{name}(number) or {name}(number, decimals)", 1, 2)
+    decimals = whole_number(source, digits[0], -18, 18) if digits else 0
+    return folded(truncated(source.number(inner), Fraction(10) ** -decimals))
+
+
+def _abs(source: Source, node: exp.Expr) -> NumberExpression:
+    number = source.number(arguments(source, node, "ABS(number)", 1)[0])
+    lattice = number.lattice
+    if lattice.low >= 0:
+        return number
+    if lattice.high <= 0:
+        return folded(Negative(number))
+    positive = Case(((Compare(number, "<", ZERO), Negative(number)),), number)
+    return folded(within(positive, 0, max(-lattice.low, lattice.high) * lattice.grain))
+
+
+def _sign(source: Source, node: exp.Expr) -> NumberExpression:
+    number = source.number(arguments(source, node, "SIGN(number)", 1)[0])
+    signs = (
+        (Compare(number, ">", ZERO), ONE),
+        (Compare(number, "<", ZERO), Constant(Fraction(-1))),
+        (Compare(number, "=", ZERO), ZERO),
+    )
+    return folded(Case(signs))
+
+
+def _mod(source: Source, node: exp.Expr) -> NumberExpression:
+    number, divisor = arguments(source, node, "MOD(number, literal)", 2)
+    return _remainder(source, number, divisor)
+
+
+def read_mod(source: Source, node: exp.Expr) -> NumberExpression:
+    """number % literal."""
+    source.check_parts(node, "this", "expression")
+    return _remainder(source, node.this, node.args["expression"])
+
+
+def read_div(source: Source, node: exp.Expr) -> NumberExpression:
+    """number // literal, or number DIV literal: truncated towards zero."""
+    source.check_parts(node, "this", "expression")
+    return _quotient(source, node.this, node.args["expression"])
+
+
+def _div(source: Source, node: exp.Expr) -> NumberExpression:
+    return _quotient(source, *arguments(source, node, "DIV(number, literal)", 2))
+
+
+def _remainder(source: Source, number: exp.Expr, divisor: exp.Expr) -> NumberExpression:
+    return folded(remainder(source.number(number), _divisor(source, divisor)))
+
+
+def _quotient(source: Source, number: exp.Expr, divisor: exp.Expr) -> NumberExpression:
+    value, by = source.number(number), _divisor(source, divisor)
+    if value.lattice.grain.denominator != 1 or by.denominator != 1:
+        raise source.refusal(number, "whole division is of whole numbers; write FLOOR(x / w) for others")
+    return folded(truncated(Times(value, Constant(1 / by))))
+
+
+def _divisor(source: Source, node: exp.Expr) -> Fraction:
+    value = source.number(node)
+    if not isinstance(value, Constant) or not value.value:
+        raise source.refusal(node, "only division by a literal other than 0 is supported")
+    return value.value
+
+
+def _power(source: Source, node: exp.Expr) -> NumberExpression:
+    name = called(source, node)
+    base, exponent = arguments(source, node, f"{name}(number, literal)", 2)
+    power, number = source.constant(exponent), source.number(base)
+    if power == _HALF:
+        return folded(Curved("sqrt", number, _DECIMALS))
+    if power.denominator != 1 or not 0 <= power <= _LARGEST_EXPONENT:
+        raise source.refusal(node, f"exponents are 0 to {_LARGEST_EXPONENT}, whole numbers, or 0.5")
+    return folded(_to_the(number, int(power)))
+
+
+def _to_the(number: NumberExpression, power: int) -> NumberExpression:
+    if power == 0:
+        return Case(((Not(missing(number)), ONE),))
+    if power == 1:
+        return number
+    if power == 2:
+        return Square(number)
+    if power == 4:
+        return Square(Square(number))
+    low, high = (end * number.lattice.grain for end in (number.lattice.low, number.lattice.high))
+    return within(Times(Square(number), number), low**3, high**3)
+
+
+def _square(source: Source, node: exp.Expr) -> NumberExpression:
+    return Square(source.number(arguments(source, node, "SQUARE(number)", 1)[0]))
+
+
+def _curve(source: Source, node: exp.Expr) -> NumberExpression:
+    return _curved(source, node, _DECIMALS)
+
+
+def _curved(source: Source, node: exp.Expr, decimals: int) -> NumberExpression:
+    name = called(source, node)
+    (inner,) = arguments(source, node, f"{name}(number)", 1)
+    with source.at(node):
+        return folded(Curved(_CURVES[name], source.number(inner), decimals))
+
+
+def _bucket(source: Source, node: exp.Expr) -> NumberExpression:
+    """0 below the first bucket, and one more than their number from the end of the last."""
+    form = "WIDTH_BUCKET(number, low, high, number of buckets)"
+    inner, *ends, count = arguments(source, node, form, 4)
+    low, high = map(source.constant, ends)
+    buckets = whole_number(source, count, 1, _MOST_BUCKETS)
+    if not low < high:
+        raise source.refusal(node, "the buckets lie between two literals: give low < high")
+    width = (high - low) / buckets
+    place = sum_of(Floor(sum_of(source.number(inner), Constant(-low)), width), ONE)
+    return folded(within(place, 0, buckets + 1))
+
+
+def _lookup(source: Source, node: exp.Expr) -> NumberExpression:
+    """A list of numbers, one for each declared value of a category, in the order of declaration."""
+    if len(node.expressions) < 2:
+        raise source.refusal(node, "write LOOKUP(category, number, number, ...)")
+    column = source.column(source.bare(node.expressions[0]))
+    if not isinstance(column, CategoryColumn):
+        raise source.refusal(node, f"LOOKUP needs a category; {column.name!r} is {column.kind}")
+    *listed, last = node.expressions[1:]
+    grain = None
+    if type(last) is exp.Kwarg:
+        if str(last.this.this).upper() != "GRAIN":
+            raise source.refusal(node, "the argument with a name is grain => (number)")
+        grain = source.constant(last.args["expression"])
+    else:
+        listed.append(last)
+    values = [None if type(one) is exp.Null else source.constant(one) for one in listed]
+    grain = coarsest_grain(value for value in values if value is not None) if grain is None else grain
+    if grain <= 0 or any(value is not None and (value / grain).denominator != 1 for value in values):
+        raise source.refusal(node, "the numbers of LOOKUP must be whole multiples of its grain")
+    return Lookup(column, tuple(None if value is None else int(value / grain) for value in values), grain)
+
+
+NUMBERS: dict[str, Callable[[Source, exp.Expr], NumberExpression]] = {
+    "ABS": _abs,
+    "CEIL": _ceiling,
+    "CEILING": _ceiling,
+    "CLAMP": _clamp,
+    "DIV": _div,
+    "FLOOR": _floor,
+    "LOOKUP": _lookup,
+    "MOD": _mod,
+    "POW": _power,
+    "POWER": _power,
+    "ROUND": _round,
+    "SIGN": _sign,
+    "SQUARE": _square,
+    "TRUNC": _truncate,
+    "TRUNCATE": _truncate,
+    "WIDTH_BUCKET": _bucket,
+    **dict.fromkeys(_CURVES, _curve),
+}

@@ -1,0 +1,202 @@
+"""Functions of strings.  A string of a row is one of some public ones, so a function of it is a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from adyton.query.expressions import Condition, NumberExpression
+from adyton.query.sql.functions.arguments import arguments, several, whole_number
+from adyton.query.sql.functions.casts import digits_of
+from adyton.query.sql.functions.values import (
+    Texts,
+    Value,
+    chosen,
+    described,
+    is_text,
+    joined,
+    recoded,
+    relabelled,
+    texts_of,
+)
+from adyton.query.sql.names import called
+
+if TYPE_CHECKING:
+    from adyton.query.sql.expressions import Source
+
+_LONGEST = 10_000
+Change = Callable[[str], str]
+
+
+def read_text(source: Source, node: exp.Expr) -> Texts:
+    """A string whose possible values are public."""
+    value = source.operand(node)
+    if not is_text(value):
+        raise source.refusal(node, f"a string is needed here, not {described(value)}")
+    return texts_of(value)  # type: ignore[arg-type]  # by the lines above
+
+
+def read_like(source: Source, node: exp.Expr) -> Condition:
+    """x [NOT] LIKE 'pattern' or ILIKE, perhaps with ESCAPE: % is any string, _ any character."""
+    escape = None
+    if type(node) is exp.Escape:
+        source.check_parts(node, "this", "expression")
+        escape, node = _written(source, node.args["expression"]), node.this
+        if len(escape) != 1 or type(node) not in (exp.Like, exp.ILike):
+            raise source.refusal(node, "one character follows ESCAPE, behind LIKE 'pattern'")
+    source.check_parts(node, "this", "expression", "negate")
+    texts, pattern = read_text(source, node.this), _written(source, node.args["expression"])
+    folds: Change = str.lower if type(node) is exp.ILike else str
+    marks = _marks(source, node, folds(pattern), escape)
+    with source.at(node):
+        if node.args.get("negate"):
+            return chosen(
+                texts, lambda label: not is_like(folds(label), marks), f"is unlike {pattern[:40]!r}"
+            )
+        return chosen(texts, lambda label: is_like(folds(label), marks), f"is like {pattern[:40]!r}")
+
+
+def _marks(source: Source, node: exp.Expr, pattern: str, escape: str | None) -> list[str]:
+    """The characters of a pattern; one that stands for itself has an equals sign before it."""
+    marks, characters = [], iter(pattern)
+    for mark in characters:
+        if mark == escape:
+            following = next(characters, None)
+            if following is None:
+                raise source.refusal(node, "nothing follows the escape at the end of the pattern")
+            marks.append(f"={following}")
+        else:
+            marks.append(mark if mark in "%_" else f"={mark}")
+    return marks
+
+
+def is_like(label: str, marks: Sequence[str]) -> bool:
+    """Whether ``label`` is like the pattern.  After a mismatch the last % takes one character more: a longer
+    way back is never needed, so that no pattern takes long.
+    """
+    at, mark, last, resumed = 0, 0, -1, 0
+    while at < len(label):
+        if mark < len(marks) and marks[mark] in ("_", f"={label[at]}"):
+            at, mark = at + 1, mark + 1
+        elif mark < len(marks) and marks[mark] == "%":
+            last, resumed, mark = mark, at, mark + 1
+        elif last >= 0:
+            resumed += 1
+            at, mark = resumed, last + 1
+        else:
+            return False
+    return all(one == "%" for one in marks[mark:])
+
+
+def read_joined(source: Source, node: exp.Expr) -> Texts:
+    """a || b."""
+    first, rest = source.chain(_safe(node), (exp.DPipe,))
+    return _joined(source, node, [first, *(part for _, part in rest)])
+
+
+def _safe(node: exp.Expr) -> exp.Expr:
+    """Without the mark that the parser puts on ||."""
+    for part in node.find_all(exp.DPipe):
+        part.set("safe", None)
+    return node
+
+
+def _concat(source: Source, node: exp.Expr) -> Texts:
+    return _joined(source, node, several(source, node, "CONCAT(string, string, ...)", 1))
+
+
+def _joined(source: Source, node: exp.Expr, parts: list[exp.Expr]) -> Texts:
+    with source.at(node):
+        texts = _as_text(source, parts[0])
+        for part in parts[1:]:
+            texts = joined(texts, _as_text(source, part))
+        return texts
+
+
+def _as_text(source: Source, node: exp.Expr) -> Texts:
+    """What is joined to a string becomes one, if it is a whole number or a truth."""
+    value = digits_of(source.operand(node))
+    if not is_text(value):
+        raise source.refusal(node, f"a string is needed here, not {described(value)}")
+    return texts_of(value)  # type: ignore[arg-type]  # by the lines above
+
+
+def _written(source: Source, node: exp.Expr) -> str:
+    value = source.operand(node)
+    if not isinstance(value, str):
+        raise source.refusal(node, "a written string is needed here, such as 'abc'")
+    return value
+
+
+def _changed(change: Change) -> Callable[[Source, exp.Expr], Texts]:
+    def read(source: Source, node: exp.Expr) -> Texts:
+        (inner,) = arguments(source, node, f"{called(source, node)}(string)", 1)
+        return relabelled(read_text(source, inner), change)
+
+    return read
+
+
+def _substring(source: Source, node: exp.Expr) -> Texts:
+    name = called(source, node)
+    inner, start, *length = arguments(source, node, f"{name}(string, start, length)", 2, 3)
+    first = whole_number(source, start, 1, _LONGEST) - 1  # others count apart in different databases
+    size = whole_number(source, length[0], 0, _LONGEST) if length else _LONGEST
+    return relabelled(read_text(source, inner), lambda label: label[first : first + size])
+
+
+def _left(source: Source, node: exp.Expr) -> Texts:
+    inner, length = arguments(source, node, "LEFT(string, length)", 2)
+    size = whole_number(source, length, 0, _LONGEST)
+    return relabelled(read_text(source, inner), lambda label: label[:size])
+
+
+def _right(source: Source, node: exp.Expr) -> Texts:
+    inner, length = arguments(source, node, "RIGHT(string, length)", 2)
+    size = whole_number(source, length, 0, _LONGEST)
+    return relabelled(read_text(source, inner), lambda label: label[-size:] if size else "")
+
+
+def _replace(source: Source, node: exp.Expr) -> Texts:
+    inner, old, new = arguments(source, node, "REPLACE(string, 'old', 'new')", 3)
+    before, after = _written(source, old), _written(source, new)
+    if not before:
+        raise source.refusal(node, "REPLACE needs a string to replace")
+    return relabelled(read_text(source, inner), lambda label: label.replace(before, after))
+
+
+def _length(source: Source, node: exp.Expr) -> NumberExpression:
+    (inner,) = arguments(source, node, f"{called(source, node)}(string)", 1)
+    texts = read_text(source, inner)
+    return recoded(texts.code, [len(label) for label in texts.labels])
+
+
+def _tested(test: Callable[[str, str], bool], said: str) -> Callable[[Source, exp.Expr], Condition]:
+    def read(source: Source, node: exp.Expr) -> Condition:
+        inner, part = arguments(source, node, f"{called(source, node)}(string, 'part')", 2)
+        wanted = _written(source, part)
+        with source.at(node):
+            return chosen(
+                read_text(source, inner), lambda label: test(label, wanted), f"{said} {wanted[:40]!r}"
+            )
+
+    return read
+
+
+TEXTS: dict[str, Callable[[Source, exp.Expr], Value]] = {
+    "CONCAT": _concat,
+    "CONTAINS": _tested(lambda a, b: b in a, "contains"),
+    **dict.fromkeys(("ENDS_WITH", "ENDSWITH"), _tested(str.endswith, "ends with")),
+    **dict.fromkeys(("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), _length),
+    "LEFT": _left,
+    **dict.fromkeys(("LOWER", "LCASE"), _changed(str.lower)),
+    "LTRIM": _changed(lambda label: label.lstrip(" ")),
+    "REPLACE": _replace,
+    "RIGHT": _right,
+    "RTRIM": _changed(lambda label: label.rstrip(" ")),
+    **dict.fromkeys(("STARTS_WITH", "STARTSWITH"), _tested(str.startswith, "starts with")),
+    **dict.fromkeys(("SUBSTR", "SUBSTRING"), _substring),
+    "TRIM": _changed(lambda label: label.strip(" ")),
+    **dict.fromkeys(("UPPER", "UCASE"), _changed(str.upper)),
+}
