@@ -250,6 +250,8 @@ PUBLIC = [
         "NOT EXISTS (SELECT 1 FROM shops WHERE height > 5)",
         "EXISTS (SELECT 1 FROM shops h WHERE x = h.height AND h.zone = 'cold') OR y = 1",
         "x > (SELECT MAX(height) FROM shops)",
+        "x IN (SELECT MAX(height) FROM shops)",
+        "x NOT IN (SELECT COUNT(*) FROM shops WHERE open)",
         "x > (SELECT MIN(height) FROM shops WHERE open)",
         "x > (SELECT AVG(height) FROM shops) + 1",
         "x = (SELECT height FROM shops WHERE kind = 'a')",
@@ -409,6 +411,18 @@ def test_what_is_asked_is_what_one_would_write_by_hand(text: str, by_hand: str) 
             "public",
         ),
         ("SELECT COUNT(*) FROM sales WHERE x = (SELECT height FROM shops)", "gives 3"),
+        (
+            "SELECT COUNT(*) FROM sales WHERE height IN (SELECT kind FROM shops WHERE height > 5)",
+            "no column 'height'",
+        ),
+        ("SELECT COUNT(*) FROM sales WHERE * NOT IN (SELECT height FROM shops)", "a value of a row"),
+        ("SELECT COUNT(*) FROM sales WHERE COUNT(*) NOT IN (SELECT height FROM shops)", "a value of a row"),
+        ("SELECT COUNT(*) FROM sales WHERE EXISTS (SELECT v FROM shops)", "no column 'v'"),
+        ("SELECT COUNT(*) FROM sales WHERE EXISTS (SELECT FROM shops)", "lists nothing"),
+        (
+            "SELECT COUNT(*) FROM sales WHERE EXISTS (SELECT MAX(height) FROM shops WHERE height > 5)",
+            "always gives a row",
+        ),
         (
             "SELECT COUNT(*) FROM sales WHERE x = (SELECT height FROM shops WHERE kind = 'c')",
             "one value is needed",

@@ -58,6 +58,10 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.USING: ({_T.L_PAREN}, "write USING (key)"),
     _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
     _T.OVER: ({_T.L_PAREN}, "write OVER (), or OVER (PARTITION BY ... ORDER BY ...)"),
+    _T.IS: (
+        {_T.NOT, _T.NULL, _T.TRUE, _T.FALSE, _T.DISTINCT},
+        "NULL, TRUE or FALSE follows IS, or NOT and one of them",
+    ),
     _T.IN: ({_T.L_PAREN}, "a list in brackets follows IN"),
     _T.UNION: ({_T.ALL}, "ALL follows UNION: rows of answers are never compared with one another"),
     _T.DOT: ({_T.IDENTIFIER, _T.NUMBER, _T.STAR}, "the name of a column follows the dot"),
@@ -217,6 +221,8 @@ def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str |
         if clause is _T.FROM:
             return "FROM names one table and perhaps an alias, or tables with JOIN between them"
         return "write JOIN table ON a.key = b.key, or JOIN table USING (key)"
+    if kind is _T.ALL and before.token_type not in (_T.UNION, _T.GROUP_BY, _T.ORDER_BY):
+        return "ALL stands behind UNION, GROUP BY or ORDER BY"
     if kind is _T.OUTER and before.token_type not in (_T.LEFT, _T.RIGHT):
         return "LEFT or RIGHT stands before OUTER"
     if clause in (_T.LIMIT, _T.OFFSET) and kind not in (clause, _T.NUMBER, _T.R_PAREN, _T.UNION):

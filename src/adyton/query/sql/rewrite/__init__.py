@@ -18,7 +18,7 @@ from adyton.query.sql.rewrite.every_item import write_out_items
 from adyton.query.sql.rewrite.from_names import write_plain_names
 from adyton.query.sql.rewrite.joins import declared_joins
 from adyton.query.sql.rewrite.public_lists import settle_lists
-from adyton.query.sql.rewrite.scopes import Context, check_nesting
+from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
 from adyton.query.sql.rewrite.subselects import one_select
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
@@ -44,6 +44,7 @@ def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Ex
 
 
 def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
+    check_items(context, tree)
     kinds = {type(node) for node in tree.walk()}
     if exp.With in kinds:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select

@@ -11,7 +11,18 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from adyton.query.sql.rewrite.public_values import PublicRows, Value
-from adyton.query.sql.rewrite.scopes import Context, all_of, clause_parts, conjuncts, placed, sources
+from adyton.query.sql.rewrite.scopes import (
+    Context,
+    Scope,
+    all_of,
+    base_origin,
+    clause_parts,
+    columns_in,
+    conjuncts,
+    has_aggregate,
+    placed,
+    sources,
+)
 from adyton.schema import CategoryColumn, Column
 
 _ONE_SELECT = Callable[..., exp.Expr]
@@ -48,7 +59,7 @@ def _inner(context: Context, node: exp.Expr, one_select: _ONE_SELECT) -> exp.Exp
 
 
 def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp.Expr) -> exp.Expr:
-    values = rows.values(item)
+    values = [rows.value(node)] if has_aggregate(item) else rows.values(item)
     there = list(dict.fromkeys(value for value in values if value is not None))
     made = exp.In(this=left, expressions=[written(value) for value in there])
     made.meta[_LISTED], made.meta[_HAS_MISSING] = kind, None in values
@@ -63,6 +74,10 @@ def _list(left: exp.Expr, rows: PublicRows, item: exp.Expr, kind: str, node: exp
 def _exists(context: Context, node: exp.Expr, inner: exp.Expr) -> exp.Expr:
     """EXISTS (SELECT ... FROM public WHERE public.a = t.b AND c): b is one of the a of which c is true."""
     rows, where = PublicRows.of(context, inner), inner.args.get("where")
+    for item in inner.expressions:
+        if has_aggregate(item):
+            raise context.source.refusal(item, "an aggregate always gives a row: leave out EXISTS")
+        rows.check_columns(item)
     outside = [one for one in conjuncts(where.this if where else None) if not rows.has_all(one)]
     if not outside:
         found = bool(rows.chosen().any())
@@ -104,6 +119,7 @@ def settle_lists(context: Context, tree: exp.Expr) -> None:
 
 def _settled(context: Context, tree: exp.Expr, node: exp.Expr) -> exp.Expr:
     left, kind, has_missing = node.this, node.meta[_LISTED], node.meta[_HAS_MISSING]
+    _check_left(context, tree, left)
     _check_all_rows(context, tree, node)
     listed = _possible(context, tree, left, node.expressions)
     counts_truth = _counts_truth(node)
@@ -155,6 +171,16 @@ def _possible(context: Context, tree: exp.Expr, left: exp.Expr, listed: list[exp
     known = {str(value) for value in kind.values}
     strings = isinstance(kind.values[0], str)
     return [one for one in listed if one.is_string is not strings or one.name in known]
+
+
+def _check_left(context: Context, tree: exp.Expr, left: exp.Expr) -> None:
+    """Where the list decides alone, nobody else looks at what stands before it."""
+    if has_aggregate(left) or left.find(exp.Star):
+        raise context.source.refusal(left, "a value of a row stands before IN")
+    scope = Scope(context, [base_origin(context, node, join) for node, join in sources(tree)])
+    for node in columns_in(left):
+        if not scope.of(node):
+            scope.one(node)
 
 
 def _check_all_rows(context: Context, tree: exp.Expr, node: exp.Expr) -> None:

@@ -70,6 +70,10 @@ class PublicRows:
     def has_any(self, node: exp.Expr) -> bool:
         return any(map(self.has, columns_in(node)))
 
+    def check_columns(self, node: exp.Expr) -> None:
+        for one in columns_in(node):
+            self.source.column(one)
+
     def is_key(self, node: exp.Expr) -> bool:
         """Whether ``node`` is the key, of which all values are known that a private row can have."""
         named = type(node) is exp.Column and self.has(node)

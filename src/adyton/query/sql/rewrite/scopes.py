@@ -199,6 +199,13 @@ def _in_and(part: exp.Expr) -> exp.Expr:
     return exp.Paren(this=part) if isinstance(part, exp.Or) else part
 
 
+def check_items(context: Context, tree: exp.Expr) -> None:
+    """The parser takes a SELECT without anything behind it."""
+    for select in tree.find_all(exp.Select):
+        if not select.expressions:
+            raise context.source.refusal(select, "SELECT lists nothing")
+
+
 def check_nesting(context: Context, tree: exp.Expr) -> None:
     """What is written out may nest no deeper than what is written."""
     if not context.copied:

@@ -95,9 +95,9 @@ def _write_out(context: Context, inner: exp.Expr) -> None:
         origin.shared |= _joined_names(context, origin)
     scope = Scope(context, origins)
     _write_conditions(context, scope)
-    if not is_answer(inner) and inner.args.get("order") is not None and inner.args.get("limit") is None:
-        inner.set("order", None)  # rows of a table have no order
     NamesWrittenOut(context, inner, scope, keeps_answer=False).write()
+    if not is_answer(inner) and inner.args.get("limit") is None:
+        inner.set("order", None)  # rows of a table have no order
 
 
 def _joined_names(context: Context, origin: Origin) -> set[str]:
