@@ -276,6 +276,9 @@ def test_joins_in_other_words_are_one_question(study: Study) -> None:
         "regions r JOIN people p ON p.region = r.region, visits WHERE height > 5 AND cost > 3 AND pid = patient",
         "visits CROSS JOIN main.regions JOIN people ON people.region = regions.region AND pid = patient "
         "AND height > 5 WHERE cost > 3",
+        "((people JOIN visits ON pid = patient) JOIN regions USING (region)) WHERE cost > 3 AND height > 5",
+        "regions JOIN (people JOIN visits ON pid = patient) ON people.region = regions.region AND cost > 3 "
+        "WHERE height > 5",
         "(SELECT * FROM people) p JOIN (SELECT patient AS who FROM visits WHERE cost > 3) v ON v.who = p.pid "
         "JOIN (SELECT region AS r FROM regions WHERE height > 5) q ON q.r = p.region",
     ]
@@ -319,7 +322,8 @@ REFUSED = [
     ("people JOIN regions USING (region, name)", "is joined on its key"),
     ("people JOIN regions USING (region) x", "write JOIN table ON a.key = b.key, or JOIN table USING"),
     ("people JOIN LATERAL regions USING (region)", "LATERAL is not supported"),
-    ("(people JOIN regions USING (region))", "JOIN stands in FROM only"),
+    ("(people)", "a sub-select is one SELECT"),
+    ("people LEFT JOIN (visits JOIN wards ON ward = code) ON pid = patient", "take one table, not several"),
 ]
 
 

@@ -211,6 +211,10 @@ JOINS = [
     "SELECT COUNT(*), SUM(w.height) FROM sales s JOIN (SELECT v.pid, f.height FROM visits v LEFT JOIN floors f "
     "ON v.floor = f.code) w USING (pid)",
     "SELECT COUNT(*) FROM main.sales WHERE main.sales.x > 2",
+    "SELECT COUNT(*), SUM(height) FROM (sales JOIN shops USING (kind)) WHERE x > 1",
+    "SELECT COUNT(*), SUM(w.cost) FROM ((SELECT * FROM sales WHERE x > 1) s JOIN shops h ON h.kind = s.kind) "
+    "JOIN visits w ON w.pid = s.pid",
+    "SELECT COUNT(*), SUM(h.height) FROM shops h JOIN (sales s JOIN visits v ON s.pid = v.pid) ON h.kind = s.kind",
     'SELECT COUNT(*) FROM "main"."sales" AS "s" JOIN "main"."shops" ON "s"."kind" = "main"."shops"."kind"',
 ]
 LISTS = [

@@ -44,6 +44,7 @@ _IN_FROM: dict[TokenType, set[TokenType]] = {
     _T.USING: {_T.USING, _T.COMMA, _T.L_PAREN, _T.R_PAREN, _T.UNION, *_BEFORE_JOIN},
 }
 _JOIN_WORDS = {*_BEFORE_JOIN, _T.ON, _T.USING}
+_BEFORE_TABLE = {_T.FROM, _T.JOIN, _T.COMMA, _T.L_PAREN}
 _TABLE = {_T.IDENTIFIER, _T.L_PAREN}
 # What must follow a word, where the parser would also take something else or nothing.
 _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
@@ -134,7 +135,15 @@ class _Order:
             if reason := self._wrong(place, before, word, after):
                 refuse(word, self.text, reason)
             if word.token_type is _T.L_PAREN:
-                self.scopes.append(_Scope(before.text.upper()))
+                self.scopes.append(self._opened(before, after))
+
+    def _opened(self, before: Token, after: Token) -> _Scope:
+        """What a bracket begins: tables of FROM with JOIN between them, or anything else."""
+        scope = _Scope(before.text.upper())
+        tables = self.scopes[-1].clause in (_T.FROM, _T.JOIN) and before.token_type in _BEFORE_TABLE
+        if tables and after.token_type not in (_T.SELECT, _T.WITH):
+            scope.clause, scope.reached = _T.FROM, _CLAUSES.index(_T.FROM)
+        return scope
 
     def _at(self, place: int) -> Token:
         return self.words[place] if 0 <= place < len(self.words) else _NOTHING

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.rewrite.brackets import without_brackets
 from adyton.query.sql.rewrite.constants import fold_constants
 from adyton.query.sql.rewrite.every_item import write_out_items
 from adyton.query.sql.rewrite.from_names import write_plain_names
@@ -46,6 +47,8 @@ def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Ex
 def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
     check_items(context, tree)
     kinds = {type(node) for node in tree.walk()}
+    if exp.Subquery in kinds:
+        without_brackets(context, tree)  # FROM (a JOIN b)
     if exp.With in kinds:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
     write_plain_names(context, tree)  # schema.table is table
