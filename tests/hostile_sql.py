@@ -313,6 +313,9 @@ CLAUSES = [
     "SELECT COUNT(*) FROM people p WHERE people.age = 1",
     "SELECT COUNT(*) FROM people WHERE q.age = 1",
     "SELECT COUNT(*) FROM people p WHERE main.people.age = 1",
+    "SELECT COUNT(*) FROM people p WHERE main.p.age = 1",
+    "SELECT AVG(age) FROM (SELECT main.p.* FROM people p)",
+    "SELECT AVG(age) FROM (SELECT main.p.age FROM people p)",
     "SELECT COUNT(*) FROM people WHERE main.persons.age = 1",
     "SELECT age AS years, COUNT(*) FROM people WHERE years > 3 GROUP BY age",
 ]

@@ -29,7 +29,6 @@ _QUOTED = 'a name is quoted as "name"'
 _POWER = "write POWER({number}, 2)"
 _VALUE = "write the value itself into the question"
 LIMIT = "write LIMIT and a number at the end of the question"
-EVERY_COLUMN = "list what to group by: GROUP BY {both}"
 
 _REASONS: dict[str, str] = {
     "!": "write NOT",
@@ -41,19 +40,17 @@ _REASONS: dict[str, str] = {
     "@": _VALUE,
     "ADD_MONTHS": "databases differ on the last days of months; write {day} + INTERVAL 1 MONTH",
     "AGE": _MONTHS,
-    "ALL": "leave it out, or write out what is meant",
     "ANY": "write out what is meant",
     "ANY_VALUE": _SINGLE_ROWS,
     "APPROX_COUNT_DISTINCT": "write COUNT(DISTINCT person), where the unit is a person",
     "APPROX_QUANTILES": _QUANTILE,
     "ARRAY_AGG": _SINGLE_ROWS,
-    "CROSS": "tables are joined by JOIN and ON, on the person or on a declared key",
     "CUBE": _TOGETHER,
     "CURRENT_DATE": _TODAY,
     "CURRENT_TIMESTAMP": _TODAY,
     "DAYOFWEEK": _WEEKDAY,
     "EXCEPT": _ONE,
-    "EXISTS": _ONE,
+    "EXISTS": "public tables are looked up in SQL, not in a condition that stands alone",
     "FETCH": LIMIT,
     "FIRST": _SINGLE_ROWS,
     "GETDATE": _TODAY,
@@ -89,7 +86,6 @@ _REASONS: dict[str, str] = {
     "TOP": LIMIT,
     "UNION": _ONE,
     "WEEKDAY": _WEEKDAY,
-    "WITH": "ask one SELECT over the table itself",
     "XOR": "write (a) <> (b)",
     "[": _QUOTED,
     "^": _POWER,

@@ -101,8 +101,7 @@ class NamesWrittenOut:
 
     def _columns_of_star(self, item: exp.Expr) -> list[exp.Expr]:
         qualifier = item.args.get("table") if type(item) is exp.Column else None
-        if type(item) is exp.Star:
-            self.context.source.check_parts(item)
+        self.context.source.check_parts(item, *(("this", "table") if type(item) is exp.Column else ()))
         chosen = [
             origin
             for origin in self.scope.origins

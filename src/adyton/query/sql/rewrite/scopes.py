@@ -85,6 +85,8 @@ class Scope:
     def of(self, node: exp.Expr) -> list[tuple[Origin, exp.Expr]]:
         """What a column can mean: nothing, one column of one table, or more."""
         name, qualifier = node.name, node.args.get("table")
+        if node.args.get("db") is not None:
+            return []  # a schema stands before tables of the study only, where it was taken away
         found = []
         for origin in self.origins:
             if qualifier is None and name.casefold() in origin.shared:
