@@ -7,7 +7,7 @@ a bin, a part of a date.  GROUP BY writes it out, or names its alias or its plac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -40,7 +40,9 @@ class Item:
 
 def read_items(source: Source, tree: exp.Expr) -> list[Item]:
     """The SELECT list."""
-    return [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
+    items = [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
+    values = {item.alias.casefold() for item in items if item.alias is not None and not item.groups}
+    return [replace(item, computed=True) if _speaks_of(source, item, values) else item for item in items]
 
 
 def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) -> tuple[Group, ...]:
@@ -97,6 +99,12 @@ def read_group(source: Source, node: exp.Expr) -> Grouped:
     if not any(True for _ in columns_in(value.value)):
         raise source.refusal(node, "a group is made of columns; this is the same for every row")
     return value
+
+
+def _speaks_of(source: Source, item: Item, values: set[str]) -> bool:
+    """Whether it is computed from values by the names that other items give them."""
+    names = [source.plain_name(part) for part in item.node.find_all(exp.Column)] if item.groups else []
+    return any(name and not source.has_column(name) and name.casefold() in values for name in names)
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
