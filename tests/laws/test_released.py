@@ -20,6 +20,7 @@ import pytest
 import adyton
 from adyton.curator import Curator
 from adyton.curator.dummy import dummy_of
+from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.answered import Answered, Told
@@ -64,6 +65,8 @@ STATEMENTS = [
     "SELECT SQRT(COUNT(*)) AS a, LN(COUNT(*)) AS b, EXP(AVG(age) / 100) AS c, ABS(AVG(age) - AVG(income)) AS d, FLOOR(AVG(age)) AS e, CEIL(AVG(age)) AS f, SIGN(AVG(age) - 50) AS g, POWER(COUNT(*), 2) AS h, LOG10(COUNT(*)) AS i, TRUNC(-AVG(age)) AS j FROM people",
     "SELECT GREATEST(COUNT(*), SUM(age), 5) AS a, LEAST(AVG(age), AVG(income)) AS b, CAST(AVG(age) AS DECIMAL(10, 2)) AS c, CAST(COUNT(*) AS DOUBLE) / 7 AS d, ROUND(AVG(age)) AS e FROM people",
     f"SELECT year, COUNT(*) * year AS a {BY} year ORDER BY year",
+    "SELECT COUNT(*) FILTER (WHERE smoker) / COUNT(*) FILTER (WHERE age > 30) AS a FROM people",
+    f"SELECT region, year, SUM(COUNT(*)) OVER (ORDER BY year) AS t {BY} region, year ORDER BY region, year",
     f"SELECT region, COUNT(*) AS n, n * 2 AS twice {BY} region HAVING twice > 380 AND n IS NOT NULL ORDER BY twice, region",
     f"SELECT region, COALESCE(COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY region), 0) AS d {BY} region ORDER BY region",
 ]
@@ -244,6 +247,46 @@ def test_a_single_computed_value_is_the_value_of_its_answer() -> None:
         assert row["values"]["r"]["value"] is None
         assert row["values"]["r"]["noise_interval"] == {"level": 0.95, "low": None, "high": None}
         assert "no value" in row["values"]["r"]["uninformative"]
+
+
+def test_what_noise_drowned_is_unknown_and_not_null() -> None:
+    """COALESCE fills in what is NULL, such as the LAG of the first row; it says nothing for what is unknown."""
+    rare = "AVG(income) FILTER (WHERE age > 98)"
+    with adyton.open(study(), data=people(1)) as curator:
+        answer = curator.ask(f"SELECT COALESCE({rare}, 0) AS a FROM people", epsilon=0.001)
+        assert math.isnan(answer.value)
+        kept = curator.ask(f"SELECT {rare} AS a FROM people HAVING {rare} - 1 < 5000", epsilon=0.001)
+        assert len(kept) == 0
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "COUNT(*)",
+        "SUM(income)",
+        "AVG(income)",
+        "STDDEV(age)",
+        "MEDIAN(age)",
+        "MIN(age)",
+        "MAX(age)",
+        "CDF(age, 50)",
+    ],
+)
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_a_higher_level_has_a_wider_interval(measure: str, filter_name: str) -> None:
+    """Every kind of value can say its noise at the level that an expression needs."""
+    with adyton.open(study(filter_name), data=people(1)) as curator:
+        batch = curator._batch([f"SELECT {measure} FROM people"], {"epsilon": 1})
+        curator._releasing.prepare(batch.readings)
+        context, wider = curator._claims.of_next(batch), 0
+        for _ in range(20):
+            stored = curator._releasing.release(batch.plans, 1)
+            told = levels_of(batch.plans[0], 0, lambda stored=stored: stored, context)
+            (low,), (high,) = (told(level).values() for level in (0.95, 1 - 1e-9))
+            assert high.noise.level == 1 - 1e-9
+            assert high.noise.low[0] <= low.noise.low[0] <= low.noise.high[0] <= high.noise.high[0]
+            wider += high.noise.high[0] - high.noise.low[0] > low.noise.high[0] - low.noise.low[0]
+        assert wider > 10
 
 
 def test_batches_histograms_and_distributions_compute_too() -> None:
