@@ -94,6 +94,8 @@ def answer_sheet(
     plain = Sheet(title, (), (), notes, len(names), details, hidden=len(rows) - len(shown))
     if not shown:
         return replace(plain, notes=("No rows.", *notes))
+    if not measured:
+        return replace(plain, headers=names, rows=tuple(keys))
     listed = _listed(plain, names, keys, measured)
     if not names and len(measured) > 1:
         return listed

@@ -18,7 +18,7 @@ from adyton.exact import float_up
 from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.special import special
-from adyton.query.answered import Answered, as_floats, is_numeric_key
+from adyton.query.answered import Answered, Told, as_floats
 from adyton.query.released import Apply, Released, ReleasedName, Window
 from adyton.query.windows import ENDS, SHIFTS, laid_out, members, sources
 
@@ -116,7 +116,7 @@ def linear_of(
             return Linear({}, np.full(answered.rows, float(node)))
         case ReleasedName(name) if name in gaussian:
             return Linear({name: np.ones(answered.rows)}, np.zeros(answered.rows))
-        case ReleasedName(name) if is_numeric_key(answered.columns[name]):
+        case ReleasedName(name) if _is_numeric_key(answered.columns[name]):
             return Linear({}, as_floats(answered.columns[name], answered.rows))
         case Apply("NEG", (inner,)):
             return None if (one := read(inner)) is None else one.times(np.full(answered.rows, -1.0))
@@ -125,6 +125,12 @@ def linear_of(
         case Window() if is_fixed(node) and answered.rows <= MOST_ROWS:
             return _over_rows(node, answered, read)
     return None
+
+
+def _is_numeric_key(told: Told) -> bool:
+    if isinstance(told, np.ndarray):
+        return False
+    return all(isinstance(label, int | float) and not isinstance(label, bool) for label in told[0])
 
 
 def _combined(sign: str, one: Linear | None, other: Linear | None) -> Linear | None:

@@ -186,11 +186,6 @@ def _label(written: Fraction | str | bool) -> KeyLabel:
     return int(written) if written.denominator == 1 else float(written)
 
 
-def is_numeric_key(told: Told) -> bool:
-    """Whether it is a key, and all its labels are numbers."""
-    return not isinstance(told, np.ndarray) and not any(isinstance(label, str) for label in told[0])
-
-
 def as_floats(told: Told, rows: int) -> Floats:
     """Numbers, also where they are keys."""
     if isinstance(told, np.ndarray):

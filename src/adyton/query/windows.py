@@ -46,9 +46,7 @@ def laid_out(answered: Answered, window: Window) -> list[Laid]:
     """The partitions."""
     codes = np.zeros(answered.rows, np.int64)
     for name in window.partition:
-        told = answered.columns[name]
-        assert not isinstance(told, np.ndarray)
-        _, own = np.unique(told[1], return_inverse=True)
+        own = ranks(answered.columns[name])
         _, codes = np.unique(codes * (answered.rows + 1) + own, return_inverse=True)
     ordered = answered.order(window.order, np.arange(answered.rows))
     alike = _alike(answered, window)

@@ -7,7 +7,7 @@ a bin, a part of a date.  GROUP BY writes it out, or names its alias or its plac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -43,7 +43,9 @@ class Item:
 
 def read_items(source: Source, tree: exp.Expr) -> list[Item]:
     """The SELECT list."""
-    return [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
+    items = [_item(source, source.bare(node)) for node in tree.args.get("expressions") or []]
+    values = {item.alias.casefold() for item in items if item.alias is not None and not item.groups}
+    return [replace(item, computed=True) if _speaks_of(source, item, values) else item for item in items]
 
 
 def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) -> tuple[Group, ...]:
@@ -131,6 +133,12 @@ def _default(source: Source, node: exp.Expr) -> str:
     if type(node) is exp.Extract:
         return f"{str(node.this.this).lower()}_{column}"
     return column if type(node) in (exp.Cast, exp.TryCast) else "group"
+
+
+def _speaks_of(source: Source, item: Item, values: set[str]) -> bool:
+    """Whether it is computed from values by the names that other items give them."""
+    names = [source.plain_name(part) for part in item.node.find_all(exp.Column)] if item.groups else []
+    return any(name and not source.has_column(name) and name.casefold() in values for name in names)
 
 
 def _item(source: Source, node: exp.Expr) -> Item:
