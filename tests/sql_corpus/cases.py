@@ -33,6 +33,7 @@ FAMILIES = {
 # Families, or single statements, that are refused so far and must be answered later: whoever builds one takes its
 # letter out.  What is listed here and answered all the same must be right.
 NOT_YET = {"U", "T", "M"} | {
+    "divided_columns",
     "first_of_group",
     "brackets_around_table",
 }  # refused, and FIRST is not named
