@@ -150,12 +150,13 @@ class Source(Names):
         if read is None:
             raise self.refusal(node, self.why_not(node, "a condition"))
         try:
-            found = truth_of(read(self, node))
+            found = read(self, node)
         except InvalidRequest as wrong:
             raise self.placed(node, wrong) from None
-        if found is None:
+        truth = found if isinstance(found, Condition) else truth_of(found)
+        if truth is None:
             raise self.refusal(node, f"a condition is needed here, not {title(node)}")
-        return self._short(node, found)
+        return self._short(node, truth)
 
     def _is_true(self, node: exp.Expr) -> Condition:
         return IsTrue(self.column(node))  # type: ignore[arg-type]  # the node checks its column

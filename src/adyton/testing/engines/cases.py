@@ -13,6 +13,7 @@ from adyton.query.expressions import (
     Clip,
     Compare,
     Condition,
+    Curved,
     Floor,
     Indicator,
     Negative,
@@ -28,6 +29,8 @@ from adyton.query.leaves import (
     Constant,
     DatePart,
     Day,
+    DayCount,
+    DayFrom,
     DayOf,
     IsMissing,
     IsOutside,
@@ -115,7 +118,31 @@ NUMBERS: tuple[NumberExpression, ...] = (
     *(DatePart(part, DayOf(BORN)) for part in get_args(Part)),
     Clip(Case(((IsTrue(SMOKER), ValueOf(AGE)),)), Fraction(10), Fraction(64)),
     Clip(Plus(Lookup(REGION, (5, None, 0, 9)), Constant(Fraction(1))), Fraction(2), Fraction(8)),
+    DayCount(DayOf(BORN)),
+    *(DatePart(part, DayFrom(Plus(DayCount(DayOf(BORN)), ValueOf(AGE)))) for part in get_args(Part)),
+    Curved("sqrt", ValueOf(AGE), 4),
+    Clip(Curved("ln", Plus(ValueOf(AGE), Constant(Fraction(1))), 9), Fraction(1), Fraction(3)),
+    Curved("exp", Times(Lookup(REGION, (-30, None, 0, 9)), Constant(Fraction(1, 3))), 2),
 )
+# What a question may say of one row, beyond what is written as nodes above.
+NUMBER_TEXTS = (
+    *("ABS(age - 60)", "SIGN(age - 64)", "(age - 64) % 7", "(age - 64) // 7", "CEIL(income / 7)"),
+    *("ROUND(income - 50000.005, 1)", "TRUNC(income - 1234.5)", "POWER(age - 60, 3)", "SQRT(age)"),
+    *("GREATEST(age, income / 1000, 3.5)", "WIDTH_BUCKET(income, 0, 100000, 7)", "COALESCE(age, year::INT)"),
+    *("NULLIF(age, 64)", "CASE WHEN smoker THEN NULL WHEN age > 3 THEN age ELSE 2 END", "LENGTH(region)"),
+    *("CAST(age > 30 AS INT)", "CAST(income AS DECIMAL(12, 1))", "IF(region LIKE '%th', age, -1)"),
+    *("EXTRACT(DOW FROM born)", "EXTRACT(DOY FROM born)", "WEEK(born)", "ISOYEAR(born)"),
+    *("UNIX_DATE(DATE_TRUNC('quarter', born))", "UNIX_DATE(DATE_TRUNC('week', born))"),
+    *("UNIX_DATE(LAST_DAY(born))", "UNIX_DATE(born - INTERVAL 13 MONTH)", "DATE '2000-02-29' - born"),
+    *("DATE_DIFF('month', born, DATE '2000-02-29')", "LENGTH(STRFTIME(born, '%B'))"),
+)
+CONDITION_TEXTS = (
+    *("region < 'south'", "UPPER(region) IN ('NORTH', 'EAST')", "COALESCE(region, 'none') = 'none'"),
+    *("region || year = 'north2020'", "(age > 30) = smoker", "(age > 30) IS NULL", "age + income IS NULL"),
+    *("age IS DISTINCT FROM income", "COALESCE(smoker, age > 30)", "NULLIF(region, 'north') IS NULL"),
+    *("born + INTERVAL 1 MONTH > DATE '1970-01-31'", "DAYNAME(born) > 'S'", "STRFTIME(born, '%m') = '02'"),
+)
+GROUP_TEXTS = ("LEFT(region, 1)", "DAYNAME(born)", "region || ' ' || smoker::VARCHAR", "age % 5", "age > 30")
 BUCKETS: tuple[Group, ...] = (
     Bucket("decade", Floor(ValueOf(AGE), Fraction(10))),
     Bucket("below", Floor(Plus(ValueOf(AGE), Constant(Fraction(-64))), Fraction(30))),
@@ -123,6 +150,7 @@ BUCKETS: tuple[Group, ...] = (
     Bucket("young", Case(((Compare(ValueOf(AGE), "<", Constant(Fraction(64))), Constant(Fraction(1))),))),
     Bucket("weekday", DatePart("weekday", DayOf(BORN)), tuple(" MTWTFSS")),
     Bucket("year born", DatePart("year", DayOf(BORN))),
+    Bucket("month", DayFrom(Plus(DayCount(DayOf(BORN)), Negative(DatePart("day", DayOf(BORN)))))),
     Bucket("coast", Lookup(REGION, (2, 0, None, 2)), ("no", "never", "yes")),
 )
 

@@ -14,14 +14,18 @@ from adyton.query.expressions import And, Compare, Not, Or
 from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
 from adyton.query.measures import Count, Mean, Proportion, Sum, Variance
 from adyton.query.nodes import Question
+from adyton.query.sql.read import parse_condition, parse_group, parse_number
 from adyton.schema import DateColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import (
     AGE,
     BUCKETS,
+    CONDITION_TEXTS,
     CONDITIONS,
     FULL_YEARS,
+    GROUP_TEXTS,
     INCOME,
+    NUMBER_TEXTS,
     NUMBERS,
     PEOPLE,
     REGION,
@@ -105,6 +109,19 @@ class QuestionsContract:
         measures = tuple((part, Sum(DatePart(part, DayOf(column)))) for part in get_args(Part))
         readings = readings_of(Question(table, measures, by=(label,)), ROWS)
         assert opened(table, source).exact(readings) == expected(table, ROWS, source, "salt", readings)
+
+    def test_functions_of_a_row_mean_the_same(self, opened: Open) -> None:
+        engine = opened(PEOPLE, SOME)
+        measures: list[Any] = [Sum(parse_number(text, PEOPLE)) for text in NUMBER_TEXTS]
+        measures += [Count(parse_condition(text, PEOPLE)) for text in CONDITION_TEXTS]
+        measures += [Count(Not(parse_condition(text, PEOPLE))) for text in CONDITION_TEXTS]
+        named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
+        readings = readings_of(Question(PEOPLE, named, by=(REGION,)), ROWS)
+        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+        for text in GROUP_TEXTS:
+            by = (parse_group(text, PEOPLE).named("g"),)
+            readings = readings_of(Question(PEOPLE, (("n", Count()),), by=by), ROWS)
+            assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), text
 
     def test_an_empty_table_has_every_declared_group(self, opened: Open) -> None:
         empty = tuple(SourceColumn(column.name, column.kind, []) for column in SOME)
