@@ -332,6 +332,8 @@ NESTED = [
     "SELECT COUNT(*) FROM (SELECT age FROM people QUALIFY SUM(age) OVER () > 3)",
     "SELECT COUNT(*) FROM (SELECT age FROM people UNION ALL SELECT age FROM people)",
     "SELECT COUNT(*) FROM (SELECT 1)",
+    "SELECT SUM(age) FROM (SELECT (*), age + 1 AS age FROM people)",
+    "SELECT SUM(age) FROM (SELECT * AS q, age FROM people)",
     "SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY nothing)",
     "SELECT COUNT(*) FROM (SELECT age FROM persons)",
     "SELECT COUNT(*) FROM (SELECT age FROM people) JOIN persons ON TRUE",

@@ -202,10 +202,16 @@ def _in_and(part: exp.Expr) -> exp.Expr:
 
 
 def check_items(context: Context, tree: exp.Expr) -> None:
-    """The parser takes a SELECT without anything behind it."""
+    """The parser takes a SELECT without anything behind it, and a star with a name or brackets around it."""
     for select in tree.find_all(exp.Select):
         if not select.expressions:
             raise context.source.refusal(select, "SELECT lists nothing")
+        for item in select.expressions:
+            inner = item
+            while isinstance(inner, exp.Paren | exp.Alias):
+                inner = inner.this
+            if inner is not item and inner.is_star:
+                raise context.source.refusal(item, "a star stands alone, without a name or brackets")
 
 
 def check_nesting(context: Context, tree: exp.Expr) -> None:
