@@ -56,4 +56,5 @@ def _subselect(context: Context, table: exp.Expr, meant: exp.Expr) -> exp.Expr:
     if alias is not None:
         context.source.check_parts(alias, "this")
     name = exp.Identifier(this=table_name(table), quoted=True)
-    return exp.Subquery(this=context.copy(meant), alias=exp.TableAlias(this=name))
+    body = context.copy(meant) if type(meant.parent) is exp.Subquery else meant  # the first use needs no copy
+    return exp.Subquery(this=body, alias=exp.TableAlias(this=name))
