@@ -201,6 +201,19 @@ NUMBERS: dict[str, str | None] = {
     "DATE_DIFF(seen, born, MONTH)": "date_diff('month', born, seen)",
     "DATE_DIFF('day', born, '2004-02-29')": "date_diff('day', born, DATE '2004-02-29')",
     "EXTRACT(YEAR FROM DATE '2020-03-01') + age": None,
+    "CLAMP(age / gain, -3, 3)": (
+        "greatest(least(round(age / nullif(gain, 0)::DOUBLE, 6), 3), -3) + nullif(gain, 0) * 0 + age * 0"
+    ),
+    "CLAMP(gain / NULLIF(rate, 0), -20, 20)": (
+        "greatest(least(round(gain / nullif(rate, 0)::DOUBLE, 6), 20), -20) + gain * 0 + nullif(rate, 0) * 0"
+    ),
+    "CLAMP(ROUND(SAFE_DIVIDE(rate, age + 1), 2), -1, 1)": (
+        "greatest(least(round(rate / (age + 1)::DOUBLE, 2), 1), -1) + rate * 0 + age * 0"
+    ),
+    "COALESCE(CLAMP(age / gain, 0, 5), -1)": (
+        "CASE WHEN age IS NULL OR gain IS NULL OR gain = 0 THEN -1 "
+        "ELSE greatest(least(round(age / gain::DOUBLE, 6), 5), 0) END"
+    ),
     "UNIX_DATE(born)": "born - DATE '1970-01-01'",
 }
 CONDITIONS: dict[str, str | None] = {
