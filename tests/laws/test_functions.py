@@ -10,10 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.exact.curves import curve_steps
+from adyton.query.conditions.possible import Rows
 from adyton.query.nodes import Question, group_values
 from adyton.query.sql.functions.texts import is_like
 from adyton.query.sql.read import parse, parse_condition, parse_group, parse_number
@@ -369,6 +371,32 @@ def test_a_number_is_the_one_that_plain_duckdb_gives(text: str, plain: duckdb.Du
             assert abs(float(value) - float(told)) <= (1e-9 if lattice.grain > Fraction(1, 10**6) else 5.1e-7)
     again = parse_number(number_text(number), PEOPLE)
     assert number_text(again) == number_text(number)
+
+
+def test_what_can_be_is_worked_out_as_the_engines_do() -> None:
+    """Which groups can match is decided without an engine.  Mutant: a quotient that is there over 0."""
+    columns = {
+        column.name: (
+            np.array([int(row[column.name] or 0) for row in ROWS], np.int64),
+            np.array([row[column.name] is not None for row in ROWS]),
+        )
+        for column in PEOPLE.columns
+    }
+    known = Rows(columns, len(ROWS))
+    for text in NUMBERS:
+        number = parse_number(text, PEOPLE)
+        found = known.number(number)
+        assert found is not None
+        pairs = zip(found[0].tolist(), found[1].tolist(), strict=True)
+        assert [n if there else None for n, there in pairs] == [
+            meaning.number(number, row) for row in ROWS
+        ], text
+    for text in CONDITIONS:
+        condition = parse_condition(text, PEOPLE)
+        true, false = known.condition(condition)
+        told = [meaning.condition(condition, row) for row in ROWS]
+        assert true.tolist() == [one is True for one in told], text
+        assert false.tolist() == [one is False for one in told], text
 
 
 @pytest.mark.parametrize("text", CONDITIONS)
