@@ -312,6 +312,9 @@ class PostgresDialect:
     def quotient(self, dividend: str, divisor: int) -> str:
         return f"({dividend} / CAST({divisor} AS BIGINT))"
 
+    def ratio(self, dividend: str, divisor: str) -> str:
+        return f"({dividend} / {divisor})"
+
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ",".join("NULL" if number is None else str(number) for number in numbers)
         return f"(CAST('{{{listed}}}' AS BIGINT[]))[{index} + 1]"

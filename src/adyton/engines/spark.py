@@ -247,6 +247,9 @@ class SparkDialect:
     def quotient(self, dividend: str, divisor: int) -> str:
         return f"({dividend} DIV CAST({divisor} AS BIGINT))"
 
+    def ratio(self, dividend: str, divisor: str) -> str:
+        return f"({dividend} DIV {divisor})"
+
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ", ".join("NULL" if number is None else str(number) for number in numbers)
         return f"element_at(CAST(array({listed}) AS ARRAY<BIGINT>), {index} + 1)"

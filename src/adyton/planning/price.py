@@ -24,6 +24,7 @@ from adyton.query.expressions import (
     Negative,
     NumberExpression,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -209,7 +210,7 @@ def _leaves(value: NumberExpression | None) -> set[_Leaf]:
     match value:
         case ValueOf() | DatePart() | DayCount() | Lookup():
             return {value}
-        case Plus(left, right) | Times(left, right):
+        case Plus(left, right) | Times(left, right) | Quotient(left, right):
             return _leaves(left) | _leaves(right)
         case Negative(inner) | Square(inner) | Floor(inner) | Clip(inner) | Curved(_, inner):
             return _leaves(inner)

@@ -155,6 +155,38 @@ class Curved:
 
 
 @dataclass(frozen=True, slots=True)
+class Quotient:
+    """``over / under``, rounded half away from zero to ``decimals``, or the nearer of two bounds if it lies
+    beyond them; missing where ``under`` is 0.  SQL: CLAMP(ROUND(over / under, decimals), low, high).
+    """
+
+    over: NumberExpression
+    under: NumberExpression
+    low: Fraction
+    high: Fraction
+    decimals: int
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        a, b, steps = number(self.over).lattice, number(self.under).lattice, 10**self.decimals
+        ends = (self.low * steps, self.high * steps)
+        if not 0 <= self.decimals <= MOST_DECIMALS or any(end.denominator != 1 for end in ends):
+            raise InvalidRequest(f"the bounds of a quotient have at most {self.decimals} decimals")
+        if not self.low < self.high:
+            raise InvalidRequest("the bounds of CLAMP leave no two values: give low < high")
+        top, bottom = self.factors
+        sizes = [max(abs(lattice.low), abs(lattice.high), 1) for lattice in (a, b)]
+        Lattice(Fraction(1), 0, sizes[0] * top + sizes[1] * bottom)  # is computed on the way
+        set_lattice(self, Lattice(Fraction(1, steps), int(ends[0]), int(ends[1])))
+
+    @property
+    def factors(self) -> tuple[int, int]:
+        """What turns the steps of both into twice the steps of the result, and twice the halves of them."""
+        ratio = self.over.lattice.grain / self.under.lattice.grain * 10**self.decimals
+        return 2 * ratio.numerator, ratio.denominator
+
+
+@dataclass(frozen=True, slots=True)
 class Indicator:
     """1 where ``condition`` is true, else 0; never missing.  SQL: CASE WHEN condition THEN 1 ELSE 0 END."""
 
@@ -196,6 +228,7 @@ NumberExpression = (
     | Clip
     | Floor
     | Curved
+    | Quotient
     | Indicator
     | Case
     | Lookup

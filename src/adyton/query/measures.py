@@ -27,6 +27,7 @@ from adyton.query.expressions import (
     NumberExpression,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
     condition,
@@ -288,6 +289,11 @@ def _case(node: Case) -> Pair:
     return whens + sum(once for once, _ in pairs), whens + sum(present for _, present in pairs)
 
 
+def _quotient(node: Quotient) -> Pair:
+    (a, present), (b, also_present) = _pair(node.over), _pair(node.under)
+    return 2 * a + 3 * b + present + also_present + b, present + also_present + b
+
+
 def _curved(node: Curved) -> Pair:
     once, present = _pair(node.inner)
     return once + len(node.numbers) // _LISTED, present
@@ -312,5 +318,6 @@ _PAIRS: dict[type, Callable[[Any], Pair]] = {
     Indicator: lambda node: (weight(node.condition), 0),
     Lookup: _lookup,
     OneOf: lambda node: (1 + len(node.values) // _LISTED, 0),
+    Quotient: _quotient,
     Square: _square,
 }

@@ -20,6 +20,7 @@ from adyton.query.expressions import (
     NumberExpression,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -52,6 +53,8 @@ def missing(node: Comparable) -> Condition:
             return any_of(missing(left), missing(right))
         case Negative(inner) | Square(inner) | Clip(inner) | Floor(inner) | DayFrom(inner) | Curved(_, inner):
             return missing(inner)
+        case Quotient(over, under):
+            return any_of(missing(over), missing(under), Compare(under, "=", ZERO))
         case DatePart(_, day) | DayCount(day):
             return missing(day)
         case Lookup(column, numbers):

@@ -28,6 +28,7 @@ from adyton.query.expressions import (
     Operator,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -188,6 +189,9 @@ def number_text(number: Comparable) -> str:
             return f"FLOOR({number_text(inner)} / {fraction_text(step)})"
         case Curved(curve, inner, decimals):
             return f"ROUND({curve.upper()}({number_text(inner)}), {decimals})"
+        case Quotient(over, under, low, high, decimals):
+            ratio = f"ROUND({number_text(over)} / {number_text(under)}, {decimals})"
+            return f"CLAMP({ratio}, {fraction_text(low)}, {fraction_text(high)})"
         case Case(branches, otherwise):
             whens = " ".join(f"WHEN {condition_text(c)} THEN {number_text(n)}" for c, n in branches)
             return f"CASE {whens}{f' ELSE {number_text(otherwise)}' if otherwise is not None else ''} END"

@@ -301,6 +301,9 @@ class DuckDBDialect:
             return f"({dividend} >> {divisor.bit_length() - 1})"
         return f"({dividend} // CAST({divisor} AS BIGINT))"
 
+    def ratio(self, dividend: str, divisor: str) -> str:
+        return f"({dividend} // {divisor})"
+
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ", ".join("NULL" if number is None else str(number) for number in numbers)
         # Written as one text: a long list of expressions takes longer to plan than to look up.

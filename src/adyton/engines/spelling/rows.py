@@ -30,6 +30,7 @@ from adyton.query.expressions import (
     Not,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -80,6 +81,9 @@ class Spelling(Protocol):
     def quotient(self, dividend: str, divisor: int) -> str:
         """The whole part of a bigint that is not negative, divided by a number above 0."""
 
+    def ratio(self, dividend: str, divisor: str) -> str:
+        """The whole part of one bigint divided by another, both not negative; NULL where that is NULL."""
+
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         """The bigint at a place, from 0, of a list; NULL where the place or the number is missing."""
 
@@ -117,6 +121,8 @@ class RowSql:
             case Curved(_, inner):
                 place = f"({self.number(inner)} - {integer(inner.lattice.low)})"
                 return self._spelling.lookup(place, node.numbers)
+            case Quotient():
+                return self._quotient(node)
             case Indicator(condition):
                 return f"(CASE WHEN {self.condition(condition)} THEN {integer(1)} ELSE {integer(0)} END)"
             case Case():
@@ -191,6 +197,9 @@ class RowSql:
                 | Curved(_, inner)
             ):
                 return self._present(inner)
+            case Quotient(over, under):
+                present = self._present(over) + self._present(under)
+                return (*dict.fromkeys(present), f"{self.number(under)} <> {integer(0)}")
             case Lookup():
                 return (f"{self.number(node)} IS NOT NULL",)
             case Case(branches, otherwise):
@@ -215,6 +224,19 @@ class RowSql:
             return self._spelling.quotient(dividend, ratio.denominator)
         moved = f"({dividend} + {integer(-least * ratio.denominator)})"
         return f"({self._spelling.quotient(moved, ratio.denominator)} + {integer(least)})"
+
+    def _quotient(self, node: Quotient) -> str:
+        """Of the sizes, because engines round apart below zero; by the node's checks all fits in a bigint."""
+        over, under = self.number(node.over), self.number(node.under)
+        top, half = node.factors
+        divisor = _times(f"abs({under})", half)
+        size = f"({_times(f'abs({over})', top)} + {divisor})"
+        whole = self._spelling.ratio(size, f"nullif({_times(divisor, 2)}, {integer(0)})")
+        zero = integer(0)
+        signed = f"(CASE WHEN ({over} < {zero}) = ({under} < {zero}) THEN {whole} ELSE - {whole} END)"
+        reach = 2**62  # more than it can be, so that both bounds are held
+        bounds = (node.lattice.low, node.lattice.high)
+        return clipped(signed, (-reach, reach), bounds, self._present(node))
 
     def _case(self, node: Case) -> str:
         grain = node.lattice.grain

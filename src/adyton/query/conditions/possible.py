@@ -30,6 +30,7 @@ from adyton.query.expressions import (
     Not,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -57,7 +58,7 @@ Truth = tuple[Truths, Truths]  # where a condition can be true, and where it can
 
 _UNDERSTOOD = (
     *(ValueOf, DayOf, Constant, Day, Plus, Times, Negative, Square, Clip, Floor, Indicator, Case, Lookup),
-    *(Curved, DatePart, DayCount, DayFrom, Compare, OneOf, IsTrue, IsMissing, Always, Not, And, Or),
+    *(Curved, Quotient, DatePart, DayCount, DayFrom, Compare, OneOf, IsTrue, IsMissing, Always, Not, And, Or),
 )
 _FROM_MONDAY = 3  # 1970-01-01 was a Thursday
 
@@ -159,6 +160,8 @@ class Rows:
                 a, there = self._exact(inner)
                 low, high = inner.lattice.low, inner.lattice.high
                 return np.array(node.numbers, np.int64)[np.clip(a, low, high) - low], there
+            case Quotient():
+                return self._quotient(node)
             case Indicator(condition):
                 return self.condition(condition)[0].astype(np.int64), self._all(True)
             case Case():
@@ -173,6 +176,14 @@ class Rows:
             case DatePart(part, day):
                 days, there = self._exact(day)
                 return _PARTS[part](days), there
+
+    def _quotient(self, node: Quotient) -> Known:
+        (a, there), (b, also) = self._exact(node.over), self._exact(node.under)
+        top, half = node.factors
+        divisor = np.where(b == 0, 1, abs(b)) * half
+        steps = (abs(a) * top + divisor) // (2 * divisor)
+        signed = np.where((a < 0) == (b < 0), steps, -steps)
+        return np.clip(signed, node.lattice.low, node.lattice.high), there & also & (b != 0)
 
     def _case(self, node: Case) -> Known:
         integers, there, open_ = self._full(0), self._all(False), self._all(True)

@@ -52,6 +52,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
+_DIVISION = "only division by a literal other than 0 is supported; or write CLAMP(a / b, low, high)"
 _Read = TypeVar("_Read", bound=Value)
 _WRITTEN = Constant | Day | str | bool
 
@@ -135,7 +136,7 @@ class Source(Names):
             if kind is exp.Mul:
                 factors.append(value)
             elif not isinstance(value, Constant) or not value.value:
-                raise self.refusal(factor, "only division by a literal other than 0 is supported")
+                raise self.refusal(factor, _DIVISION)
             elif len(factors) == 1 and isinstance(factors[0], Constant):
                 factors = [Constant(factors[0].value / value.value)]
             else:

@@ -77,7 +77,7 @@ _REASONS: dict[str, str] = {
     "REGEXP_REPLACE": _LISTED,
     "RLIKE": _LISTED,
     "ROLLUP": _TOGETHER,
-    "SAFE_DIVIDE": "a row is divided by a literal only",
+    "SAFE_DIVIDE": "say between which bounds it lies: CLAMP(SAFE_DIVIDE(a, b), low, high)",
     "SIMILAR": _LISTED,
     "STRING_AGG": _SINGLE_ROWS,
     "SYSDATE": _TODAY,

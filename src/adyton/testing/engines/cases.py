@@ -21,6 +21,7 @@ from adyton.query.expressions import (
     NumberExpression,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -118,6 +119,15 @@ NUMBERS: tuple[NumberExpression, ...] = (
     *(DatePart(part, DayOf(BORN)) for part in get_args(Part)),
     Clip(Case(((IsTrue(SMOKER), ValueOf(AGE)),)), Fraction(10), Fraction(64)),
     Clip(Plus(Lookup(REGION, (5, None, 0, 9)), Constant(Fraction(1))), Fraction(2), Fraction(8)),
+    Quotient(ValueOf(INCOME), ValueOf(AGE), Fraction(-1), Fraction(1000), 3),
+    Quotient(
+        Plus(ValueOf(AGE), Constant(Fraction(-64))),
+        Lookup(REGION, (-7, 0, None, 3)),
+        Fraction(-9),
+        Fraction(5),
+        1,
+    ),
+    Clip(Quotient(ValueOf(AGE), ValueOf(INCOME), Fraction(0), Fraction(2), 6), Fraction(0), Fraction(1)),
     DayCount(DayOf(BORN)),
     *(DatePart(part, DayFrom(Plus(DayCount(DayOf(BORN)), ValueOf(AGE)))) for part in get_args(Part)),
     Curved("sqrt", ValueOf(AGE), 4),

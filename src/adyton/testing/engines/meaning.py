@@ -22,6 +22,7 @@ from adyton.query.expressions import (
     Not,
     Or,
     Plus,
+    Quotient,
     Square,
     Times,
 )
@@ -61,16 +62,13 @@ def number(node: Comparable, row: Row) -> int | None:
     """The node's integer on its own lattice; None is missing."""
     match node:
         case ValueOf(column) | DayOf(column) | DayCount(DayOf(column)):
-            found: int | None = row[column.name]
-            return found
+            return row[column.name]  # type: ignore[no-any-return]
         case Constant() | Day():
             return node.lattice.low
         case Plus(left, right):
             a, b = number(left, row), number(right, row)
-            if a is None or b is None:
-                return None
-            grain = node.lattice.grain
-            return int((a * left.lattice.grain + b * right.lattice.grain) / grain)
+            both = None if a is None or b is None else a * left.lattice.grain + b * right.lattice.grain
+            return None if both is None else int(both / node.lattice.grain)
         case Times(left, right):
             a, b = number(left, row), number(right, row)
             return None if a is None or b is None else a * b
@@ -89,6 +87,8 @@ def number(node: Comparable, row: Row) -> int | None:
         case Curved(_, inner):
             a = number(inner, row)
             return None if a is None else node.numbers[a - inner.lattice.low]
+        case Quotient():
+            return _quotient(node, row)
         case Indicator(inner):
             return int(condition(inner, row) is True)
         case Case(branches, otherwise):
@@ -113,6 +113,15 @@ def value(node: Comparable, row: Row) -> Fraction | None:
     """The node's value itself, not counted in grains."""
     steps = number(node, row)
     return None if steps is None else steps * node.lattice.grain
+
+
+def _quotient(node: Quotient, row: Row) -> int | None:
+    over, under = value(node.over, row), value(node.under, row)
+    if over is None or not under:
+        return None
+    grain, exact = node.lattice.grain, over / under
+    size = math.floor(abs(exact) / grain + Fraction(1, 2))
+    return int(min(max((size if exact > 0 else -size) * grain, node.low), node.high) / grain)
 
 
 def _part(part: Part, day: datetime.date) -> int:

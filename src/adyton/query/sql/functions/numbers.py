@@ -20,6 +20,7 @@ from adyton.query.expressions import (
     Negative,
     Not,
     NumberExpression,
+    Quotient,
     Square,
     Times,
 )
@@ -100,7 +101,39 @@ def folded(number: NumberExpression) -> NumberExpression:
 
 def _clamp(source: Source, node: exp.Expr) -> NumberExpression:
     inner, low, high = arguments(source, node, "CLAMP(number, low, high)", 3)
+    parts = _ratio(source, inner)
+    if parts is not None:
+        over, under, decimals = parts
+        return folded(Quotient(over, under, source.constant(low), source.constant(high), decimals))
     return Clip(source.number(inner), source.constant(low), source.constant(high))
+
+
+def _ratio(source: Source, node: exp.Expr) -> tuple[NumberExpression, NumberExpression, int] | None:
+    """The parts of a quotient of two columns, and its decimals; None if it is none."""
+    node, decimals = source.bare(node), _DECIMALS
+    if type(node) is exp.Anonymous and called(source, node) == "ROUND" and len(node.expressions) == 2:
+        decimals = whole_number(source, node.expressions[1], -18, 18)
+        node = source.bare(node.expressions[0])
+    if type(node) is exp.Anonymous and called(source, node) == "SAFE_DIVIDE":
+        over, under = arguments(source, node, "SAFE_DIVIDE(number, number)", 2)
+    elif type(node) is exp.Div:
+        source.check_parts(node, "this", "expression")
+        over, under = node.this, node.args["expression"]
+    else:
+        return None
+    divisor = source.number(_without_null_if(source, under))
+    return None if isinstance(divisor, Constant) else (source.number(over), divisor, decimals)
+
+
+def _without_null_if(source: Source, node: exp.Expr) -> exp.Expr:
+    """x of NULLIF(x, 0): division by 0 is missing without it as well."""
+    node = source.bare(node)
+    if type(node) is exp.Anonymous and called(source, node) == "NULLIF" and len(node.expressions) == 2:
+        first: exp.Expr = node.expressions[0]
+        zero = source.bare(node.expressions[1])
+        if type(zero) is exp.Literal and not zero.args["is_string"] and source.constant(zero) == 0:
+            return first
+    return node
 
 
 def _floor(source: Source, node: exp.Expr) -> NumberExpression:
