@@ -446,6 +446,8 @@ MESSAGES = {
     "SELECT COUNT(DISTINCT age) FROM people": ["unit of this study is a row", "column 23"],
     "SELECT MAX(age) - age FROM people": ["what is released", "max_age", "column 19"],
     "SELECT MAX(age) - MIN(age) FROM people": ["a question alone is needed", "arithmetic"],
+    "SELECT COUNT(*) > 3 FROM people": ["CASE WHEN", "column 8"],
+    "SELECT COUNT(*) % 2 FROM people": ["MOD", "what is released", "column 8"],
     "SELECT RANK() OVER (ORDER BY age) FROM people": ["rows of the answer"],
     "SELECT LOG(COUNT(*)) FROM people": ["LN", "LOG10", "column 8"],
     "SELECT age FROM people": ["'age'", "GROUP BY age"],

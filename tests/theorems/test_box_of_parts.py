@@ -184,6 +184,38 @@ def test_theorem_BOX_OF_PARTS_windows_over_public_rows(gaussian: bool) -> None:
         assert np.mean(shares) >= at_least(40 * PARTS), name
 
 
+def test_theorem_BOX_OF_PARTS_shares_of_a_total_have_joint_noise() -> None:
+    """The row and the total have the same noise in common; a box does not know that, and is far wider."""
+    rng, found, ratios = np.random.default_rng(9), [], []
+    share = apply("/", apply("*", Fraction(100), N), Window("SUM", (N,), ("part",)))
+    for _ in range(60):
+        n = rng.integers(300, 900, (PARTS, SIZE)).astype(float)
+        keys: dict[str, Told] = {"part": (tuple(range(PARTS)), np.repeat(np.arange(PARTS), SIZE))}
+        truth = (100 * n / n.sum(1, keepdims=True)).ravel()
+        values = certified({"n": n.ravel()}, 60.0, rng, keys=keys).values(share)
+        found.append(((values.noise.low <= truth) & (truth <= values.noise.high))[::SIZE])
+        box = certified({"n": n.ravel()}, 60.0, rng, keys=keys, gaussian=False).values(share)
+        widths = [one.noise.high - one.noise.low for one in (box, values)]
+        ratios.append(np.median(widths[0]) / np.median(widths[1]))
+    assert at_least(60 * PARTS) <= np.mean(found) <= LEVEL + 0.02
+    assert np.median(ratios) > 3
+
+
+def test_theorem_BOX_OF_PARTS_quotients_close_to_0_and_below_it() -> None:
+    rng = np.random.default_rng(10)
+    exact = {
+        "a": rng.integers(-300, 300, ROWS).astype(float),
+        "b": rng.integers(-400, 400, ROWS).astype(float),
+    }
+    exact["b"][exact["b"] == 0] = 1.0
+    node = apply(
+        "/", apply("-", ReleasedName("a"), Fraction(7)), apply("NULLIF", ReleasedName("b"), Fraction(0))
+    )
+    for scale in (0.4, 40.0):
+        values = certified(exact, scale, rng).values(node)
+        assert covered(values, (exact["a"] - 7) / exact["b"]) >= at_least(ROWS)
+
+
 def test_theorem_BOX_OF_PARTS_the_greatest_of_many_rows() -> None:
     """It fails as soon as one row is too high: if rows did not count, 88 % would be covered."""
     rng, found = np.random.default_rng(8), []

@@ -64,13 +64,25 @@ class Linear:
 
     def width(self, gaussian: Mapping[str, GaussianValue], level: float) -> Floats:
         """Half of the width of the interval in each row; rounded up."""
-        z = float(-special().ndtri((1 - level) / 2)) * SAFE
-        square, rounding = np.zeros(len(self.public)), np.zeros(len(self.public))
+        spread = quantile_up(level) * np.sqrt(self.product(self, gaussian))
+        return (spread + self.rounding(gaussian)) * SAFE
+
+    def product(self, other: Linear, gaussian: Mapping[str, GaussianValue]) -> Floats:
+        """The covariance of the noise of both in each row; the variance of one with itself."""
+        found = np.zeros(len(self.public))
+        for name in self.weights.keys() & other.weights.keys():
+            square = (float_up(gaussian[name].step) * gaussian[name].scale) ** 2
+            one, two = self.weights[name], other.weights[name]
+            both = one * two if one.ndim == two.ndim else _square(one) * _square(two)
+            found += _total(both) * square
+        return found
+
+    def rounding(self, gaussian: Mapping[str, GaussianValue]) -> Floats:
+        """What the rounding of the noise may add in each row."""
+        found = np.zeros(len(self.public))
         for name, weight in self.weights.items():
-            step = np.abs(weight) * float_up(gaussian[name].step)
-            square += _total((step * gaussian[name].scale) ** 2)
-            rounding += _total(step) / 2
-        return (z * np.sqrt(square) + rounding) * SAFE
+            found += _total(np.abs(weight)) * float_up(gaussian[name].step) / 2
+        return found
 
     def slack(self, values: Mapping[str, Floats], told: Floats) -> Floats:
         """What the roundings on the way to the sum itself may have cost."""
@@ -81,6 +93,11 @@ class Linear:
             size = size + (np.abs(weight) * own if weight.ndim == 1 else np.abs(weight) @ own)
             operations += 4 * (weight.shape[-1] if weight.ndim > 1 else 1)
         return 2 * operations * UNIT_ROUNDOFF * size
+
+
+def quantile_up(level: float) -> float:
+    """The z with P(|N| <= z) = level; rounded up."""
+    return float(-special().ndtri((1 - level) / 2)) * SAFE
 
 
 def _scaled(weight: Floats, factor: Floats) -> Floats:

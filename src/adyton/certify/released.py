@@ -9,11 +9,13 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify.linear import GaussianValue, Linear, linear_of
+from adyton.certify.ratio_of_sums import ratio_box
 from adyton.certify.rows import Intervals, Values
 from adyton.certify.values import Absent
 from adyton.certify.window_boxes import rank_box, shifted_box, total_box
 from adyton.exact import float_up
 from adyton.exact.boxes import BOXES, Box, outward
+from adyton.exact.cells import Floats
 from adyton.exact.outward import each_of
 from adyton.query.answered import Answered, Truths, as_floats
 from adyton.query.released import (
@@ -103,6 +105,8 @@ class CertifiedRows:
     def _parts(self, node: Released | Having) -> set[Part]:
         if not isinstance(node, Every | Some | Opposite | IsNull | Relation) and self._form(node):
             return {("sum", node)}
+        if isinstance(node, Apply) and self._quotient(node) is not None:
+            return {("quotient", node)}
         match node:
             case ReleasedName(name):
                 return {("value", name)} if self._is_value(name) else set()
@@ -141,10 +145,25 @@ class CertifiedRows:
 
     def _form(self, node: Released) -> Linear | None:
         """The sum that it is, where several Gaussian noises add up."""
+        form = self._linear(node)
+        return form if form is not None and form.mixes else None
+
+    def _linear(self, node: Released) -> Linear | None:
         if node not in self._forms:
-            form = linear_of(node, self.answered, self._gaussian, self._is_fixed)
-            self._forms[node] = form if form is not None and form.mixes else None
+            self._forms[node] = linear_of(node, self.answered, self._gaussian, self._is_fixed)
         return self._forms[node]
+
+    def _quotient(self, node: Apply) -> tuple[tuple[Released, Linear], tuple[Released, Linear]] | None:
+        """The two Gaussian sums whose quotient it is, if so; NULLIF(divisor, 0) is looked through."""
+        if node.function != "/":
+            return None
+        top, bottom = node.inner
+        if isinstance(bottom, Apply) and bottom.function == "NULLIF" and bottom.inner[1] == 0:
+            bottom = bottom.inner[0]
+        one, other = self._linear(top), self._linear(bottom)
+        if one is None or other is None or not (one.weights and other.weights):
+            return None
+        return (top, one), (bottom, other)
 
     # Boxes -----------------------------------------------------------------------------------------------
 
@@ -153,6 +172,9 @@ class CertifiedRows:
         form = self._form(node) if level is not None else None
         if form is not None and level is not None:
             return self._sum(node, form, level)
+        if level is not None and isinstance(node, Apply) and (both := self._quotient(node)) is not None:
+            top, bottom = (self._released_sum(*one) for one in both)
+            return ratio_box(top, bottom, self._gaussian, level)
         match node:
             case ReleasedName(name) if name in atoms:
                 return atoms[name]
@@ -175,11 +197,15 @@ class CertifiedRows:
 
     def _sum(self, node: Released, form: Linear, level: float) -> Box:
         """Theorem: BOX-OF-PARTS."""
-        told = self.answered.told(node)
-        assert isinstance(told, np.ndarray)
-        released = {name: self._levels(LEVEL)[name].value for name in form.weights}
-        half = form.width(self._gaussian, level) + form.slack(released, np.nan_to_num(told))
+        _, told, slack = self._released_sum(node, form)
+        half = form.width(self._gaussian, level) + slack
         return outward(told - half, told + half)
+
+    def _released_sum(self, node: Released, form: Linear) -> tuple[Linear, Floats, Floats]:
+        """A sum, its released value, and what the roundings on the way to that may have cost."""
+        told = as_floats(self.answered.told(node), self.answered.rows)
+        released = {name: self._levels(LEVEL)[name].value for name in form.weights}
+        return form, told, form.slack(released, np.nan_to_num(told))
 
     def _first_that_is(self, inner: Sequence[Released], atoms: Mapping[str, Box], level: float | None) -> Box:
         """The first that is not NULL; any of them, from one on of which released values decide that."""

@@ -58,6 +58,7 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     _T.ON: (_BEGINS_VALUE | _PREFIXES, "write ON a.key = b.key"),
     _T.USING: ({_T.L_PAREN}, "write USING (key)"),
     _T.FILTER: ({_T.L_PAREN}, "write FILTER (WHERE condition)"),
+    _T.ROWS: ({_T.BETWEEN}, "write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, or from UNBOUNDED PRECEDING"),
     _T.OVER: ({_T.L_PAREN}, "write OVER (), or OVER (PARTITION BY ... ORDER BY ...)"),
     _T.IS: (
         {_T.NOT, _T.NULL, _T.TRUE, _T.FALSE, _T.DISTINCT},

@@ -20,7 +20,7 @@ from adyton.query.names import distinct_names
 from adyton.query.nodes import POINTS, Bucket, Group
 from adyton.query.released import Apply, Released, ReleasedName, Term, When, Window
 from adyton.query.sql.aggregates import is_aggregate, read_measure
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.groups import Item, read_group, shown_names
 from adyton.query.sql.names import called, title
 from adyton.query.sql.quotients import quotient_measure
@@ -100,6 +100,12 @@ class Reader:
     def _unknown(self, node: exp.Expr) -> InvalidRequest:
         if self.in_window:
             return self.source.refusal(node, NO_ROWS)
+        if type(node) in OPERATORS:
+            return self.source.refusal(
+                node, "a column is no condition: write CASE WHEN ... THEN 1 ELSE 0 END"
+            )
+        if any(is_aggregate(part) for part in node.walk()):
+            return self.source.refusal(node, f"{title(node)} is not computed from what is released")
         known = [*self.value_names(), *self.key_names().values(), *self.key_names()]
         listed = ", ".join(list(dict.fromkeys(known))[:10])
         reason = f"ORDER BY, HAVING and arithmetic on values speak of what is released: {listed}"
