@@ -8,7 +8,7 @@ import pytest
 import sqlglot.parser
 from sqlglot import Dialect, exp
 
-from adyton.query.sql.words import PlainParser, parser_from_source
+from adyton.query.sql.words import _DIALECT, _WRITTEN_AS_THEY_ARE, PlainParser, parser_from_source
 
 TEXTS = [
     "SELECT COUNT(*) FROM t",
@@ -41,3 +41,25 @@ def test_calls_are_names_with_arguments() -> None:
 def test_the_source_lies_beside_what_is_imported() -> None:
     """A release of sqlglot without sources would need another way, and would be noticed here."""
     assert Path(sqlglot.parser.__file__).with_name("parser.py").is_file()
+
+
+PLAIN = [
+    *TEXTS[:3],
+    "SELECT a.g AS \"G\", COUNT(DISTINCT p), SUM(x) FILTER (WHERE y = 1 AND z <> 'a''b') FROM t AS a WHERE x < 2 "
+    "AND NOT y <= 3 OR z >= -4 AND w IS NOT NULL AND TRUE GROUP BY g ORDER BY g DESC LIMIT 3 OFFSET 1",
+    "SELECT SUM((x + 1) * (y - 2)) FROM t",
+]
+
+
+def test_what_is_written_without_a_copy_is_not_changed_by_it() -> None:
+    """A release of sqlglot that changes such a node while it writes it would be noticed here."""
+    seen = set()
+    for text in PLAIN:
+        (tree,) = PlainParser(dialect=_DIALECT).parse_into(exp.Select, _DIALECT.tokenize(text), text)
+        assert tree is not None
+        seen |= {type(node) for node in tree.walk()}
+        before = repr(tree), tree.copy()
+        written = _DIALECT.generate(tree, copy=False, comments=False)
+        assert (repr(tree), tree) == before
+        assert written == tree.sql(comments=False)
+    assert seen == _WRITTEN_AS_THEY_ARE

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
@@ -135,8 +136,11 @@ def last_of_name(connection: sqlite3.Connection, by: str | None, up_to: int) -> 
     return find(connection, newest, by or _NOBODY, up_to)
 
 
+@lru_cache(maxsize=8)
 def _to_receipt(row: tuple[Any, ...]) -> Receipt:
-    """A row as the receipt it was, if its digest says so."""
+    """A row as the receipt it was, if its digest says so.  The newest one is read again and again: what was
+    checked and has not changed by a letter is not checked anew.
+    """
     number, question, detail, amount, radius, request, name, pure, unproved, *rest = row
     spent, spent_radius, spent_pure, so_far, spent_by, sub_limit, settled, *texts, digest = rest
     try:
