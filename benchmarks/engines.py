@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,11 @@ PEOPLE = Table(
         BooleanColumn("smoker"),
     ),
 )
+
+
+def people(unit: PrivacyUnit) -> Table:
+    """The table as a study of this unit declares it."""
+    return replace(PEOPLE, person=unit.person)
 
 
 def generator(rows: int, persons: int) -> str:
@@ -105,7 +111,7 @@ def run() -> list[dict[str, object]]:
 
 def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dict[str, object]]:
     study = Study(
-        PEOPLE,
+        people(unit),
         unit,
         Guarantee(Fraction(500), Fraction(1, 10**9)),
         "gdp",

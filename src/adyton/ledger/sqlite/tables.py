@@ -32,6 +32,11 @@ _COLUMNS = (
 )
 _RECEIPT = f"SELECT {_COLUMNS} FROM receipts WHERE "
 _NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
+# ``counts_all``, letter by letter as in the index.
+COUNTS_ALL = (
+    "substr(question, 1, 13) = 'SELECT COUNT(' AND instr(question, ' WHERE ') = 0 "
+    "AND instr(question, ' GROUP BY ') = 0"
+)
 _NOBODY = ""  # who asks in process; a name has at least one letter
 UNANSWERED = """
 CREATE TABLE unanswered (
@@ -124,6 +129,15 @@ def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after:
     mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
     rows = connection.execute(f"{_RECEIPT} number > ? AND ({mentioned}) ORDER BY number", (after, *words))
     return [_to_receipt(row) for row in rows]
+
+
+def find_counting(
+    connection: sqlite3.Connection, start: str, end: str, after: int, below: int
+) -> Receipt | None:
+    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
+    like = "number > ? AND number < ? AND substr(question, 1, ?) = ? AND substr(question, -?) = ?"
+    newest = f"{COUNTS_ALL} AND {like} ORDER BY number DESC LIMIT 1"
+    return find(connection, newest, after, below, len(start), start, len(end), end)
 
 
 def find_request(connection: sqlite3.Connection, request: str, by: str | None) -> Receipt | None:
