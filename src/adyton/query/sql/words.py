@@ -51,6 +51,7 @@ _SOFT_KEYWORDS = {
     *(_T.OVER, _T.PARTITION_BY, _T.QUALIFY, _T.ROWS, _T.RANGE, _T.ROW, _T.FIRST),
     *(_T.LIKE, _T.ILIKE, _T.ESCAPE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
 }
+_ALL_KEYWORDS = _KEYWORDS | _SOFT_KEYWORDS
 
 # What may be left out, or is written in another way for the same.
 _SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T.ASC, _T.DCOLON}
@@ -210,7 +211,7 @@ class _WordReader:
             return Token(_T.VAR, word.text, word.line, word.col, word.start, word.end)
         if _PLAIN_WORD.fullmatch(word.text) and self._is_name(before, word, after):
             return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
-        if word.token_type not in _KEYWORDS | _SOFT_KEYWORDS or word.text == "!":
+        if word.token_type not in _ALL_KEYWORDS or word.text == "!":
             self._refuse(word, after)
         return word
 
