@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from adyton.study import Study
 ROWS = int(os.environ.get("ADYTON_BENCH_ROWS", 10_000_000))
 PERSONS = max(1, ROWS // 10)
 REPETITIONS = 7
+FRESH_QUESTIONS = 15
 
 REGIONS = tuple(f"region {i}" for i in range(50))
 AGES = tuple(range(18, 91))  # with the regions: 50 * 73 = 3,650 groups
@@ -45,6 +48,11 @@ PEOPLE = Table(
         BooleanColumn("smoker"),
     ),
 )
+
+
+def people(unit: PrivacyUnit) -> Table:
+    """The table as a study of this unit declares it."""
+    return replace(PEOPLE, person=unit.person)
 
 
 def generator(rows: int, persons: int) -> str:
@@ -71,6 +79,12 @@ QUESTIONS = {  # ours, and the same without privacy
         "SELECT region, age_group, SUM(income) FROM people GROUP BY region, age_group",
         "SELECT region, age, sum(income) FROM people GROUP BY region, age",
     ),
+}
+FRESH = {  # the first numbers of filters: on few values, whose cells are kept, and on many
+    "fresh count by age": ("SELECT COUNT(*) FROM people WHERE age > {}", 30),
+    "fresh mean by age": ("SELECT AVG(income) FROM people WHERE age > {}", 30),
+    "fresh count by income": ("SELECT COUNT(*) FROM people WHERE income > {}", 90_000),
+    "fresh mean by income": ("SELECT AVG(income) FROM people WHERE income > {}", 90_000),
 }
 MEDIAN = ("SELECT MEDIAN(income) FROM people", "SELECT median(income) FROM people")
 BOUNDED = "QUALIFY row_number() OVER (PARTITION BY user_id ORDER BY hash(age, income, region, smoker)) <= 10"
@@ -105,7 +119,7 @@ def run() -> list[dict[str, object]]:
 
 def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dict[str, object]]:
     study = Study(
-        PEOPLE,
+        people(unit),
         unit,
         Guarantee(Fraction(500), Fraction(1, 10**9)),
         "gdp",
@@ -123,6 +137,7 @@ def _questions(path: Path, unit: PrivacyUnit, name: str, bound: str) -> list[dic
         ]
         rows.append(_beside(curator, plain, f"median, {ROWS:,} rows, {name}", MEDIAN))
         rows.append(_rate(curator, plain, name))
+        rows += [_fresh(curator, plain, f"{what}, {ROWS:,} rows, {name}", FRESH[what]) for what in FRESH]
     start = time.perf_counter()
     plain.execute(f"CREATE OR REPLACE TABLE people AS SELECT * FROM '{path}' {bound}")
     return [row(f"opening, {name}", opening, time.perf_counter() - start, "s", "plain DuckDB"), *rows]
@@ -136,6 +151,17 @@ def _beside(curator: Any, plain: Any, name: str, texts: tuple[str, str]) -> dict
         ours.append(_seconds(lambda i=i: curator.ask(question, epsilon=1 + i / 1024)))
         theirs.append(_seconds(lambda: plain.execute(sql).fetchall()))
     return row(name, min(ours) * 1e3, min(theirs) * 1e3, "ms", "plain DuckDB")
+
+
+def _fresh(curator: Any, plain: Any, name: str, asked: tuple[str, int]) -> dict[str, object]:
+    """Medians of both sides, in turn; each question has a filter of its own."""
+    text, start = asked
+    ours, theirs = [], []
+    for i in range(FRESH_QUESTIONS):
+        sql = text.format(start + i)
+        ours.append(_seconds(lambda sql=sql: curator.ask(sql, epsilon="0.5")))
+        theirs.append(_seconds(lambda sql=sql: plain.execute(sql).fetchall()))
+    return row(name, statistics.median(ours) * 1e3, statistics.median(theirs) * 1e3, "ms", "plain DuckDB")
 
 
 def _histogram(path: Path, plain: Any) -> dict[str, object]:

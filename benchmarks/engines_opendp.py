@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from engines import GENERATOR, MEDIAN, PEOPLE, QUESTIONS, ROWS, _seconds, generator, row
+from engines import GENERATOR, MEDIAN, QUESTIONS, ROWS, _seconds, generator, people, row
 
 import adyton
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -57,7 +57,7 @@ def _beside(python: Path, path: Path, rows: int, unit: str) -> list[dict[str, ob
 def _ours(path: Path, unit: str) -> dict[str, float]:
     """Seconds, best of several; each question is new because its price differs."""
     limit, ledger = Guarantee(Fraction(500), Fraction(1, 10**9)), path.with_suffix(f".{unit}.ledger")
-    with adyton.open(Study(PEOPLE, UNITS[unit], limit, "gdp", path, ledger)) as curator:
+    with adyton.open(Study(people(UNITS[unit]), UNITS[unit], limit, "gdp", path, ledger)) as curator:
         curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", epsilon=1)  # opens everything
         texts = {**{what: question for what, (question, _) in QUESTIONS.items()}, "median": MEDIAN[0]}
         times = {what: min(_several(curator, text)) for what, text in texts.items()}

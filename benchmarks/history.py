@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
-from engines import PEOPLE, _seconds, generator, row
+from engines import _seconds, generator, people, row
 from ledger import HISTORY, fill
 
 import adyton
@@ -33,7 +33,7 @@ def run() -> list[dict[str, object]]:
         path = Path(folder) / "people.parquet"
         duckdb.connect().execute(f"COPY ({generator(ROWS, ROWS // 10)}) TO '{path}' (FORMAT parquet)")
         for name, unit, validity in (("rows", ROW, None), ("persons of a population", PERSON, VALIDITY)):
-            study = Study(PEOPLE, unit, LIMIT, "gdp", path, validity=validity)
+            study = Study(people(unit), unit, LIMIT, "gdp", path, validity=validity)
             rows += _beside(study, Path(folder), name)
     return rows
 

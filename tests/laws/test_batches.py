@@ -15,7 +15,7 @@ import adyton
 from adyton.certify import Bound
 from adyton.curator.curator import MOST_QUESTIONS, Curator
 from adyton.engines.duckdb import DuckDBEngine
-from adyton.engines.scans.reading import cubes_of, read_cube
+from adyton.engines.scans.reading import KeptCubes, cubes_of, exact_from, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.conditions.possible import is_understood
@@ -203,14 +203,61 @@ def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
     measures = [Count(), Sum(ValueOf(WIDE.column("age"))), Mean(ValueOf(WIDE.column("income")))]  # type: ignore[arg-type]
     asked = [Question(WIDE, (("m", measures[i % 3]),), where) for i, where in enumerate(wheres)]
     readings = [r for q in asked for r in readings_of(q, PrivacyUnit("add-or-remove"))]
-    one_by_one = [engine.exact([reading])[0] for reading in readings]
+    one_by_one = [exact_from(engine._units, engine._run, [reading])[0] for reading in readings]
     assert engine.exact(readings) == one_by_one
+    for _ in range(2):  # the second time from what is kept
+        assert [engine.exact([reading])[0] for reading in readings] == one_by_one
     places = [place for place, reading in enumerate(readings) if is_understood(reading.where)]
     cubed = [readings[place] for place in places]
     columns = columns_in(*(reading.where for reading in cubed))
     listed = sorted(set(columns), key=lambda column: column.name) or [WIDE.columns[0]]
     found = read_cube(cubed, listed, engine._units, engine._run)  # however large the cube is
     assert found == [one_by_one[place] for place in places]
+
+
+def test_one_filter_after_another_on_the_same_columns_is_read_from_what_is_kept() -> None:
+    engine, ran = _wide_engine(), list[str]()
+    kept = KeptCubes()
+
+    def run(sql: str) -> Any:
+        ran.append(sql)
+        return engine._run(sql)
+
+    def exact(text: str) -> Any:
+        from adyton.query.request import request_of
+        from strategies import PEOPLE as WIDE
+
+        readings = readings_of(request_of(text, WIDE).question, PrivacyUnit("add-or-remove"))
+        alone = exact_from(engine._units, engine._run, readings)
+        assert exact_from(engine._units, run, readings, kept=kept) == alone
+
+    ages = [f"SELECT COUNT(*), AVG(income) FROM people WHERE age > {x} AND smoker" for x in range(0, 120, 9)]
+    for text in ages:
+        exact(text)
+    assert ["GROUP BY" in sql for sql in ran] == [False, True]  # the second question reads the cells
+    ran.clear()
+    for x in range(5):
+        exact(f"SELECT COUNT(*) FROM people WHERE income > {x}")  # more values than are kept
+        exact("SELECT COUNT(*) FROM people")
+    assert not any("GROUP BY" in sql for sql in ran)
+    assert len(ran) == 10
+
+
+def test_what_is_kept_is_little_and_a_table_without_rows_is_empty() -> None:
+    from adyton.engines.scans import reading as module
+    from adyton.query.request import request_of
+
+    empty = DuckDBEngine(PEOPLE, PrivacyUnit("add-or-remove"), frame().head(0))
+    empty.prepare()
+    kept = KeptCubes()
+    for repeat in range(2):
+        for x in range(70):
+            text = f"SELECT SUM(age + {x + 1}), COUNT(*) FROM people WHERE age > {x // 2} AND NOT smoker"
+            readings = readings_of(request_of(text, PEOPLE).question, PrivacyUnit("add-or-remove"))
+            for _ in range(1 + repeat):
+                assert exact_from(empty._units, empty._run, readings, kept=kept) == [[[0]], [[0]]]
+    assert len(kept._cubes) == module._MOST_KEPT
+    empty.close()
 
 
 def test_filters_on_few_values_make_a_cube_and_others_do_not() -> None:

@@ -49,7 +49,8 @@ def opened(study: Study, ledger: SqliteLedger | MemoryLedger) -> Curator:
 
 def earlier(number: int) -> Order:
     """A question of the past, each one different, too cheap to use up a limit or a cap."""
-    return Order(f"SELECT count(*) FROM people WHERE age > {number}", '[["gaussian","1000000"]]', 1, 1)
+    text = f"SELECT COUNT(DISTINCT who) AS count FROM people WHERE age > {number}"
+    return Order(text, '[["gaussian","1000000"]]', 1, 1)
 
 
 def fill(ledger: SqliteLedger, receipts: int) -> None:
@@ -153,26 +154,24 @@ def test_the_work_of_a_question_does_not_grow_with_the_ledger(name: str, tmp_pat
         assert work_of_all(curator, ledger, 2) == early
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "rows",
-        "rows of a population",
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_opening_an_old_ledger_costs_what_opening_a_young_one_costs(name: str, tmp_path: Path) -> None:
-    """Under ``replace`` the number of units is public: a new curator has nothing to look for in the past, but for
-    a spread that was learned, in the newest thousand receipts, with one statement.
+    """A new curator looks for a spread that was learned, in the newest thousand receipts, with one statement; and
+    for the newest count of all units, where their number is not public: here the second receipt, by an index.
     """
     study = STUDIES[name]
     found = []
     for receipts in (FEW, MANY):
         path = tmp_path / f"{receipts}.ledger"
         with closing(SqliteLedger.create(path, header_of(study))) as ledger:
+            ready(opened(study, ledger))
             fill(ledger, receipts)
         with closing(SqliteLedger(path)) as ledger:
             curator = opened(study, ledger)
             found.append(work(ledger, partial(curator.ask, question(1), scale=1000)))
+            counted = curator._claims.stand_in.counted
+            assert (counted is None) == (study.validity is None)
+            assert counted is None or counted.question == 2
     early, late = found
     assert late[0] == early[0]
     assert late[1] <= early[1] + (10_000 if study.validity is not None else 0)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import operator
+
 import pytest
 
 from adyton.engines.loading.sources import DuckDBDialect
-from adyton.engines.spelling.rows import RowSql
+from adyton.engines.spelling.rows import RowSql, _edge
 from adyton.query.sql.read import parse
 from adyton.query.sql.words import DEEPEST_NESTING
 from adyton.schema import IntegerColumn, Table
 
+SIGNS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "<>": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
 AGE = IntegerColumn("age", 0, 120)
 PEOPLE = Table("people", (AGE,))
 
@@ -35,3 +45,15 @@ def test_a_clip_inside_a_clip_does_not_double_the_statement(form: str, levels: i
     for level in range(levels):
         expression = form.format(expression, 100 - level)
     assert len(emitted(expression)) < 100 * len(expression)
+
+
+def test_law_a_constant_of_a_finer_grain_is_brought_to_the_grain_of_the_rows() -> None:
+    for times in range(1, 6):
+        for value in range(-12, 13):
+            for sign, compare in SIGNS.items():
+                edge = _edge(sign, value, times)
+                if edge is None:
+                    assert sign in ("=", "<>")
+                    assert value % times
+                else:
+                    assert all(compare(n * times, value) == compare(n, edge) for n in range(-15, 16))

@@ -30,7 +30,7 @@ from adyton.query.questions import (
     sum_of,
     variance,
 )
-from adyton.query.request import request_of
+from adyton.query.request import Requests, request_of
 from adyton.query.sql.grammar import NAMED_ARGUMENTS
 from adyton.query.sql.read import FUNCTIONS, parse, parse_condition, parse_number
 from adyton.query.text import condition_text, number_text, question_text
@@ -470,3 +470,16 @@ def test_an_ill_typed_node_cannot_be_built(case: str) -> None:
 def test_drafts_load_no_parser_until_text_is_read() -> None:
     code = "import adyton.query.questions, sys; sys.exit('sqlglot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_text_that_was_read_lately_is_not_read_again_and_a_refusal_is_said_again() -> None:
+    asked = Requests(PEOPLE)
+    text = "SELECT COUNT(*) FROM people WHERE age > 3 ORDER BY 1"
+    assert asked.of(text) is asked.of(text)
+    assert asked.of(text) == request_of(text, PEOPLE)
+    assert Requests(PEOPLE).of(text) is not asked.of(text)  # of another study
+    for _ in range(2):
+        with pytest.raises(InvalidRequest, match="no column"):
+            asked.of("SELECT AVG(nothing) FROM people")
+    with pytest.raises(InvalidRequest, match="not a list"):
+        asked.of([text])  # type: ignore[arg-type]

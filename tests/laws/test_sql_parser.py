@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlglot.parser
 from sqlglot import Dialect, exp
 
-from adyton.query.sql.words import PlainParser, parser_from_source
+from adyton.errors import InvalidRequest
+from adyton.query.sql.read import parse
+from adyton.query.sql.words import _DIALECT, _WRITTEN_AS_THEY_ARE, PlainParser, parser_from_source
+from adyton.schema import CategoryColumn, IntegerColumn, Table
 
 TEXTS = [
     "SELECT COUNT(*) FROM t",
@@ -41,3 +45,51 @@ def test_calls_are_names_with_arguments() -> None:
 def test_the_source_lies_beside_what_is_imported() -> None:
     """A release of sqlglot without sources would need another way, and would be noticed here."""
     assert Path(sqlglot.parser.__file__).with_name("parser.py").is_file()
+
+
+PLAIN = [
+    *TEXTS[:3],
+    "SELECT a.g AS \"G\", COUNT(DISTINCT p), SUM(x) FILTER (WHERE y = 1 AND z <> 'a''b') FROM t AS a WHERE x < 2 "
+    "AND NOT y <= 3 OR z >= -4 AND w IS NOT NULL AND TRUE GROUP BY g ORDER BY g DESC LIMIT 3 OFFSET 1",
+    "SELECT SUM((x + 1) * (y - 2)) FROM t",
+]
+
+
+def test_what_is_written_without_a_copy_is_not_changed_by_it() -> None:
+    """A release of sqlglot that changes such a node while it writes it would be noticed here."""
+    seen = set()
+    for text in PLAIN:
+        (tree,) = PlainParser(dialect=_DIALECT).parse_into(exp.Select, _DIALECT.tokenize(text), text)
+        assert tree is not None
+        seen |= {type(node) for node in tree.walk()}
+        before = repr(tree), tree.copy()
+        written = _DIALECT.generate(tree, copy=False, comments=False)
+        assert (repr(tree), tree) == before
+        assert written == tree.sql(comments=False)
+    assert seen == _WRITTEN_AS_THEY_ARE
+
+
+def test_texts_that_differ_in_numbers_alone_are_written_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    generate = Dialect.generate
+
+    def noticed(self: Dialect, tree: exp.Expr, *args: Any, **options: Any) -> str:
+        written.append(generate(self, tree, *args, **options))
+        return written[-1]
+
+    monkeypatch.setattr(Dialect, "generate", noticed)
+    table = Table("people", (IntegerColumn("age", 0, 100), CategoryColumn("region", ("north", "south"))))
+    text = "SELECT COUNT(*) AS once FROM people WHERE age > {} AND region = '{}' AND age < {}"
+    questions = {parse(text.format(low, "north", high), table) for low in (1, 2.5, 0.5) for high in (70, 80)}
+    assert len(questions) == 6
+    assert len(written) == 1
+    parse(text.format(1, "south", 70), table)
+    parse(text.format(1, "north", 70).replace("once", "twice"), table)
+    assert len(written) == 3
+
+
+def test_what_loses_a_word_is_refused_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dialect, "generate", lambda *_args, **_options: "SELECT COUNT(*) FROM people")
+    for number in (1, 2, 2):
+        with pytest.raises(InvalidRequest, match="cannot be read"):
+            parse(f"SELECT COUNT(*) AS lost FROM people LIMIT {number}", Table("people", ()))

@@ -217,8 +217,9 @@ class PopulationClaims:
 
     def refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
-        cap, totals = self._population.cap, self._ledger.totals()
+        cap = self._population.cap
         if cap is not None:
+            totals = self._ledger.totals()
             cap.check(totals.receipts, totals.radius, radius)
 
     def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:

@@ -37,7 +37,7 @@ from adyton.population.base import PopulationContext, Position
 from adyton.population.which import population_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.request import AS_ASKED, Request, request_of
+from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import plan_stream, text_of
@@ -63,7 +63,7 @@ class Curator(Shown):
         self.study, self._engine, self._ledger = study, engine, ledger
         self._bits = bits if bits is not None else SystemBits()
         self._releasing = Releasing(engine, self._bits, split=study.parts > 1)
-        self._population = population_of(study)
+        self._requests, self._population = Requests(*study.tables), population_of(study)
         self._asked = AskedBefore(ledger, split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
         self._claims = PopulationClaims(study, ledger, self._population)
@@ -259,7 +259,7 @@ class Curator(Shown):
 
     def _batch(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
         self.paid_for = None
-        asked = [request_of(q, *self.study.tables) for q in questions]
+        asked = [self._requests.of(q) for q in questions]
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
         return self._stored_before(asked, price) or self._planned(asked, price)

@@ -44,7 +44,9 @@ class Releasing:
         """
         part = receipt if self._split else None
         readings = [reading for plan in plans if plan.finding is None for reading in plan.readings]
-        exact = self._in_turn([replace(reading, part=part) for reading in readings])
+        if part is not None:
+            readings = [replace(reading, part=part) for reading in readings]
+        exact = self._in_turn(readings)
         return [
             Stored(self._with_noise(plan, exact, part))
             if plan.finding is None

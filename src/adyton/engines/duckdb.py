@@ -33,7 +33,7 @@ from adyton.engines.loading.sources import (
     opened_with_care,
     parted_by_position,
 )
-from adyton.engines.scans.reading import exact_from, found_from
+from adyton.engines.scans.reading import KeptCubes, exact_from, found_from
 from adyton.engines.scans.scan import Units
 from adyton.engines.stopping import SECONDS, SECONDS_TO_LOAD, TimeLimit, interruptible
 from adyton.errors import sealed
@@ -90,6 +90,7 @@ class DuckDBEngine:
         )
         self._connection: Any = None
         self._lock = threading.Lock()
+        self._kept = KeptCubes()  # the table is loaded once
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         with self._lock:
@@ -118,7 +119,7 @@ class DuckDBEngine:
         raise AssertionError("the second attempt ends the loop")
 
     def exact(self, readings: Sequence[Reading]) -> Exact:
-        return exact_from(self._units, self._run, readings, self._run_columns)
+        return exact_from(self._units, self._run, readings, self._run_columns, self._kept)
 
     def found(self, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
         return found_from(self._units, self._run, readings)

@@ -90,6 +90,9 @@ class AnchoredLedger:
     def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
         return self._ledger.mentioning(words, after)
 
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        return self._ledger.counting(start, end, after, below)
+
     def verify(self, head: str | None = None) -> Verification:
         found = self._ledger.verify(head)
         self._check()

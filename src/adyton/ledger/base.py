@@ -147,6 +147,12 @@ class Ledger(Protocol):
         """Receipts after number ``after`` whose question has one of these words in it, oldest first."""
         ...
 
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        """The newest receipt between these two numbers that counts all there is (``counts_all``), with a
+        question that starts and ends like this.  It takes the same time after any history.
+        """
+        ...
+
     def verify(self, head: str | None = None) -> Verification:
         """Replay everything; LedgerCorrupt unless all is intact and, if given, ``head`` is in the chain."""
         ...
@@ -273,3 +279,8 @@ def _refusal(
         + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
     )
     return PrivacyRefused(message.format(**facts), **facts)
+
+
+def same_limit(theirs: int, ours: int) -> bool:
+    """The last digits of a conversion may differ between versions of a library; the written limit rules."""
+    return abs(theirs - ours) * 10**6 <= ours

@@ -17,6 +17,7 @@ import hashlib
 import json
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from adyton.errors import InvalidRequest, ValidityRefused
 from adyton.exact import decimal_text
@@ -230,7 +231,13 @@ class Receipt:
     @property
     def digest(self) -> str:
         """What the next receipt is chained to."""
-        return self.open.digest
+        return _digest_of(self)
+
+
+@lru_cache(maxsize=8)
+def _digest_of(receipt: Receipt) -> str:
+    """A charge, its answer and the next charge all need that of the newest receipt."""
+    return receipt.open.digest
 
 
 def fresh_secret() -> str:

@@ -25,7 +25,7 @@ from adyton.ledger.base import (
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
 from adyton.ledger.replaying import replay
-from adyton.ledger.texts import check_index, check_number, check_settled, check_text
+from adyton.ledger.texts import check_index, check_number, check_settled, check_text, counts_all
 
 
 class Owner(Protocol):
@@ -53,6 +53,7 @@ class MemoryLedger:
     def __init__(self, header: Header) -> None:
         self.header = header
         self._receipts: list[Receipt] = []
+        self._counting: list[Receipt] = []
         self._by_request: dict[tuple[str | None, str], Receipt] = {}
         self._last_of_name: dict[str | None, Receipt] = {}
         self._answers: dict[int, str] = {}
@@ -84,6 +85,8 @@ class MemoryLedger:
             )
             self._receipts.append(receipt)
             self._last_of_name[order.by] = receipt
+            if counts_all(order.question):
+                self._counting.append(receipt)
             if order.request is not None:
                 self._by_request[order.by, order.request] = receipt
             self._unanswered.setdefault(_key(order), []).append(receipt.number)
@@ -175,6 +178,14 @@ class MemoryLedger:
             newest = self._receipts[-1].number if self._receipts else 0
             newer = self._receipts[max(len(self._receipts) - (newest - after), 0) :] if newest > after else []
         return [receipt for receipt in newer if any(word in receipt.order.question for word in words)]
+
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        with self._alone():
+            for receipt in reversed(self._counting):
+                text = receipt.order.question
+                if after < receipt.number < below and text.startswith(start) and text.endswith(end):
+                    return receipt
+        return None
 
     def verify(self, head: str | None = None) -> Verification:
         found = replay(self.header, self.receipts(), head, settled=self._settled.get)

@@ -109,6 +109,10 @@ class LedgerOnDemand:
         file = self._written()
         return file.mentioning(words, after) if file else []
 
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        file = self._written()
+        return file.counting(start, end, after, below) if file else None
+
     def verify(self, head: str | None = None) -> Verification:
         file = self._written()
         if file is not None:

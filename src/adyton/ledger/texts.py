@@ -201,3 +201,11 @@ def receipts_carried(question: str, detail: str) -> int:
         return 0
     texts = carried_texts(question.removeprefix(_CARRIED), receipts)
     return receipts if texts == (question, detail) else 0
+
+
+_ALL_COUNTED, _NOT_ALL = "SELECT COUNT(", (" WHERE ", " GROUP BY ")
+
+
+def counts_all(question: str) -> bool:
+    """Whether it counts something first, without a filter and without groups."""
+    return question.startswith(_ALL_COUNTED) and not any(word in question for word in _NOT_ALL)

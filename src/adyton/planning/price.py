@@ -248,7 +248,7 @@ class Pricing:
         steps = float(self._in_steps(reading))
         if self.price.by == "within":
             return _no_wider(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as below
-        return self._kind.for_scale(reading.sensitivity, steps)
+        return _of_scale(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as above
 
     def noise_for_units(self, reading: Reading, units: int) -> Mechanism:
         cost = cost_of_units(self.study.filter_name, units)
@@ -335,6 +335,13 @@ def _no_wider(
     kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, steps: float
 ) -> Mechanism:
     return kind.for_error(sensitivity, steps, LEVEL)
+
+
+@lru_cache(maxsize=4096)
+def _of_scale(
+    kind: type[GaussianNoise] | type[GeometricNoise], sensitivity: Sensitivity, steps: float
+) -> Mechanism:
+    return kind.for_scale(sensitivity, steps)
 
 
 def cost_of_units(filter_name: str, units: int) -> Fraction:

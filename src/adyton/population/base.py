@@ -9,7 +9,7 @@ else an upper end from a noisy count of all of them.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
@@ -288,17 +288,20 @@ class StandIn:
     def _look(self) -> None:
         """From the newest receipt on, until one will do; of those seen before only at unanswered counts."""
         newest, before = self._ledger.count(), sorted(self._unanswered, reverse=True)
-        for number in chain(range(newest, self._looked_at, -1), before):
-            receipt = self._ledger.receipt(number)
-            if receipt is not None and self._counts_units(receipt) and self._take(receipt):
-                self._unanswered = {later for later in sorted(self._unanswered) if later > number}
+        for receipt in chain(self._counts(newest), map(self._ledger.receipt, before)):
+            if receipt is None or not self._population.certifies(receipt.number):
+                continue
+            if self._take(receipt):
+                self._unanswered = {later for later in self._unanswered if later > receipt.number}
                 break
         self._looked_at = newest
 
-    def _counts_units(self, receipt: Receipt) -> bool:
-        text = receipt.order.question
-        counts = text.startswith(self._before) and text.endswith(self._after)
-        return counts and self._population.certifies(receipt.number)
+    def _counts(self, newest: int) -> Iterator[Receipt]:
+        """Counts of all units that were not looked at, the newest first."""
+        below = newest + 1
+        while receipt := self._ledger.counting(self._before, self._after, self._looked_at, below):
+            yield receipt
+            below = receipt.number
 
     def _take(self, receipt: Receipt) -> bool:
         stored, mechanisms = self._ledger.recall(receipt.number), json.loads(receipt.order.detail)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from adyton.query.released import Having, Node, Released, ReleasedName, Term
 from adyton.schema import Table
 
 Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]
+_TEXTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +131,19 @@ def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> 
             return Request(asked)
         case _:
             raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")
+
+
+class Requests:
+    """What is asked about the tables of one study.  Texts that were read lately are not read again: that
+    takes longer than to answer a text again.
+    """
+
+    def __init__(self, *tables: Table) -> None:
+        self._tables = tables
+        self._of_text = lru_cache(maxsize=_TEXTS)(self._read)
+
+    def of(self, asked: str | Draft | Question) -> Request:
+        return self._of_text(asked) if type(asked) is str else self._read(asked)
+
+    def _read(self, asked: str | Draft | Question) -> Request:
+        return request_of(asked, *self._tables)

@@ -9,8 +9,8 @@ from functools import partial
 from adyton.errors import InvalidRequest
 from adyton.ledger import Anchor, Mark, SqliteLedger
 from adyton.ledger.anchored import compare
+from adyton.ledger.base import same_limit
 from adyton.ledger.format_1 import OldLedger, OldReceipt
-from adyton.ledger.sqlite.ledger import same_limit
 from adyton.ledger.upgrading import ForValidity, Upgraded, upgrade_file
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.keys import NUMBER_OF_KEYS

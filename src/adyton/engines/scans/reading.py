@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from adyton.engines.base import Exact, FoundKey
 from adyton.engines.scans.persons import needs_choice, persons_scan
 from adyton.engines.scans.scan import (
+    LEAST_READINGS,
     Aggregates,
     Recipe,
     Run,
@@ -29,6 +31,7 @@ from adyton.engines.scans.scan import (
     Scan,
     Units,
     apart,
+    cell_columns,
     columns_of,
     fold_columns,
     rows_scan,
@@ -49,16 +52,28 @@ _MANY_CELLS = 2**11
 # An engine plans a statement of many aggregates in more than linear time.
 _MOST_READINGS = 64
 _LARGEST_SUM = 2**62
+# Of one filter after another: cells that are kept, and for how many kinds of questions.
+_MOST_KEPT_CELLS = 2**12
+_MOST_KEPT = 64
 
 
 def exact_from(
-    units: Units, run: Run, readings: Sequence[Reading], run_columns: RunColumns | None = None
+    units: Units,
+    run: Run,
+    readings: Sequence[Reading],
+    run_columns: RunColumns | None = None,
+    kept: KeptCubes | None = None,
 ) -> Exact:
-    """For every cell that is kept, in the declared order, whether it occurs in the data or not."""
+    """For every cell that is kept, in the declared order, whether it occurs in the data or not.
+
+    ``kept``: what is read again and again, of a table that never changes.
+    """
     units = units.read_for(readings)
     found: dict[int, Sequence[Sequence[int]]] = {}
     for places, columns in cubes_of(readings):
         found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
+    if kept is not None and not found:
+        found = kept.read(readings, units, run)
     rest = [place for place in range(len(readings)) if place not in found]
     for asked, scan in _scans(units, [readings[i] for i in rest], counted=False):
         own = [rest[place] for place in asked]
@@ -182,26 +197,84 @@ def _numbered(kept: Places | None) -> dict[int, int] | None:
 
 def cubes_of(readings: Sequence[Reading]) -> list[tuple[list[int], list[Column]]]:
     """The places of readings that a cube answers together, with its columns."""
-    plain = [
-        place
-        for place, reading in enumerate(readings)
-        if not reading.by and reading.persons is None and is_understood(reading.where)
-    ]
-    alike: dict[frozenset[str], list[int]] = {}
-    for place in plain:
-        names = frozenset(column.name for column in columns_in(readings[place].where))
-        alike.setdefault(names, []).append(place)
-    found = [(places, fold_columns([readings[place] for place in places])) for places in alike.values()]
+    if len(readings) < LEAST_READINGS:
+        return []
+    found = [(places, fold_columns([readings[place] for place in places])) for places in _alike(readings)]
     return [(places, columns) for places, columns in found if columns]
+
+
+def _alike(readings: Sequence[Reading]) -> list[list[int]]:
+    """The places of readings without groups whose filters are about the same columns."""
+    alike: dict[frozenset[str], list[int]] = {}
+    for place, reading in enumerate(readings):
+        if not reading.by and reading.persons is None and is_understood(reading.where):
+            names = frozenset(column.name for column in columns_in(reading.where))
+            alike.setdefault(names, []).append(place)
+    return list(alike.values())
 
 
 def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Units, run: Run) -> Exact:
     """For each reading, for each coordinate, its one integer."""
-    places, wanted = [units.places[column.name] for column in columns], Aggregates()
-    recipes = [_recipes(reading, units, wanted) for reading in readings]
-    listed = [*(f"CAST({place} AS {_type(c)})" for place, c in zip(places, columns, strict=True)), *wanted]
-    rows = run(f"SELECT {', '.join(listed)} FROM {units.table} GROUP BY {', '.join(places)}")
-    cube = _Cube.of(columns, rows, len(listed))
+    wanted = _Wanted.of(readings, columns, units)
+    return _added_in(_Cube.of(columns, run(wanted.sql), wanted.width), readings, wanted.recipes)
+
+
+class KeptCubes:
+    """Sums over the cells that filters are about, kept from one question to the next: the next filter on the
+    same columns needs no scan.  The first question only says which are wanted, the second one reads them.
+
+    What is kept follows from what was asked and paid for before, and from declared bounds.  A table that is
+    loaded once and never changes has them once and for all.
+    """
+
+    def __init__(self) -> None:
+        self._cubes: dict[str, _Cube | None] = {}  # by statement; None: wanted once
+        self._lock = Lock()  # questions may come from many threads
+
+    def read(self, readings: Sequence[Reading], units: Units, run: Run) -> dict[int, Sequence[Sequence[int]]]:
+        """By their places, those readings that were wanted before."""
+        found: dict[int, Sequence[Sequence[int]]] = {}
+        for places in _alike(readings):
+            own = [readings[place] for place in places]
+            columns = cell_columns(own, _MOST_KEPT_CELLS)
+            if columns:
+                wanted = _Wanted.of(own, columns, units)
+                cube = self._cube(wanted, columns, run)
+                if cube is not None:
+                    found.update(zip(places, _added_in(cube, own, wanted.recipes), strict=True))
+        return found
+
+    def _cube(self, wanted: _Wanted, columns: Sequence[Column], run: Run) -> _Cube | None:
+        with self._lock:
+            wanted_before = wanted.sql in self._cubes
+            cube = self._cubes.pop(wanted.sql, None)
+        if cube is None and wanted_before:
+            cube = _Cube.of(columns, run(wanted.sql), wanted.width)
+        with self._lock:
+            self._cubes[wanted.sql] = cube  # the newest last
+            if len(self._cubes) > _MOST_KEPT:
+                del self._cubes[next(iter(self._cubes))]
+        return cube
+
+
+class _Wanted(NamedTuple):
+    """A statement that selects so many columns for each cell, and what comes of them, for each reading."""
+
+    sql: str
+    width: int
+    recipes: list[list[Recipe]]
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading], columns: Sequence[Column], units: Units) -> _Wanted:
+        places, wanted = [units.places[column.name] for column in columns], Aggregates()
+        recipes = [_recipes(reading, units, wanted) for reading in readings]
+        codes = [f"CAST({place} AS {_type(c)})" for place, c in zip(places, columns, strict=True)]
+        listed = [*codes, *wanted]
+        sql = f"SELECT {', '.join(listed)} FROM {units.table} GROUP BY {', '.join(places)}"
+        return cls(sql, len(listed), recipes)
+
+
+def _added_in(cube: _Cube, readings: Sequence[Reading], recipes: Sequence[Sequence[Recipe]]) -> Exact:
     masks: dict[Condition, Truths] = {}
     exact: Exact = []
     for reading, own in zip(readings, recipes, strict=True):

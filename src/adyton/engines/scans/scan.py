@@ -179,12 +179,17 @@ def fold_columns(readings: Sequence[Reading]) -> list[Column]:
     """
     if len({reading.where for reading in readings} - {EVERY_ROW}) < LEAST_READINGS:
         return []
+    return cell_columns(readings, _MOST_COMBINATIONS)
+
+
+def cell_columns(readings: Sequence[Reading], most: int) -> list[Column]:
+    """The same, if there are at most so many combinations of their values, however few readings there are."""
     columns = set(columns_in(readings[0].by, *(reading.where for reading in readings)))
     if any(isinstance(column, TextColumn) for column in columns):
         return []
     if any(True for _ in outsides_in(readings[0].by, *(reading.where for reading in readings))):
         return []
-    worth_it = prod(_size(column) for column in columns) <= _MOST_COMBINATIONS
+    worth_it = prod(_size(column) for column in columns) <= most
     return sorted(columns, key=lambda column: column.name) if worth_it else []
 
 

@@ -139,8 +139,7 @@ class RowSql:
     def condition(self, node: Condition) -> str:
         match node:
             case Compare(left, operator, right):
-                grain = common_grain(left.lattice.grain, right.lattice.grain)
-                return f"({self._on(left, grain)} {operator} {self._on(right, grain)})"
+                return f"({self._compared(left, operator, right)})"
             case OneOf(column, values):
                 wanted = set(values)
                 codes = ", ".join(str(i) for i, v in enumerate(column.values) if v in wanted)
@@ -161,6 +160,16 @@ class RowSql:
                 return f"({' OR '.join(self.condition(part) for part in parts)})"
             case _:
                 assert_never(node)
+
+    def _compared(self, left: Comparable, operator: str, right: Comparable) -> str:
+        """A constant is brought to the grain of the rows once, and not each row to its grain."""
+        grain = common_grain(left.lattice.grain, right.lattice.grain)
+        if isinstance(right, Constant | Day):
+            value = right.lattice.low * times_finer(right.lattice.grain, grain)
+            edge = _edge(operator, value, times_finer(left.lattice.grain, grain))
+            if edge is not None:
+                return f"{self.number(left)} {operator} {integer(edge)}"
+        return f"{self._on(left, grain)} {operator} {self._on(right, grain)}"
 
     def _outside(self, place: str, mark: Mark, column: Column) -> str:
         """A category that is there is declared; a number that is missing was none."""
@@ -284,6 +293,15 @@ def integer(value: int) -> str:
 
 def fits_bigint(*values: int) -> bool:
     return all(-(2**63) <= value < 2**63 for value in values)
+
+
+def _edge(operator: str, value: int, times: int) -> int | None:
+    """What an integer is compared with in place of ``value``, where ``times`` it was; None if with no one."""
+    if value % times == 0:
+        return value // times
+    if operator in (">", "<="):
+        return value // times
+    return -(-value // times) if operator in (">=", "<") else None
 
 
 def _all(conditions: tuple[str, ...]) -> str:

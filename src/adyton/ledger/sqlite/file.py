@@ -20,7 +20,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.faults import failed, is_of_the_disk
 from adyton.ledger.links import FORMAT, Header, Receipt
 from adyton.ledger.sqlite.notes import NOTES
-from adyton.ledger.sqlite.tables import UNANSWERED, append, await_answer
+from adyton.ledger.sqlite.tables import COUNTS_ALL, UNANSWERED, append, await_answer
 
 UPGRADE = "adyton upgrade-ledger STUDY"
 _PATIENCE = 30.0  # seconds to wait for other writers
@@ -62,6 +62,7 @@ _SCHEMA = "".join(
         *(_GUARDS.format(table=table) for table in ("header", "receipts", "answers", "facts")),
         NOTES,
         UNANSWERED,
+        f"CREATE INDEX receipts_that_count_all ON receipts (number) WHERE {COUNTS_ALL};",
     ]
 )
 

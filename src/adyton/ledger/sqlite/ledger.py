@@ -25,6 +25,7 @@ from adyton.ledger.base import (
     mark_of,
     next_receipt,
     now,
+    same_limit,
     totals_after,
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
@@ -41,6 +42,7 @@ from adyton.ledger.sqlite.tables import (
     check_unanswered,
     count_unanswered,
     find,
+    find_counting,
     find_mentioning,
     find_request,
     is_answered,
@@ -243,6 +245,10 @@ class SqliteLedger(SqliteSession):
         with self._session() as connection:
             return find_mentioning(connection, words, after)
 
+    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
+        with self._session() as connection:
+            return find_counting(connection, start, end, after, below)
+
     def verify(self, head: str | None = None) -> Verification:
         with self._session() as connection:
             if read_header(connection) != self.header:
@@ -306,8 +312,7 @@ class SqliteLedger(SqliteSession):
             return stored_radius(connection, _paid(connection, number))
 
     def _newest(self) -> Receipt | None:
-        """Of one moment: between two statements another process may charge."""
-        with self._snapshot() as connection:
+        with self._snapshot() as connection:  # of one moment: between two others may charge
             return self._last(connection)
 
     def _last(self, connection: sqlite3.Connection) -> Receipt | None:
@@ -393,8 +398,3 @@ def _which(ledger: SqliteLedger, ours: Mapping[str, str] | None) -> str:
     if len(differ) > _MOST_NAMED:
         said.append(f"and {len(differ) - _MOST_NAMED} more")
     return "; ".join(said) or "it does not know which"
-
-
-def same_limit(theirs: int, ours: int) -> bool:
-    """The last digits of a conversion may differ between versions of a library; the written limit rules."""
-    return abs(theirs - ours) * 10**6 <= ours

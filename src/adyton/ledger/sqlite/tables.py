@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
@@ -31,6 +32,11 @@ _COLUMNS = (
 )
 _RECEIPT = f"SELECT {_COLUMNS} FROM receipts WHERE "
 _NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
+# ``counts_all``, letter by letter as in the index.
+COUNTS_ALL = (
+    "substr(question, 1, 13) = 'SELECT COUNT(' AND instr(question, ' WHERE ') = 0 "
+    "AND instr(question, ' GROUP BY ') = 0"
+)
 _NOBODY = ""  # who asks in process; a name has at least one letter
 UNANSWERED = """
 CREATE TABLE unanswered (
@@ -125,6 +131,15 @@ def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after:
     return [_to_receipt(row) for row in rows]
 
 
+def find_counting(
+    connection: sqlite3.Connection, start: str, end: str, after: int, below: int
+) -> Receipt | None:
+    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
+    like = "number > ? AND number < ? AND substr(question, 1, ?) = ? AND substr(question, -?) = ?"
+    newest = f"{COUNTS_ALL} AND {like} ORDER BY number DESC LIMIT 1"
+    return find(connection, newest, after, below, len(start), start, len(end), end)
+
+
 def find_request(connection: sqlite3.Connection, request: str, by: str | None) -> Receipt | None:
     return find(connection, "name = ? AND request = ?", by or _NOBODY, request)
 
@@ -135,8 +150,11 @@ def last_of_name(connection: sqlite3.Connection, by: str | None, up_to: int) -> 
     return find(connection, newest, by or _NOBODY, up_to)
 
 
+@lru_cache(maxsize=8)
 def _to_receipt(row: tuple[Any, ...]) -> Receipt:
-    """A row as the receipt it was, if its digest says so."""
+    """A row as the receipt it was, if its digest says so.  The newest one is read again and again: what was
+    checked and has not changed by a letter is not checked anew.
+    """
     number, question, detail, amount, radius, request, name, pure, unproved, *rest = row
     spent, spent_radius, spent_pure, so_far, spent_by, sub_limit, settled, *texts, digest = rest
     try:

@@ -60,7 +60,7 @@ def number_of_cells(question: Question) -> int:
 def cell_codes(question: Question) -> tuple[list[npt.NDArray[np.int32]], int]:
     """For each group, which of its values each cell has that is shown; and how many cells these are."""
     sizes = [group_size(group) for group in question.by]
-    kept = kept_cells(replace(question, every_cell=False))
+    kept = kept_cells(replace(question, every_cell=False) if question.every_cell else question)
     places = np.arange(prod(sizes)) if kept is None else np.array(kept, np.int64)
     codes = np.unravel_index(places, sizes) if sizes else ()
     return [own.astype(np.int32) for own in codes], len(places)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -101,6 +102,7 @@ def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
     return read_value(Source(text, table, table.name), syntax_tree(text, _known(table)))
 
 
+@lru_cache(maxsize=16)
 def _known(*tables: Table) -> Known:
     names = frozenset(name.casefold() for table in tables for name in names_in(table))
     return Known(names, tables[0], FUNCTIONS)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from pathlib import Path
@@ -51,6 +52,7 @@ _SOFT_KEYWORDS = {
     *(_T.OVER, _T.PARTITION_BY, _T.QUALIFY, _T.ROWS, _T.RANGE, _T.ROW, _T.FIRST),
     *(_T.LIKE, _T.ILIKE, _T.ESCAPE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
 }
+_ALL_KEYWORDS = _KEYWORDS | _SOFT_KEYWORDS
 
 # What may be left out, or is written in another way for the same.
 _SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T.ASC, _T.DCOLON}
@@ -63,7 +65,16 @@ _NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 _NO_WORD = Token(_T.UNKNOWN, "")
 
 _DIALECT = Dialect()
+# To write a tree changes some kinds of nodes; these it leaves alone, so that no copy of them is needed.
+_WRITTEN_AS_THEY_ARE = {
+    *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order),
+    *(exp.Ordered, exp.Limit, exp.Offset, exp.Alias, exp.Column, exp.Identifier, exp.Literal),
+    *(exp.Star, exp.Anonymous, exp.Distinct, exp.Filter, exp.Case, exp.If, exp.Paren, exp.Neg, exp.Not),
+    *(exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Is),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Null, exp.Boolean),
+}
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # and no tab, no line end
+_PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _PLAIN_WORD = re.compile(r"\w+")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
 _SOURCE = "parser.py"
@@ -202,7 +213,7 @@ class _WordReader:
             return Token(_T.VAR, word.text, word.line, word.col, word.start, word.end)
         if _PLAIN_WORD.fullmatch(word.text) and self._is_name(before, word, after):
             return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
-        if word.token_type not in _KEYWORDS | _SOFT_KEYWORDS or word.text == "!":
+        if word.token_type not in _ALL_KEYWORDS or word.text == "!":
             self._refuse(word, after)
         return word
 
@@ -273,9 +284,18 @@ def _check_depth(tree: exp.Expr) -> None:
 
 
 def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> None:
-    """Every word must come back when the tree is written out: the parser may skip some without a trace."""
+    """Every word must come back when the tree is written out: the parser may skip some without a trace.
+
+    What it does with digits does not depend on them: texts that differ in plain numbers alone are checked
+    once.
+    """
+    found = _found_whole(tuple((word.token_type, _no_matter_which(word)) for word in words))
+    if found:
+        return
     try:
-        written = _DIALECT.tokenize(_printable(tree).sql(comments=False))
+        tree = _printable(tree)
+        untouched = all(type(node) in _WRITTEN_AS_THEY_ARE for node in tree.walk())
+        written = _DIALECT.tokenize(_DIALECT.generate(tree, copy=not untouched, comments=False))
     except RecursionError:
         raise InvalidRequest("the text is too long a chain of operations") from None
     said, kept = (Counter(_meanings(some)) for some in (words, written))
@@ -284,6 +304,18 @@ def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> Non
             refuse(word, text, _NO_ON if word.token_type is _T.JOIN else "this cannot be read as SQL")
     if said != kept:
         raise InvalidRequest("this cannot be read as SQL")
+    found.append(True)
+
+
+def _no_matter_which(word: Token) -> str:
+    plain = word.token_type is _T.NUMBER and _PLAIN_NUMBER.fullmatch(word.text)
+    return "0" if plain else word.text
+
+
+@lru_cache(maxsize=256)
+def _found_whole(_: tuple[tuple[TokenType, str], ...]) -> list[bool]:
+    """Empty until words like these were found in what was written."""
+    return []
 
 
 def _printable(tree: exp.Expr) -> exp.Expr:

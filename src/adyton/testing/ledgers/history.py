@@ -16,6 +16,32 @@ from adyton.testing.ledgers.orders import NOT_TEXTS, MakeLedger, Reopen, order
 class AnswersContract:
     """What a receipt paid for is kept once."""
 
+    def test_the_newest_count_of_all_there_is_is_found(self, make_ledger: MakeLedger) -> None:
+        ledger = make_ledger(100)
+        texts = [
+            "SELECT COUNT(*) AS n FROM people",
+            "SELECT COUNT(*) AS n FROM people WHERE age > 3",
+            'SELECT COUNT(*) AS "größe" FROM people',
+            "SELECT COUNT(*) AS n FROM people GROUP BY age",
+            "SELECT COUNT(DISTINCT who) AS n FROM people",
+            "SELECT COUNT(*) AS n FROM visits",
+            "SELECT AVG(age) AS n FROM people",
+        ]
+        numbers = [ledger.charge(order(1, question=text)).receipt.number for text in (*texts, *texts)]
+        assert numbers == list(range(1, 15))
+
+        def found(start: str, end: str, after: int = 0, below: int = 100) -> int | None:
+            receipt = ledger.counting(start, end, after, below)
+            return receipt.number if receipt else None
+
+        rows, persons, people = "SELECT COUNT(*) AS ", "SELECT COUNT(DISTINCT who) AS ", " FROM people"
+        assert [found(rows, people, below=below) for below in (100, 10, 8, 3, 1)] == [10, 8, 3, 1, None]
+        assert [found(rows, people, after) for after in (0, 9, 10)] == [10, 10, None]
+        assert (found(persons, people), found(persons, people, 5, 12)) == (12, None)
+        assert found(rows, " FROM visits") == 13
+        assert found("SELECT AVG(age) AS ", people) is None  # counts alone
+        assert found(rows, "e FROM people") is None
+
     def test_the_first_remembered_answer_wins(self, make_ledger: MakeLedger) -> None:
         ledger = make_ledger(10)
         number = ledger.charge(order()).receipt.number
