@@ -11,11 +11,11 @@ from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn,
 
 _CHANGES = "questions change nothing"
 _LISTED = "list the values that are meant: {listed}"
+_NOT_COMPARED = "rows of answers are never compared with one another; UNION ALL puts them together"
 _ONE = "ask one SELECT at a time"
 _QUANTILE = "write QUANTILE(number, fraction), such as QUANTILE({number}, 0.5)"
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates"
 _TODAY = "an answer must not depend on the day it is asked; write the day: DATE '2020-01-31'"
-_TOGETHER = "ask for one set of groups at a time"
 _WINDOW = "windows look at the rows of the answer; they stand in SELECT, QUALIFY and ORDER BY"
 _BEGINS = "a question begins with SELECT"
 _CHANCE = "an answer must not depend on chance but for its noise"
@@ -48,18 +48,16 @@ _REASONS: dict[str, str] = {
     "APPROX_QUANTILES": _QUANTILE,
     "ARRAY_AGG": _SINGLE_ROWS,
     "CROSS": "tables are joined by JOIN and ON, on the person or on a declared key",
-    "CUBE": _TOGETHER,
     "CURRENT_DATE": _TODAY,
     "CURRENT_TIMESTAMP": _TODAY,
     "DAYOFWEEK": _WEEKDAY,
-    "EXCEPT": _ONE,
+    "EXCEPT": _NOT_COMPARED,
     "EXISTS": _ONE,
     "FETCH": LIMIT,
     "FIRST": _SINGLE_ROWS,
     "GETDATE": _TODAY,
     "GROUP": _QUANTILE,  # PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)
-    "GROUPING SETS": _TOGETHER,
-    "INTERSECT": _ONE,
+    "INTERSECT": _NOT_COMPARED,
     "INTO": _CHANGES,
     "LOCALTIMESTAMP": _TODAY,
     "LOG": "its base differs among databases; write LN({number} + 1) or LOG10({number} + 1)",
@@ -79,7 +77,6 @@ _REASONS: dict[str, str] = {
     "REGEXP_MATCHES": _LISTED,
     "REGEXP_REPLACE": _LISTED,
     "RLIKE": _LISTED,
-    "ROLLUP": _TOGETHER,
     "SAFE_DIVIDE": "a row is divided by a literal only",
     "SIMILAR": _LISTED,
     "STRING_AGG": _SINGLE_ROWS,
@@ -87,7 +84,6 @@ _REASONS: dict[str, str] = {
     "TIMESTAMPDIFF": _MONTHS,
     "TODAY": _TODAY,
     "TOP": LIMIT,
-    "UNION": _ONE,
     "WEEKDAY": _WEEKDAY,
     "WITH": "ask one SELECT over the table itself",
     "XOR": "write (a) <> (b)",
