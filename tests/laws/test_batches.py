@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import adyton
 from adyton.certify import Bound
-from adyton.curator.curator import MOST_QUESTIONS, Curator
+from adyton.curator.curator import Curator
+from adyton.curator.tables import MOST_QUESTIONS
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.engines.scans.reading import KeptCubes, cubes_of, exact_from, read_cube
 from adyton.errors import BudgetRefused, InvalidRequest

@@ -224,7 +224,7 @@ def test_A16_bad_prices_are_refused_free_of_charge(price: dict[str, Any], verb: 
 
 
 @pytest.mark.parametrize(
-    "question", ["SELECT 1", "SELECT COUNT(*) FROM elsewhere", "SELECT AVG(wage) FROM people", 7, None]
+    "question", ["SELECT age", "SELECT COUNT(*) FROM elsewhere", "SELECT AVG(wage) FROM people", 7, None]
 )
 def test_bad_questions_are_refused_free_of_charge(question: Any) -> None:
     asker, engine, ledger = watched(study())

@@ -439,6 +439,7 @@ MESSAGES = {
     "SELECT COUNT(*)\nFROM people\nFETCH FIRST 3": ["FETCH", "LIMIT", "line 3, column 1"],
     "SELECT WITH OPTIONS(max_rows_contributed = 3) COUNT(*) FROM people": ["in the study", "column 21"],
     "SELECT DISTINCT COUNT(*) FROM people": ["DISTINCT is not supported"],
+    "SELECT TOP 5 PERCENT region, COUNT(*) FROM people GROUP BY 1": ["PERCENT is not supported"],
     "SELECT SUM(age, bounds => (0, 5)) FROM people": ["contribution_bounds_per_group", "column 24"],
     "SELECT COUNT(*) AS n FROM people ORDER BY DESC n": ["DESC stands behind", "column 43"],
     "SELECT AVG(MAX(age)) FROM people": ["MAX", "aggregate", "column 12"],
@@ -471,8 +472,6 @@ MESSAGES = {
     "SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM people)": ["an aggregate inside"],
     "SELECT COUNT(*) FROM people WHERE age IN (SELECT age FROM people)": ["public tables only"],
     "SELECT age + 1 AS a, COUNT(*) FROM people WHERE a > 1 GROUP BY 1": ["WHERE is read before SELECT"],
-    "SELECT TOP 5 region, COUNT(*) FROM people GROUP BY region": ["write LIMIT 5"],
-    "SELECT TOP (5) region, COUNT(*) FROM people GROUP BY region": ["write LIMIT"],
     'SELECT COUNT(*) FROM people WHERE region = "north"': ["no column 'north'", "single quotes: 'north'"],
     "SELECT SUM(income * income * income * income) FROM people": ["too large", "CLAMP("],
 }

@@ -184,6 +184,7 @@ class Answer(Shown):
     hidden: tuple[str, ...] = ()  # values that were asked for and are not shown, by their names
     rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
     widths_named: Mapping[str, float] = field(default_factory=dict)  # of means, as the price
+    free: str | None = None  # why nothing was read and nothing charged; then the receipt is number 0
 
     @property
     def value(self) -> float:
@@ -281,7 +282,7 @@ class Answer(Shown):
             "left": self.left.to_json(),
             "more": self.more,
             "limit": self.limit.to_json(),
-            "receipt": self.receipt.to_json(),
+            "receipt": None if self.free else self.receipt.to_json(),
             "certificate": self.certificate.to_json(),
             **({"keys": self.keys_found.to_json()} if self.keys_found else {}),
             **({"rows_hidden": self.rows_hidden} if self.rows_hidden else {}),
@@ -289,6 +290,7 @@ class Answer(Shown):
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
             **({"hidden": list(self.hidden)} if self.hidden else {}),
             **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
+            **({"free": self.free} if self.free else {}),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -299,6 +301,12 @@ class Answer(Shown):
 
     def notes(self) -> tuple[str, ...]:
         """What there is to say beside the values."""
+        if self.free is not None:
+            columns = ", ".join((*self.rows.keys.columns, *self.rows.values))
+            return (
+                f"Columns: {columns}.",
+                f"Free of charge: {self.free}. Nothing was read. Spent {self.spent}, left {self.left}.",
+            )
         return (
             *([self._planned_note()] if self.rows_planned else []),
             *([self.left_out_rows] if self.left_out_rows else []),

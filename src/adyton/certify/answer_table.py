@@ -85,7 +85,7 @@ def answer_sheet(
 ) -> Sheet:
     """Only the rows that are shown are looked at: an answer may have very many."""
     shown = rows[:MOST_ROWS]
-    keys = [tuple(map(str, row.keys.values())) for row in shown]
+    keys = [tuple("" if key is None else str(key) for key in row.keys.values()) for row in shown]
     names = tuple(shown[0].keys) if shown else ()
     measured = [
         Measured(name, tuple(row.values[name] for row in shown), known.get(name, NOTHING_KNOWN))

@@ -12,6 +12,8 @@ from adyton.certify.rows import Keys
 from adyton.certify.values import Absent, Bound, Certificate, KeysSought
 from adyton.show import Sheet, Shown, number
 
+_PARTS = "It is {} questions in one batch, and one table; each width is that of the widest of them."
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -67,6 +69,8 @@ class Preview(Shown):
     keys_sought: KeysSought | None = None
     spread_first: Mapping[str, Bound] = field(default_factory=dict)
     later: Later | None = None
+    parts: tuple[Preview, ...] = ()  # of a table that several questions make
+    free: str | None = None  # why nothing is read and nothing charged
 
     @property
     def fits(self) -> bool:
@@ -76,19 +80,14 @@ class Preview(Shown):
     @property
     def affordable(self) -> bool:
         """Whether it would be answered now."""
-        return self.repeated or self.fits
+        return self.repeated or self.fits or self.free is not None
 
     def to_json(self) -> dict[str, Any]:
         """As an answer's, without values and receipt; with the mechanisms behind it."""
-        values = {
-            name: {"noise_interval": bound.to_json(), "population_interval": self.population[name].to_json()}
-            for name, bound in self.bounds.items()
-        }
-        keys = self.keys.to_json() if self.keys else [{}]
         return {
             "question": self.question,
             "repeated": self.repeated,
-            "answer": [{"keys": key, "values": values} for key in keys],
+            "answer": self._rows_json(),
             "cost": self.cost.to_json(),
             "spent": self.spent.to_json(),
             "spent_after": self.spent_after.to_json() if self.spent_after else None,
@@ -104,7 +103,20 @@ class Preview(Shown):
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
             **({"spread_first": self._spread_first_json()} if self.spread_first else {}),
             **({"later": self.later.to_json()} if self.later else {}),
+            **({"batch_size": self.batch_size} if self.parts else {}),
+            **({"free": self.free} if self.free else {}),
         }
+
+    def _rows_json(self) -> list[dict[str, object]]:
+        if self.parts:
+            keys = self.keys.to_json() if self.keys is not None else []
+            values = [row["values"] for part in self.parts for row in part._rows_json()]
+            return [{"keys": k, "values": v} for k, v in zip(keys, values, strict=True)]
+        told = {
+            name: {"noise_interval": bound.to_json(), "population_interval": self.population[name].to_json()}
+            for name, bound in self.bounds.items()
+        }
+        return [{"keys": key, "values": told} for key in (self.keys.to_json() if self.keys else [{}])]
 
     def _spread_first_json(self) -> dict[str, object]:
         return {name: bound.to_json() for name, bound in self.spread_first.items()}
@@ -124,6 +136,7 @@ class Preview(Shown):
             f"The promise: {self.limit}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
             *([f"Asked for, paid for and not shown: {', '.join(self.hidden)}."] if self.hidden else []),
+            *([_PARTS.format(len(self.parts))] if len(self.parts) > 1 else []),
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
             *([str(self.later)] if self.later else []),
@@ -134,6 +147,8 @@ class Preview(Shown):
         return sheet.detailed() if verbose else sheet
 
     def _verdict(self) -> str:
+        if self.free is not None:
+            return f"free of charge: {self.free}"
         if self.repeated:
             return "asked before: the stored answer is free of charge"
         if self.affordable:

@@ -65,19 +65,25 @@ class _Made(Sequence[_One]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """The ends of an interval for each cell, all at one level."""
+    """The ends of an interval for each cell, all at one level; ``absent`` holds why some have none."""
 
     level: float
     low: Floats
     high: Floats
+    absent: npt.NDArray[np.object_] | None = None
 
     def at(self, places: Places) -> Intervals:
-        return Intervals(self.level, self.low[places], self.high[places])
+        absent = None if self.absent is None else self.absent[places]
+        return Intervals(self.level, self.low[places], self.high[places], absent)
+
+    def why_none(self, place: int) -> Absent | None:
+        """Why the cell has no interval, or None if it has one."""
+        return None if self.absent is None else self.absent[place]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Values(_Made[Value]):
-    """The values of one measure.  All of them have a population interval, or none for the same reason."""
+    """The values of one measure."""
 
     value: Floats
     noise: Intervals
@@ -91,7 +97,7 @@ class Values(_Made[Value]):
         return Value(
             float(self.value[place]),
             _interval(self.noise, place),
-            wide if isinstance(wide, Absent) else _interval(wide, place),
+            wide if isinstance(wide, Absent) else wide.why_none(place) or _interval(wide, place),
         )
 
     def at(self, places: Places) -> Values:
@@ -122,7 +128,13 @@ def _interval(intervals: Intervals, place: int) -> Interval:
 def _json(intervals: Intervals) -> list[dict[str, object]]:
     level = intervals.level
     ends = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
-    return [{"level": level, "low": finite(low), "high": finite(high)} for low, high in ends]
+    told: list[dict[str, object]] = [
+        {"level": level, "low": finite(low), "high": finite(high)} for low, high in ends
+    ]
+    for place in range(len(told)) if intervals.absent is not None else ():
+        if (absent := intervals.why_none(place)) is not None:
+            told[place] = absent.to_json()
+    return told
 
 
 class LateValues(Mapping[str, Values]):

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from math import isfinite
 
-KeyLabel = str | int | bool | float
+KeyLabel = str | int | bool | float | None  # None: a row of a table of several questions has no such key
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ from adyton.curator.certifying import (
     read_for_keys,
     rows_of_many,
 )
-from adyton.curator.previewing import previews
+from adyton.curator.previewing import previews, stream_preview
 from adyton.curator.purse import AskedBefore, Purse
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import Releasing
 from adyton.curator.shaping import shaped
+from adyton.curator.tables import Tables
 from adyton.engines.base import Engine
 from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
 from adyton.exact import UNITS_PER_ONE, Number
@@ -40,14 +41,12 @@ from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview
-from adyton.streams.plan import plan_stream, text_of
+from adyton.streams.plan import plan_stream
 from adyton.streams.stream import Stream
 from adyton.study import Study
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
-
-MOST_QUESTIONS = 10_000
 
 
 class Curator(Shown):
@@ -79,7 +78,7 @@ class Curator(Shown):
         The same question at the same price again returns the stored answer free of charge.  ``request`` makes
         a retry safe: one id is charged once.
         """
-        return self._answer(self._batch([question], price), request)[0]
+        return self.ask_many([question], request=request, **price)[0]
 
     def ask_many(
         self,
@@ -93,7 +92,8 @@ class Curator(Shown):
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
         """
-        return self._answer(self._batch(questions, price), request)
+        asked = self._tables(questions)
+        return asked.answers(lambda: self._answer(self._batch(asked, price), request), self._purse)
 
     def preview(
         self,
@@ -116,7 +116,8 @@ class Curator(Shown):
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        return previews(self._batch(questions, price), expect, self._purse, self._claims, self._asked)
+        asked, known = self._tables(questions), (self._purse, self._claims, self._asked)
+        return asked.previews(lambda: previews(self._batch(asked, price), expect, *known), self._purse)
 
     def suggest_bounds(
         self,
@@ -180,16 +181,7 @@ class Curator(Shown):
     ) -> StreamPreview:
         """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
         plan = plan_stream(self.study, price_of(**price), self._purse.left_now, positives, numeric, refresh)
-        spent = self._purse.spent
-        return StreamPreview(
-            stream=text_of(plan.machine),
-            cost=self._purse.amount(plan.amount),
-            spent=self._purse.amount(spent),
-            left=self._purse.left(spent),
-            limit=self._purse.limit,
-            more=self._purse.room().times(plan.amount, plan.radius),
-            later=self._claims.later(plan.radius, plan.pure),
-        )
+        return stream_preview(plan, self._purse, self._claims)
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
@@ -257,12 +249,14 @@ class Curator(Shown):
 
     # Steps of ask, in the order in which they happen.
 
-    def _batch(self, questions: Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
+    def _tables(self, questions: Iterable[str | Draft | Question]) -> Tables:
         self.paid_for = None
-        asked = [self._requests.of(q) for q in questions]
-        if not 1 <= len(asked) <= MOST_QUESTIONS:
-            raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(asked)}")
-        return self._stored_before(asked, price) or self._planned(asked, price)
+        return Tables(questions, self._requests.of)
+
+    def _batch(self, asked: Tables | Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
+        asked = asked if isinstance(asked, Tables) else self._tables(asked)
+        requests, price = asked.requests, asked.price(price)
+        return self._stored_before(requests, price) or self._planned(requests, price)
 
     def _planned(self, asked: list[Request], price: PriceWords, *, as_before: bool = False) -> PricedBatch:
         totals, study = self._ledger.totals(), self.study

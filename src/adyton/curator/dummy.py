@@ -42,11 +42,6 @@ class DummyAnswer(Answer):
 class DummyCurator(Curator):
     """Answers questions about a dummy of a study, each answer marked as such."""
 
-    def ask(
-        self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
-    ) -> Answer:
-        return _marked(super().ask(question, request=request, **price))
-
     def ask_many(
         self,
         questions: Iterable[str | Draft | Question],

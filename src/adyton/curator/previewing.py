@@ -13,6 +13,8 @@ from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
+from adyton.streams.answer import StreamPreview
+from adyton.streams.plan import StreamPlan, text_of
 
 
 def previews(
@@ -64,3 +66,17 @@ def previews(
         )
         for plan in batch.plans
     ]
+
+
+def stream_preview(plan: StreamPlan, purse: Purse, claims: PopulationClaims) -> StreamPreview:
+    """Of a stream that would be charged now."""
+    spent = purse.spent
+    return StreamPreview(
+        stream=text_of(plan.machine),
+        cost=purse.amount(plan.amount),
+        spent=purse.amount(spent),
+        left=purse.left(spent),
+        limit=purse.limit,
+        more=purse.room().times(plan.amount, plan.radius),
+        later=claims.later(plan.radius, plan.pure),
+    )

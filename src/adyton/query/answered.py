@@ -39,7 +39,7 @@ from adyton.query.released import (
     is_label,
 )
 
-KeyLabel = str | int | float | bool
+KeyLabel = str | int | float | bool | None  # None: the row has no such key, as NULL in SQL
 Places = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 # A column of an answer: its values, or for a key the labels there are and the number of each row's label.
@@ -191,7 +191,8 @@ def as_floats(told: Told, rows: int) -> Floats:
     if isinstance(told, np.ndarray):
         return told
     labels, codes = told
-    return np.array([float(label) for label in labels], float)[codes] if rows else np.zeros(0)
+    numbers = [np.nan if label is None else float(label) for label in labels]
+    return np.array(numbers, float)[codes] if rows else np.zeros(0)
 
 
 def rounded(values: Floats, places: Floats) -> Floats:
@@ -257,11 +258,15 @@ def _related(left: _Told, sign: Sign, right: _Told, rows: int) -> Truths:
         case np.ndarray(), np.ndarray():
             return np.asarray(compare(left, right))
         case (labels, codes), Fraction() | str() | bool():
-            return np.array([bool(compare(label, right)) for label in labels], np.bool_)[codes]
+            return np.array([_compared(compare, label, right) for label in labels], np.bool_)[codes]
         case np.ndarray(), Fraction():
             return _beside_fraction(left, sign, right)
     pairs = zip(_listed(left, rows), _listed(right, rows), strict=True)
-    return np.array([bool(compare(a, b)) for a, b in pairs], np.bool_)
+    return np.array([_compared(compare, a, b) for a, b in pairs], np.bool_)
+
+
+def _compared(compare: Callable[[Any, Any], Any], left: object, right: object) -> bool:
+    return left is not None and right is not None and bool(compare(left, right))
 
 
 def _beside_fraction(values: Floats, sign: Sign, exact: Fraction) -> Truths:
@@ -290,7 +295,9 @@ def ranks(told: Told) -> Places:
         places = np.unique(told, return_inverse=True)[1]  # one place for all NaN, the last
         return places.astype(np.int64)
     labels, codes = told
-    order = {label: rank for rank, label in enumerate(sorted(set(labels), key=_rank))}
+    present = {label for label in labels if label is not None}
+    order: dict[KeyLabel, int] = {label: rank for rank, label in enumerate(sorted(present, key=_rank))}
+    order[None] = len(order)
     return np.array([order[label] for label in labels], np.int64)[codes]
 
 
@@ -298,6 +305,8 @@ def missing(told: _Told, rows: int) -> Truths:
     """Where there is no value to compare or to order by."""
     if isinstance(told, np.ndarray):
         return np.isnan(told)
+    if isinstance(told, tuple):
+        return np.array([label is None for label in told[0]], np.bool_)[told[1]]
     return np.zeros(rows, np.bool_)
 
 

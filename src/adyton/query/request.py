@@ -9,7 +9,7 @@ and it comes last in every order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -95,12 +95,16 @@ AS_ASKED = Shape()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price."""
+    """A question, the shape of its answer, and what SELECT WITH ... OPTIONS says about its price.
+
+    ``listed`` are the names of the SELECT list in its order, of keys and of values.
+    """
 
     question: Question
     shape: Shape = AS_ASKED
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    listed: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def alone(self) -> Question:
@@ -111,6 +115,61 @@ class Request:
                 "without another name for a column, and without arithmetic on what is released"
             )
         return self.question
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A question whose answer is a part of a table.
+
+    ``names`` are pairs: a column of its answer, and that of the table; those that are called alike are left
+    out.  ``constants``: columns of the table that are the same in all of its rows.
+    """
+
+    request: Request
+    names: tuple[tuple[str, str], ...] = ()
+    constants: tuple[tuple[str, KeyLabel], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Questions in one batch whose answers are one table, the rows of each part in turn.
+
+    ``keys`` and ``values`` are its columns, ``listed`` those of the SELECT list in its order; a key that a
+    part does not have is NULL in its rows.  ``shape`` is that of the whole table; it may order by constants
+    that are no column of it.
+    """
+
+    parts: tuple[Part, ...]
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    shape: Shape = AS_ASKED
+    epsilon: Fraction | None = None
+    listed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """What public facts answer, without data and without a charge, and ``why``.
+
+    ``keys`` are its columns with their labels, row by row; ``values`` those that have no rows.
+    """
+
+    text: str
+    why: str
+    keys: tuple[tuple[str, tuple[KeyLabel, ...]], ...]
+    values: tuple[str, ...] = ()
+
+
+Asked = Request | Combined | Free
+
+
+def asked_of(asked: str | Draft | Question, table: Table, *further: Table) -> Asked:
+    """What is asked about ``table``: as ``request_of``, or several questions that make one table."""
+    if not isinstance(asked, str):
+        return request_of(asked, table, *further)
+    from adyton.query.sql.several.asked import parse_asked
+
+    return parse_asked(asked, table, *further)
 
 
 def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> Request:
@@ -142,8 +201,8 @@ class Requests:
         self._tables = tables
         self._of_text = lru_cache(maxsize=_TEXTS)(self._read)
 
-    def of(self, asked: str | Draft | Question) -> Request:
+    def of(self, asked: str | Draft | Question) -> Asked:
         return self._of_text(asked) if type(asked) is str else self._read(asked)
 
-    def _read(self, asked: str | Draft | Question) -> Request:
-        return request_of(asked, *self._tables)
+    def _read(self, asked: str | Draft | Question) -> Asked:
+        return asked_of(asked, *self._tables)

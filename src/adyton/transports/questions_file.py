@@ -17,15 +17,17 @@ from typing import Any
 from adyton.certify import Answer, Preview
 from adyton.curator import Curator
 from adyton.errors import InvalidRequest
-from adyton.query.request import request_of
+from adyton.query.request import asked_of
 from adyton.show import Sheet
 
 # Quoted texts, quoted names and comments are taken whole: a semicolon in them ends nothing.
 _PIECES = re.compile(
-    r"""(?P<whole>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<begin>(?m:^)(?:[ \t]|/\*.*?\*/)*SELECT\b)|"""
+    r"""(?P<whole>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<begin>(?m:^)(?:[ \t]|/\*.*?\*/)*"""
+    r"""(?:SELECT\b|WITH\b(?=\s+"?\w+"?\s+AS\s*\()))|"""
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)|(?P<other>[^'"/;\n-]+|.)""",
     re.DOTALL | re.IGNORECASE,
 )
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def _numbered(curator: Curator, questions: Sequence[str]) -> Iterator[None]:
 def _which(curator: Curator, questions: Sequence[str]) -> InvalidRequest | None:
     for number, question in enumerate(questions, start=1):
         try:
-            request_of(question, *curator.study.tables)
+            asked_of(question, *curator.study.tables)
         except InvalidRequest as wrong:
             return InvalidRequest(f"question {number} of {len(questions)}: {wrong.message}", **wrong.facts)
     return None
@@ -104,7 +106,10 @@ def read_questions(path: Path) -> list[str]:
 
 
 def split_questions(text: str) -> list[str]:
-    """A semicolon ends a question, and so does a line that begins with SELECT: none has another inside."""
+    """A semicolon ends a question, and so does a line that begins with SELECT, unless it is a part of one.
+
+    It is in brackets, behind UNION ALL, or the first SELECT behind WITH.
+    """
     questions, current, asked = [], "", False
 
     def finish() -> None:
@@ -114,7 +119,7 @@ def split_questions(text: str) -> list[str]:
         current, asked = "", False
 
     for piece in _PIECES.finditer(text):
-        if piece["end"] is not None or (piece["begin"] is not None and asked):
+        if piece["end"] is not None or (piece["begin"] is not None and asked and _is_whole(current)):
             finish()
         if piece["end"] is None and piece["comment"] is None:
             current += piece[0]
@@ -123,6 +128,18 @@ def split_questions(text: str) -> list[str]:
             current += " "
     finish()
     return questions
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a SELECT on the next line begins another question."""
+    plain = _QUOTED.sub("''", text)
+    open_brackets = plain.count("(") - plain.count(")")
+    continued = re.search(r"\b(UNION|ALL|EXCEPT|INTERSECT)\s*$", plain, re.IGNORECASE)
+    while (closed := re.sub(r"\([^()]*\)", "", plain)) != plain:
+        plain = closed
+    selects = re.search(r"\bSELECT\b", plain, re.IGNORECASE)
+    ahead = re.match(r"\s*WITH\b", plain, re.IGNORECASE)
+    return open_brackets <= 0 and not continued and (selects is not None or ahead is None)
 
 
 def _listed(text: str) -> list[str]:

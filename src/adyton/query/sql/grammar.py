@@ -25,6 +25,7 @@ _CLAUSES = (
     *(_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.QUALIFY, _T.ORDER_BY, _T.LIMIT, _T.OFFSET),
 )
 _ORDER = "SELECT, FROM, WHERE, GROUP BY, HAVING, QUALIFY, ORDER BY, LIMIT, OFFSET"
+_BEHIND = {_T.ORDER_BY, _T.LIMIT, _T.OFFSET}
 _DIRECTIONS = {_T.ASC, _T.DESC}
 _PREFIXES = {_T.NOT, _T.DASH}
 _ENDS_VALUE = {
@@ -156,6 +157,8 @@ class _Order:
             return "write FILTER (WHERE condition)"
         if kind in _JOIN_WORDS and scope.clause not in (*_IN_FROM, _T.ON):
             return f"{word.text.upper()} stands in FROM only"
+        if kind in _BEHIND and before.token_type is _T.R_PAREN and scope.reached < 0 and scope.may_select:
+            scope.reached = _CLAUSES.index(_T.QUALIFY)  # (SELECT ...) UNION ALL (SELECT ...) ORDER BY
         if kind in _CLAUSES and not self._is_part_of_form(place, scope, kind):
             if reason := self._wrong_clause(scope, word):
                 return reason
@@ -218,6 +221,7 @@ def _extracts(words: list[Token], place: int) -> bool:
 def _misplaced(before: Token, word: Token, after: Token, scope: _Scope) -> str | None:
     """Why ``word`` cannot stand between its neighbours, if so."""
     kind, follows, clause = word.token_type, before.token_type in _ENDS_VALUE, scope.clause
+    follows = follows or (before.token_type is _T.VAR and before.text.upper() == "LAST")  # NULLS LAST
     needed, reason = _MUST_FOLLOW.get(kind, ({after.token_type}, ""))
     if kind is _T.FROM and scope.opener == "EXTRACT":
         needed = _BEGINS_VALUE

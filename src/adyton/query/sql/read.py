@@ -18,7 +18,7 @@ from adyton.query.groups import Grouped
 from adyton.query.measures import Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
-from adyton.query.request import Request
+from adyton.query.request import Request, Shape
 from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
@@ -29,6 +29,7 @@ from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
+from adyton.query.text import group_value_text
 from adyton.schema import Table
 
 MOST_ITEMS = 100
@@ -37,6 +38,7 @@ FUNCTIONS = (
     *ROW_FUNCTIONS,
     "LABEL",
     "EXTRACT",
+    "GROUPING",
     *CASTS,
     *RELEASED_FUNCTIONS,
 )
@@ -51,13 +53,14 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
     """All that ``sql`` says: the question about ``table``, or ``further`` tables of the same persons, how to
     show the answer, and perhaps a price.
     """
-    options, tree = question_tree(sql, _known(table, *further))
+    options, tree = question_tree(sql, known_words(table, *further))
     source = Source(sql, table, table.name)
     with source.at(tree):
-        return _asking(source, options, tree, (table, *further))
+        return read_select(source, options, tree, (table, *further))
 
 
-def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
+def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
+    """What one SELECT asks."""
     if any(type(node) in SHAPES or node.args.get("db") is not None for node in tree.walk()):
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
@@ -75,35 +78,37 @@ def _asking(source: Source, options: Options, tree: exp.Expr, tables: Sequence[T
     shape = read_shape(reader, tree)
     question = Question(table, tuple(reader.measures), where, by, _most_groups(options, table))
     check_windows(question, shape)
-    return Request(question, shape, options.epsilon, options.delta)
+    listed = _listed_names(source, items, question, shape)
+    return Request(question, shape, options.epsilon, options.delta, listed)
 
 
 def parse_condition(text: str, table: Table) -> Condition:
     """The condition on a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.condition(rewritten_condition(source, syntax_tree(text, _known(table)), (table,)))
+    return source.condition(rewritten_condition(source, syntax_tree(text, known_words(table)), (table,)))
 
 
 def parse_number(text: str, table: Table) -> NumberExpression:
     """The number in a row of ``table`` that ``text`` writes."""
     source = Source(text, table, table.name)
-    return source.number(syntax_tree(text, _known(table)))
+    return source.number(syntax_tree(text, known_words(table)))
 
 
 def parse_group(text: str, table: Table) -> Grouped:
     """What rows of ``table`` are grouped by: a column, or a number with few values."""
-    source, tree = Source(text, table, table.name), syntax_tree(text, _known(table))
+    source, tree = Source(text, table, table.name), syntax_tree(text, known_words(table))
     with source.at(tree):
         return read_group(source, tree)
 
 
 def parse_value(text: str, table: Table) -> tuple[NumberExpression, Condition]:
     """What SUM and AVG take: a number, or a true-or-false column as 1 or 0; and where it is present."""
-    return read_value(Source(text, table, table.name), syntax_tree(text, _known(table)))
+    return read_value(Source(text, table, table.name), syntax_tree(text, known_words(table)))
 
 
 @lru_cache(maxsize=16)
-def _known(*tables: Table) -> Known:
+def known_words(*tables: Table) -> Known:
+    """What a text about these tables may use."""
     names = frozenset(name.casefold() for table in tables for name in names_in(table))
     return Known(names, tables[0], FUNCTIONS)
 
@@ -134,3 +139,17 @@ def _measures(
         [item.alias for item in asked], [default for default, _ in read], taken=[group.name for group in by]
     )
     return tuple(zip(names, [measure for _, measure in read], strict=True)), by
+
+
+def _listed_names(source: Source, items: Sequence[Item], question: Question, shape: Shape) -> tuple[str, ...]:
+    """The names of the SELECT list, in its order."""
+    keys = {group_value_text(group): group.name for group in question.by}
+    values, shown = iter([name for name, _ in shape.shown or question.measures]), dict(shape.names)
+    names = []
+    for item in items:
+        if item.groups:
+            name = keys[read_group(source, item.node).text]
+            names.append(shown.get(name, name))
+        else:
+            names.append(next(values))
+    return tuple(names)

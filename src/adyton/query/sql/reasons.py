@@ -11,11 +11,11 @@ from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn,
 
 _CHANGES = "questions change nothing"
 _LISTED = "list the values that are meant: {listed}"
+_NOT_COMPARED = "rows of answers are never compared with one another; UNION ALL puts them together"
 _ONE = "ask one SELECT at a time"
 _QUANTILE = "write QUANTILE(number, fraction), such as QUANTILE({number}, 0.5)"
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates"
 _TODAY = "an answer must not depend on the day it is asked; write the day: DATE '2020-01-31'"
-_TOGETHER = "ask for one set of groups at a time"
 _WINDOW = "windows look at the rows of the answer; they stand in SELECT, QUALIFY and ORDER BY"
 _BEGINS = "a question begins with SELECT"
 _CHANCE = "an answer must not depend on chance but for its noise"
@@ -45,18 +45,16 @@ _REASONS: dict[str, str] = {
     "APPROX_COUNT_DISTINCT": "write COUNT(DISTINCT person), where the unit is a person",
     "APPROX_QUANTILES": _QUANTILE,
     "ARRAY_AGG": _SINGLE_ROWS,
-    "CUBE": _TOGETHER,
     "CURRENT_DATE": _TODAY,
     "CURRENT_TIMESTAMP": _TODAY,
     "DAYOFWEEK": _WEEKDAY,
-    "EXCEPT": _ONE,
+    "EXCEPT": _NOT_COMPARED,
     "EXISTS": "public tables are looked up in SQL, not in a condition that stands alone",
     "FETCH": LIMIT,
     "FIRST": _SINGLE_ROWS,
     "GETDATE": _TODAY,
     "GROUP": _QUANTILE,  # PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)
-    "GROUPING SETS": _TOGETHER,
-    "INTERSECT": _ONE,
+    "INTERSECT": _NOT_COMPARED,
     "INTO": _CHANGES,
     "LOCALTIMESTAMP": _TODAY,
     "LOG": "its base differs among databases; write LN({number} + 1) or LOG10({number} + 1)",
@@ -76,7 +74,6 @@ _REASONS: dict[str, str] = {
     "REGEXP_MATCHES": _LISTED,
     "REGEXP_REPLACE": _LISTED,
     "RLIKE": _LISTED,
-    "ROLLUP": _TOGETHER,
     "SAFE_DIVIDE": "say between which bounds it lies: CLAMP(SAFE_DIVIDE(a, b), low, high)",
     "SIMILAR": _LISTED,
     "STRING_AGG": _SINGLE_ROWS,
@@ -84,7 +81,6 @@ _REASONS: dict[str, str] = {
     "TIMESTAMPDIFF": _MONTHS,
     "TODAY": _TODAY,
     "TOP": LIMIT,
-    "UNION": _ONE,
     "WEEKDAY": _WEEKDAY,
     "XOR": "write (a) <> (b)",
     "[": _QUOTED,

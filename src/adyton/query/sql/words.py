@@ -29,6 +29,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, check_order, taken_options
 from adyton.query.sql.names import Refused, place, refuse, shortened
 from adyton.query.sql.reasons import reason_against
+from adyton.query.sql.several.limits import plain_limits
 from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
@@ -60,6 +61,7 @@ CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 _SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
 _NESTING = (exp.Cast, exp.Is, exp.In, exp.Between, exp.Mod, exp.IntDiv, exp.Predicate)
 _DEEPEST_CHAIN = 80
+_LIMITING = {"LIMIT", "TOP", "FETCH", "OFFSET"}
 _FRAME = ("UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT")
 _NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 _NO_WORD = Token(_T.UNKNOWN, "")
@@ -97,6 +99,8 @@ def syntax_tree(text: str, known: Known) -> exp.Expr:
 def question_tree(text: str, known: Known) -> tuple[Options, exp.Expr]:
     """The tree of a question without its head, and what the head says."""
     options, words = taken_options(_words(text), text)
+    if any(word.text.upper() in _LIMITING for word in words):
+        words = plain_limits(words)
     return options, _tree(words, text, exp.Select, known)
 
 
@@ -122,7 +126,8 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> 
     check_order(words, text, whole=kind is exp.Select)
     try:
         parser = PlainParser(dialect=_DIALECT, max_nodes=MOST_TREE_NODES, error_message_context=LONGEST_TEXT)
-        trees = parser.parse_into(kind, words, text)
+        bracketed = kind is exp.Select and words[0].token_type is _T.L_PAREN
+        trees = parser.parse(words, text) if bracketed else parser.parse_into(kind, words, text)
     except RecursionError:
         raise InvalidRequest(f"the text nests deeper than {DEEPEST_NESTING} levels") from None
     except SqlglotError as error:

@@ -1,0 +1,179 @@
+"""Answers to several questions as one table: the rows of each in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from adyton.certify.answer import Answer
+from adyton.certify.preview import Preview
+from adyton.certify.rows import NOTHING_KNOWN, Intervals, KeyColumn, Keys, Known, LateValues, Rows, Values
+from adyton.certify.values import Absent, Bound, Certificate, KeyLabel
+
+JOINED = " UNION ALL "
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How a part calls the columns of the table, and which of them are the same in all of its rows."""
+
+    names: Mapping[str, str]
+    constants: Mapping[str, KeyLabel]
+
+    def of(self, name: str) -> str:
+        return self.names.get(name, name)
+
+    def keys(self, keys: Keys) -> Keys:
+        columns = dict(keys.renamed(self.names).columns)
+        nothing = np.zeros(len(keys), np.int32)
+        return Keys(
+            columns | {n: KeyColumn((label,), nothing) for n, label in self.constants.items()}, len(keys)
+        )
+
+
+def stacked_keys(parts: Sequence[Keys], names: Sequence[str]) -> Keys:
+    """Their rows in turn; a key that a part does not have is None."""
+    columns = {name: _key_column([_found(part, name) for part in parts]) for name in names}
+    return Keys(columns, sum(map(len, parts)))
+
+
+def _found(part: Keys, name: str) -> KeyColumn:
+    return part.columns.get(name) or KeyColumn((None,), np.zeros(len(part), np.int32))
+
+
+def _key_column(parts: Sequence[KeyColumn]) -> KeyColumn:
+    labels = tuple(dict.fromkeys(label for part in parts for label in part.labels))
+    code_of = {label: code for code, label in enumerate(labels)}
+    codes = [
+        np.array([code_of[label] for label in p.labels], np.int32)[p.codes] for p in parts if len(p.codes)
+    ]
+    return KeyColumn(labels, np.concatenate(codes) if codes else np.zeros(0, np.int32))
+
+
+def stacked_values(parts: Sequence[Values], known: Sequence[Known]) -> Values:
+    """One column; where parts differ in what is known of them, a value that says nothing is not a number."""
+    values = [part.value for part in parts]
+    if len(set(known)) > 1:
+        values = [np.where(k.tells(p), p.value, np.nan) for p, k in zip(parts, known, strict=True)]
+    noise = [part.noise for part in parts]
+    return Values(
+        np.concatenate(values),
+        Intervals(
+            noise[0].level,
+            np.concatenate([one.low for one in noise]),
+            np.concatenate([one.high for one in noise]),
+        ),
+        _population(parts),
+    )
+
+
+def _population(parts: Sequence[Values]) -> Intervals | Absent:
+    kinds = [part.population for part in parts]
+    reasons = {one for one in kinds if isinstance(one, Absent)}
+    told = [one for one in kinds if isinstance(one, Intervals)]
+    if not told and len(reasons) == 1:
+        return reasons.pop()
+    level = told[0].level if told else 0.0
+    absent = np.concatenate([_reasons(one, len(part)) for one, part in zip(kinds, parts, strict=True)])
+    nowhere = [np.full(len(part), np.nan) for part in parts]
+    low = [one.low if isinstance(one, Intervals) else no for one, no in zip(kinds, nowhere, strict=True)]
+    high = [one.high if isinstance(one, Intervals) else no for one, no in zip(kinds, nowhere, strict=True)]
+    return Intervals(level, np.concatenate(low), np.concatenate(high), absent if reasons else None)
+
+
+def _reasons(one: Intervals | Absent, size: int) -> np.ndarray:
+    if isinstance(one, Intervals) and one.absent is not None:
+        return one.absent
+    reasons = np.empty(size, object)
+    reasons[:] = one if isinstance(one, Absent) else None
+    return reasons
+
+
+def stacked_answer(
+    answers: Sequence[Answer], namings: Sequence[Naming], keys: Sequence[str], values: Sequence[str]
+) -> Answer:
+    """Of answers that one receipt paid for."""
+    first = answers[0]
+    known = [{n.of(name): k for name, k in a.known.items()} for a, n in zip(answers, namings, strict=True)]
+    rows = Rows(
+        stacked_keys([n.keys(a.rows.keys) for a, n in zip(answers, namings, strict=True)], keys),
+        LateValues(values, lambda: _columns(answers, namings, known, values)),
+    )
+    widths = [{n.of(v): w for v, w in a.widths_named.items()} for a, n in zip(answers, namings, strict=True)]
+    return replace(
+        first,
+        question=JOINED.join(answer.question for answer in answers),
+        rows=rows,
+        certificate=_certificate([answer.certificate for answer in answers]),
+        rows_hidden=sum(answer.rows_hidden for answer in answers),
+        hidden=tuple(dict.fromkeys(name for answer in answers for name in answer.hidden)),
+        known={name: _known([one.get(name, NOTHING_KNOWN) for one in known]) for name in values},
+        rows_planned=max((a.rows_planned for a in answers if a.rows_planned is not None), default=None),
+        widths_named={
+            v: max(one[v] for one in widths if v in one) for v in dict.fromkeys(n for w in widths for n in w)
+        },
+    )
+
+
+def _columns(
+    answers: Sequence[Answer],
+    namings: Sequence[Naming],
+    known: Sequence[Mapping[str, Known]],
+    names: Sequence[str],
+) -> dict[str, Values]:
+    each = [{n.of(v): own for v, own in a.rows.values.items()} for a, n in zip(answers, namings, strict=True)]
+    return {
+        v: stacked_values([one[v] for one in each], [k.get(v, NOTHING_KNOWN) for k in known]) for v in names
+    }
+
+
+def _known(each: Sequence[Known]) -> Known:
+    if len(set(each)) == 1:
+        return each[0]
+    return replace(NOTHING_KNOWN, count=all(one.count for one in each))
+
+
+def _certificate(each: Sequence[Certificate]) -> Certificate:
+    theorems = dict.fromkeys(name for one in each for name in one.theorems)
+    assumptions = dict.fromkeys(said for one in each for said in one.assumptions)
+    return Certificate(tuple(theorems), tuple(assumptions))
+
+
+def stacked_preview(
+    previews: Sequence[Preview], namings: Sequence[Naming], keys: Sequence[str], values: Sequence[str]
+) -> Preview:
+    """Of previews of one charge: of each value the widest interval that it has in a part."""
+    parts = [_renamed(preview, naming) for preview, naming in zip(previews, namings, strict=True)]
+    found = [part.keys for part in parts if part.keys is not None]
+    return replace(
+        parts[0],
+        question=JOINED.join(preview.question for preview in previews),
+        keys=stacked_keys(found, keys),
+        bounds={name: _widest([part.bounds[name] for part in parts]) for name in values},
+        population={name: _widest_or_absent([part.population[name] for part in parts]) for name in values},
+        steps=tuple(step for part in parts for step in part.steps),
+        certificate=_certificate([part.certificate for part in parts]),
+        hidden=tuple(dict.fromkeys(name for part in parts for name in part.hidden)),
+        spread_first={},
+        parts=tuple(parts),
+    )
+
+
+def _renamed(preview: Preview, naming: Naming) -> Preview:
+    return replace(
+        preview,
+        keys=naming.keys(preview.keys) if preview.keys is not None else None,
+        bounds={naming.of(name): bound for name, bound in preview.bounds.items()},
+        population={naming.of(name): bound for name, bound in preview.population.items()},
+    )
+
+
+def _widest(bounds: Sequence[Bound]) -> Bound:
+    return max(bounds, key=lambda one: float("inf") if one.half_width is None else one.half_width)
+
+
+def _widest_or_absent(bounds: Sequence[Bound | Absent]) -> Bound | Absent:
+    told = [one for one in bounds if isinstance(one, Bound)]
+    return _widest(told) if told else bounds[0]

@@ -1,0 +1,174 @@
+"""What is asked in one go, and the tables that come back: of one question, of several, or of none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+
+from adyton.certify import (
+    Absent,
+    Answer,
+    Certificate,
+    Intervals,
+    KeyColumn,
+    Keys,
+    Preview,
+    Proof,
+    Rows,
+    Values,
+)
+from adyton.certify.rows import Known
+from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
+from adyton.curator.purse import Purse
+from adyton.errors import InvalidRequest
+from adyton.planning.price import PriceWords
+from adyton.query.answered import Answered, Told
+from adyton.query.draft import Draft
+from adyton.query.nodes import Question
+from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
+
+MOST_QUESTIONS = 10_000
+_LEVEL = 0.95
+_Made = TypeVar("_Made", Answer, Preview)
+
+
+class Tables:
+    """All that is asked, in its order; ``requests`` are the questions that are planned and paid for."""
+
+    def __init__(
+        self,
+        questions: Iterable[str | Draft | Question],
+        read: Callable[[str | Draft | Question], Asked],
+    ) -> None:
+        self._asked = [read(question) for question in questions]
+        self.requests = [request for asked in self._asked for request in _requests(asked)]
+        if not self._asked or len(self.requests) > MOST_QUESTIONS:
+            raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(self.requests)}")
+
+    def price(self, words: PriceWords) -> PriceWords:
+        """The one that is named beside the questions, or at the head of the only one."""
+        named = [asked.epsilon for asked in self._asked if isinstance(asked, Combined) and asked.epsilon]
+        if not named:
+            return words
+        beside = any(words.get(by) is not None for by in ("within", "epsilon", "share", "scale"))
+        if beside or len(self._asked) > 1:
+            raise InvalidRequest(
+                "a price was named twice: in the question's OPTIONS and beside it; name it once"
+            )
+        return {**words, "epsilon": str(named[0])}
+
+    def answers(self, ask: Callable[[], Sequence[Answer]], purse: Purse) -> list[Answer]:
+        """A table for each text; what is free is not asked."""
+        return [
+            _free_answer(asked, purse) if isinstance(asked, Free) else _answer(asked, own)
+            for asked, own in self._with_own(ask)
+        ]
+
+    def previews(self, preview: Callable[[], Sequence[Preview]], purse: Purse) -> list[Preview]:
+        return [
+            _free_preview(asked, purse) if isinstance(asked, Free) else _preview(asked, own)
+            for asked, own in self._with_own(preview)
+        ]
+
+    def _with_own(self, make: Callable[[], Sequence[_Made]]) -> Iterator[tuple[Asked, list[_Made]]]:
+        """Each text with what was made of its questions, in one go."""
+        made = iter(make() if self.requests else ())
+        for asked in self._asked:
+            yield asked, list(islice(made, len(_requests(asked))))
+
+
+def _requests(asked: Asked) -> Sequence[Request]:
+    match asked:
+        case Request():
+            return (asked,)
+        case Combined(parts):
+            return [part.request for part in parts]
+        case Free():
+            return ()
+
+
+def _answer(asked: Request | Combined, own: Sequence[Answer]) -> Answer:
+    if isinstance(asked, Request):
+        return own[0]
+    ordering = [term.name for term in asked.shape.order if isinstance(term.name, str)]
+    keys = dict.fromkeys([*asked.keys, *(name for name in ordering if name not in asked.values)])
+    table = stacked_answer(own, _namings(asked), tuple(keys), asked.values)
+    rows = _shaped(table, asked.shape)
+    hidden = table.rows_hidden + len(table.rows) - len(rows)
+    columns = {name: rows.keys.columns[name] for name in asked.keys}
+    return replace(table, rows=Rows(Keys(columns, len(rows)), rows.values), rows_hidden=hidden)
+
+
+def _shaped(table: Answer, shape: Shape) -> Rows:
+    """What is behind the last SELECT works on the whole table."""
+    rows = table.rows
+    if shape == AS_ASKED:
+        return rows
+    told: dict[str, Told] = {name: (key.labels, key.codes) for name, key in rows.keys.columns.items()}
+    told |= {
+        name: np.where(table.known[name].tells(values), values.value, np.nan)
+        for name, values in rows.values.items()
+    }
+    return rows.at(shape.places(Answered(told, len(rows), {})))
+
+
+def _preview(asked: Request | Combined, own: Sequence[Preview]) -> Preview:
+    if isinstance(asked, Request):
+        return own[0]
+    return stacked_preview(own, _namings(asked), asked.keys, asked.values)
+
+
+def _namings(asked: Combined) -> list[Naming]:
+    return [Naming(dict(part.names), dict(part.constants)) for part in asked.parts]
+
+
+# What is free ----------------------------------------------------------------------------------------------
+
+
+def _free_answer(asked: Free, purse: Purse) -> Answer:
+    spent, nothing = purse.spent, np.zeros(0)
+    none = Intervals(_LEVEL, nothing, nothing)
+    values = {name: Values(nothing, none, Absent("no rows")) for name in asked.values}
+    return Answer(
+        question=asked.text,
+        rows=Rows(_keys(asked), values),
+        cost=purse.amount(0),
+        spent=purse.amount(spent),
+        left=purse.left(spent),
+        limit=purse.limit,
+        more=None,
+        receipt=Proof(0, "", ""),
+        certificate=Certificate((), ()),
+        known={name: Known() for name in asked.values},
+        free=asked.why,
+    )
+
+
+def _free_preview(asked: Free, purse: Purse) -> Preview:
+    spent = purse.spent
+    return Preview(
+        question=asked.text,
+        keys=_keys(asked),
+        bounds={},
+        population={},
+        cost=purse.amount(0),
+        spent=purse.amount(spent),
+        spent_after=purse.amount(spent),
+        left=purse.left(spent),
+        limit=purse.limit,
+        more=0,
+        steps=(),
+        certificate=Certificate((), ()),
+        repeated=False,
+        free=asked.why,
+    )
+
+
+def _keys(asked: Free) -> Keys:
+    size = len(asked.keys[0][1]) if asked.keys else 0
+    codes = np.arange(size, dtype=np.int32)
+    return Keys({name: KeyColumn(labels, codes) for name, labels in asked.keys}, size)

@@ -1,0 +1,103 @@
+"""What needs no data: a table without rows, the declared values of a column, and literals.
+
+Tools that draw charts ask such questions to learn which columns there are, and whether anybody answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sqlglot import exp
+
+from adyton.query.answered import Answered, KeyLabel, Told
+from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.names import distinct_names
+from adyton.query.nodes import group_values
+from adyton.query.request import Combined, Free, Request
+from adyton.query.sql.aggregates import is_aggregate
+from adyton.query.sql.expressions import Source
+from adyton.query.sql.grammar import Options
+from adyton.query.sql.read import read_select
+from adyton.query.sql.several.columns import alias_of, label_of
+from adyton.schema import Table, TextColumn
+
+_NO_ROWS = "no row can be in this table, so these are its columns"
+_DECLARED = "these are the values that the study declares, whether they occur or not"
+_WRITTEN = "these values stand in the question itself"
+_ROWS = "declared_values"
+
+
+def nothing_asked(source: Source, asked: Sequence[Request | Combined]) -> Free:
+    """The columns of the first of them, and no rows."""
+    first, no_labels = asked[0], ()
+    if isinstance(first, Combined):
+        keys, values = first.keys, first.values
+    else:
+        shown = dict(first.shape.names)
+        keys = tuple(shown.get(group.name, group.name) for group in first.question.by)
+        values = tuple(name for name, _ in first.question.measures)
+    return Free(said_in(source), _NO_ROWS, tuple((name, no_labels) for name in keys), values)
+
+
+def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Free:
+    """SELECT DISTINCT of groups: all keys that an answer by these groups would have."""
+    request = read_select(source, options, _grouped(source, tree), tables)
+    question, shape = request.question, request.shape
+    for group in question.by:
+        if isinstance(group, TextColumn):
+            reason = (
+                f"nobody declared the values of {group.name!r}: GROUP BY it and count, to find common ones"
+            )
+            raise source.refusal(tree, reason)
+    if any(term.name == _ROWS for term in shape.order):
+        raise source.refusal(tree, "declared values are ordered by themselves alone")
+    codes, size = cell_codes(question)
+    told: dict[str, Told] = {
+        group.name: (group_values(group), own) for group, own in zip(question.by, codes, strict=True)
+    }
+    places, shown = shape.places(Answered(told, size, {})), dict(shape.names)
+    by_name = {shown.get(name, name): _labels(column, places) for name, column in told.items()}
+    keys = tuple((name, by_name[name]) for name in request.listed[:-1])
+    return Free(said_in(source), _DECLARED, keys)
+
+
+def constants_asked(source: Source, tree: exp.Expr) -> Free:
+    """SELECT without FROM: one row of literals."""
+    source.check_parts(tree, "expressions")
+    items = [alias_of(source, item) for item in tree.args.get("expressions") or []]
+    if not items:
+        raise source.refusal(tree, "SELECT asks nothing")
+    for node, _ in items:
+        if any(type(part) in (exp.Column, exp.Star) for part in node.walk()):
+            raise source.refusal(tree, "FROM and the name of a table are missing")
+    names = distinct_names([name for _, name in items], ["column"] * len(items), taken=[])
+    keys = tuple((name, (label_of(source, node),)) for name, (node, _) in zip(names, items, strict=True))
+    return Free(said_in(source), _WRITTEN, keys)
+
+
+def said_in(source: Source) -> str:
+    """The text, on one line."""
+    return " ".join(source.text.split())
+
+
+def _grouped(source: Source, tree: exp.Expr) -> exp.Expr:
+    """Grouped by all items, with a count that is not asked for."""
+    tree = tree.copy()
+    source.check_parts(tree.args["distinct"])
+    items = [alias_of(source, item)[0] for item in tree.args["expressions"]]
+    if tree.args.get("group") is not None or any(map(is_aggregate, items)):
+        raise source.refusal(tree, "leave out DISTINCT: the rows of an answer differ in their keys")
+    if tree.args.get("having") is not None:
+        raise source.refusal(tree, "HAVING speaks of groups; write the condition behind WHERE")
+    count = exp.Anonymous(this="COUNT", expressions=[exp.Star()])
+    named = exp.Alias(this=count, alias=exp.Identifier(this=_ROWS, quoted=True))
+    tree.set("distinct", None)
+    tree.set("group", exp.Group(expressions=[item.copy() for item in items]))
+    tree.append("expressions", named)
+    return tree
+
+
+def _labels(column: Told, places: np.ndarray) -> tuple[KeyLabel, ...]:
+    labels, codes = column
+    return tuple(labels[code] for code in codes[places].tolist())

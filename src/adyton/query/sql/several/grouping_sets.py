@@ -1,0 +1,268 @@
+"""GROUP BY ROLLUP, CUBE and GROUPING SETS: a question for each set of groups, and one table of all.
+
+Each set is the question that the same SELECT asks when it is grouped by that set alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from sqlglot import exp
+
+from adyton.query.names import distinct_names, names_in
+from adyton.query.released import (
+    Apply,
+    Every,
+    Having,
+    IsNull,
+    Opposite,
+    Relation,
+    Released,
+    ReleasedName,
+    Some,
+    Term,
+    When,
+    has_window,
+    is_label,
+)
+from adyton.query.request import Combined, Part, Request, Shape
+from adyton.query.sql.expressions import Source
+from adyton.query.sql.grammar import Options
+from adyton.query.sql.names import called
+from adyton.query.sql.read import read_select
+from adyton.query.sql.several.asked import CLAUSES, SETS
+from adyton.query.sql.several.columns import alias_of, without_items
+from adyton.schema import Table
+
+MOST_SETS = 100
+_Set = tuple[exp.Expr, ...]
+
+
+def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Combined:
+    """The questions, the largest set first where ROLLUP or CUBE lists them."""
+    names = {name.casefold() for table in tables for name in names_in(table)}
+    sets = _Sets(source, tree, names)
+    whole = read_select(source, replace(options, epsilon=None), sets.plain(), tables)
+    sets.check(whole.shape)
+    sets.keys = [group.name for group in whole.question.by]
+    parts = tuple(sets.part(whole, chosen) for chosen in sets.chosen)
+    shown, groups = dict(whole.shape.names), whole.question.by
+    keys = [shown.get(group.name, group.name) for group in groups]
+    keys += [name for name, value in whole.shape.shown if is_label(value)]
+    columns = [name for name, _ in whole.shape.shown or whole.question.measures]
+    values = tuple(name for name in columns if name not in keys)
+    marks = sets.mark_names([*keys, *values])
+    parts = tuple(
+        replace(part, constants=tuple(zip(marks, sets.marks(chosen), strict=True)))
+        for part, chosen in zip(parts, sets.chosen, strict=True)
+    )
+    listed = sets.listed(whole.listed, marks)
+    return Combined(
+        parts,
+        (*keys, *(name for name in marks if name in listed)),
+        values,
+        sets.shape(whole.shape, marks, shown),
+        options.epsilon,
+        listed,
+    )
+
+
+class _Sets:
+    """The sets of one SELECT: ``groups`` that are in any of them, and for each set the places of its own."""
+
+    def __init__(self, source: Source, tree: exp.Expr, columns: set[str]) -> None:
+        self.source, self.tree, self.columns = source, tree, columns
+        self.items = [alias_of(source, item) for item in tree.args.get("expressions") or []]
+        self.groups: list[exp.Expr] = []
+        self.keys: list[str] = []  # the names of the groups in the question
+        self.chosen = [tuple(sorted({self._place(node) for node in one})) for one in self._sets()]
+        if len(set(self.chosen)) < len(self.chosen):
+            raise source.refusal(tree.args["group"], "GROUP BY lists one set of groups twice")
+        self.grouping = [place for place, (node, _) in enumerate(self.items) if self._is_grouping(node)]
+        ordered = (tree.args.get("order") or exp.Order()).args.get("expressions") or []
+        self.ordered = [(node, self._meant(node.this)) for node in ordered]
+        # What GROUPING is asked of: items first, then what only ORDER BY names.
+        self.asked = [self.items[place][0] for place in self.grouping]
+        self.asked += [n for _, n in self.ordered if self._is_grouping(n) and n not in self.asked]
+
+    # The sets --------------------------------------------------------------------------------------------
+
+    def _sets(self) -> list[_Set]:
+        group = self.tree.args["group"]
+        listed = list(group.args.get("expressions") or [])
+        behind = [node for name in CLAUSES for node in group.args.get(name) or []]
+        if behind:  # GROUP BY a, b WITH ROLLUP
+            if len(behind) > 1 or any(type(node) in SETS for node in listed):
+                raise self.source.refusal(group, "WITH ROLLUP and WITH CUBE stand behind plain groups")
+            listed = [type(behind[0])(expressions=listed)]
+        each = [self._sets_of(node) for node in listed]
+        self._check_number(*map(len, each))
+        return [tuple(node for one in chosen for node in one) for chosen in product(*each)]
+
+    def _sets_of(self, node: exp.Expr) -> list[_Set]:
+        if type(node) is exp.GroupingSets:
+            self.source.check_parts(node, "expressions")
+            return [one for inner in node.expressions for one in self._sets_of(inner)]
+        if type(node) not in SETS:
+            return [tuple(_members(node))]
+        self.source.check_parts(node, "expressions")
+        listed = [tuple(_members(inner)) for inner in node.expressions]
+        if type(node) is exp.Rollup:
+            return [sum(listed[:size], ()) for size in range(len(listed), -1, -1)]
+        self._check_number(*[2] * len(listed))
+        taken = product((True, False), repeat=len(listed))
+        return [sum((one for one, take in zip(listed, takes, strict=True) if take), ()) for takes in taken]
+
+    def _check_number(self, *sizes: int) -> None:
+        number = 1
+        for size in sizes:
+            number *= size
+            if number > MOST_SETS:
+                raise self.source.refusal(
+                    self.tree.args["group"],
+                    f"GROUP BY lists more than {MOST_SETS} sets of groups, each of which is a question",
+                )
+
+    def _place(self, node: exp.Expr) -> int:
+        """The number of a group among all that are named."""
+        meant = self._meant(node)
+        if meant not in self.groups:
+            self.groups.append(meant)
+        return self.groups.index(meant)
+
+    def _meant(self, node: exp.Expr) -> exp.Expr:
+        """The item that a place or an alias means, or ``node`` itself."""
+        node = self.source.bare(node)
+        if type(node) is exp.Literal and not node.is_string:
+            place = self.source.constant(node)
+            if place.denominator != 1 or not 1 <= place <= len(self.items):
+                raise self.source.refusal(
+                    node, f"a place in the SELECT list is meant here: 1 to {len(self.items)}"
+                )
+            return self.items[int(place) - 1][0]
+        name = self.source.plain_name(node)
+        if name is not None and name.casefold() not in self.columns:
+            aliases = [(item, alias) for item, alias in self.items if alias is not None]
+            return next((item for item, alias in aliases if alias.casefold() == name.casefold()), node)
+        return node
+
+    # One question that is grouped by all, and those of the sets ------------------------------------------
+
+    def plain(self) -> exp.Expr:
+        """The SELECT, grouped by all groups of all sets, without GROUPING."""
+        tree = self.tree.copy()
+        kept = [node.copy() for node, meant in self.ordered if not self._is_grouping(meant)]
+        tree.set("order", exp.Order(expressions=kept) if kept else None)
+        tree.set("group", None)
+        tree = without_items(self.source, tree, self.grouping)
+        groups = [node.copy() for node in self.groups]
+        tree.set("group", exp.Group(expressions=groups) if groups else None)
+        return tree
+
+    def part(self, whole: Request, chosen: Sequence[int]) -> Part:
+        """The question of one set."""
+        by = whole.question.by
+        kept = tuple(g for place, g in enumerate(by) if place in chosen or place >= len(self.groups))
+        question = replace(whole.question, by=kept)
+        gone = {group.name for group in by} - {group.name for group in kept}
+        names = tuple(pair for pair in whole.shape.names if pair[0] not in gone)
+        having = None if whole.shape.having is None else _without(whole.shape.having, gone)
+        computed = tuple((name, _less(value, gone)) for name, value in whole.shape.shown)
+        shape = Shape(having=having, names=names, shown=computed)
+        return Part(Request(question, shape, None, whole.delta))
+
+    def shape(self, shape: Shape, marks: Sequence[str], shown: dict[str, str]) -> Shape:
+        """What orders and cuts the whole table, by the names of its columns."""
+        others = iter(shape.order)
+        order = []
+        for node, meant in self.ordered:
+            if self._is_grouping(meant):
+                order.append(Term(marks[self.asked.index(meant)], bool(node.args.get("desc"))))
+            else:
+                term = next(others)
+                order.append(Term(self._column(node, term, shape, shown), term.descending))
+        return Shape(tuple(order), shape.limit, shape.offset)
+
+    def _column(self, node: exp.Expr, term: Term, shape: Shape, shown: dict[str, str]) -> str:
+        """The column of the table that a term of ORDER BY means."""
+        if isinstance(term.name, str) and (term.name in self.keys or not shape.shown):
+            return shown.get(term.name, term.name)
+        found = [name for name, value in shape.shown if value == term.value]
+        if not found:
+            raise self.source.refusal(node, "behind sets of groups ORDER BY names columns of the SELECT list")
+        return found[0]
+
+    def check(self, shape: Shape) -> None:
+        """Windows would look at the rows of all sets."""
+        said = [value for _, value in shape.shown] + [one for one in (shape.having, shape.qualify) if one]
+        if shape.qualify is not None or any(map(has_window, [*said, *shape.order])):
+            raise self.source.refusal(
+                self.tree, "windows and QUALIFY do not go with sets of groups: ask for one"
+            )
+
+    # GROUPING --------------------------------------------------------------------------------------------
+
+    def _is_grouping(self, node: exp.Expr) -> bool:
+        return type(node) is exp.Anonymous and str(node.this).upper() == "GROUPING"
+
+    def mark_names(self, taken: Sequence[str]) -> list[str]:
+        given = [self.items[place][1] for place in self.grouping]
+        given += [None] * (len(self.asked) - len(given))
+        return distinct_names(given, ["grouping"] * len(given), taken=taken)
+
+    def marks(self, chosen: Sequence[int]) -> Iterator[int]:
+        """For each GROUPING what it says of this set: a bit for each group, 1 where it is not in the set."""
+        for node in self.asked:
+            if not called(self.source, node) or not node.expressions:
+                raise self.source.refusal(node, "write GROUPING(group), with a group of GROUP BY")
+            places = [self._asked_group(inner) for inner in node.expressions]
+            yield sum((place not in chosen) << bit for bit, place in enumerate(reversed(places)))
+
+    def _asked_group(self, node: exp.Expr) -> int:
+        meant = self._meant(node)
+        if meant not in self.groups:
+            raise self.source.refusal(node, "GROUPING names a group of GROUP BY")
+        return self.groups.index(meant)
+
+    def listed(self, others: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
+        """The names of the SELECT list."""
+        rest = iter(others)
+        places = dict(zip(self.grouping, marks, strict=False))
+        return tuple(places[p] if p in places else next(rest) for p in range(len(self.items)))
+
+
+def _members(node: exp.Expr) -> Sequence[exp.Expr]:
+    """The groups of (a, b), (a), () or a."""
+    if type(node) is exp.Tuple:
+        return node.expressions
+    return [node.this] if type(node) is exp.Paren else [node]
+
+
+def _without(having: Having, gone: set[str]) -> Having:
+    """With NULL for the keys that rows do not have."""
+    match having:
+        case Relation(left, sign, right):
+            sides = _less(left, gone), _less(right, gone)
+            return Relation(None, "=", None) if None in sides else Relation(sides[0], sign, sides[1])
+        case Every(parts):
+            return Every(tuple(_without(part, gone) for part in parts))
+        case Some(parts):
+            return Some(tuple(_without(part, gone) for part in parts))
+        case Opposite(inner):
+            return Opposite(_without(inner, gone))
+        case IsNull(inner):
+            return IsNull(_less(inner, gone))
+
+
+def _less(node: Released, gone: set[str]) -> Released:
+    match node:
+        case ReleasedName(name):
+            return None if name in gone else node
+        case Apply(function, inner):
+            return Apply(function, tuple(_less(part, gone) for part in inner))
+        case When(branches, otherwise):
+            chosen = tuple((_without(condition, gone), _less(then, gone)) for condition, then in branches)
+            return When(chosen, _less(otherwise, gone))
+    return node
