@@ -15,6 +15,7 @@ from adyton.certify.linear import GaussianValue, Linear, quantile_up
 from adyton.exact.boxes import Box
 from adyton.exact.cells import Floats
 from adyton.exact.outward import CANCELLED, MANY, SAFE
+from adyton.exact.search import edges
 from adyton.query.answered import Truths
 
 _DOUBLED, _HALVED = 60, 50
@@ -53,12 +54,8 @@ class _Quotient:
         step = np.maximum(step, np.finfo(float).tiny)
         for _ in range(_DOUBLED):
             step = np.where(self.rejected(guess - step) < 0, step, 2 * step)
-        end, inside = guess - step, guess
-        found = self.rejected(end) < 0
-        for _ in range(_HALVED):
-            middle = (end + inside) / 2
-            out = self.rejected(middle) < 0
-            end, inside = np.where(out, middle, end), np.where(out, inside, middle)
+        found = self.rejected(guess - step) < 0
+        end = edges(lambda t: self.rejected(t) < 0, guess - step, guess, _HALVED)
         return np.where(found, end, -np.inf)
 
 
