@@ -37,7 +37,7 @@ ALLOWED = {
         "decimal",
     ): "of laws that are stated to 12 digits: a check, and an error that is carried",
     ("audit/views.py", "decimal"): "keeps a matrix invertible and a quotient finite: it chooses an event",
-    ("curator/fitting.py", "decimal"): "just over a limit: a guess of a price, which is then tried",
+    ("curator/purse.py", "decimal"): "just over a limit: a guess of a price, which is then tried",
     (
         "holdout/methods/guess_and_check_plan.py",
         "decimal",
@@ -55,7 +55,7 @@ ALLOWED = {
     ("validity/hinge/opening.py", "decimal"): "when Newton's method stops: every opening is valid",
     ("validity/plans/score_plans.py", "decimal"): "chooses whole blocks of a plan, certified as they are",
     ("validity/published/mutual_information.py", "decimal"): "the end of a search: every place is valid",
-    ("validity/subset/variances.py", "decimal"): "raises variances to a common floor, which is valid",
+    ("validity/subset/widths.py", "decimal"): "raises variances to a common floor, which is valid",
     (
         "holdout/methods/guess_and_check_plan.py",
         "margin",
