@@ -29,7 +29,7 @@ from adyton.show import Sheet, Shown, number
 
 _LEAST_PERCENT = Fraction(1, 10_000)  # below it, and as near to 100, digits would only confuse
 _LEFT_OUT = (
-    "Rows answered and left out by HAVING or LIMIT: {}; noise intervals are for each value alone,"
+    "Rows answered and left out by HAVING, QUALIFY or LIMIT: {}; noise intervals are for each value alone,"
     " not for values that were chosen because they are large or small."
 )
 _HIDDEN = "Asked for, paid for and not shown: {}."

@@ -76,6 +76,9 @@ class Measured:
         return self.known.is_informative(v)
 
 
+LONGEST_TITLE = 600  # characters; the whole text is a detail
+
+
 def answer_sheet(
     title: str,
     rows: Sequence[Row],
@@ -91,6 +94,8 @@ def answer_sheet(
         Measured(name, tuple(row.values[name] for row in shown), known.get(name, NOTHING_KNOWN))
         for name in (shown[0].values if shown else ())
     ]
+    if len(title) > LONGEST_TITLE:
+        title, details = f"{title[:LONGEST_TITLE]} ...", (title, *details)
     plain = Sheet(title, (), (), notes, len(names), details, hidden=len(rows) - len(shown))
     if not shown:
         return replace(plain, notes=("No rows.", *notes))
