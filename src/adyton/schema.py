@@ -306,6 +306,7 @@ class Table:
     sizes; no promise rests on it.
     ``person`` is the name of the column that says whose row it is; it can be counted, never looked at.
     ``dimensions`` are the public tables that may be joined; ``join`` says what a joined table is made of.
+    ``most_rows`` of a person count, where persons are units; the study says it, here as well.
 
     >>> table = adyton.Table("people", (IntegerColumn("age", 0, 120),), rows=1000)
     >>> table.column("AGE").name
@@ -319,6 +320,7 @@ class Table:
     dimensions: tuple[Dimension, ...] = ()
     join: Join | None = None
     lines: int | None = None
+    most_rows: int | None = field(default=None, compare=False)
     _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -336,6 +338,11 @@ class Table:
             raise InvalidRequest(f"{where}: table {self.name!r} has no category {dimension.joins!r}")
         if not set(dimension.keys) <= set(column.values):
             raise InvalidRequest(f"{where}: a key is not a declared value of {dimension.joins!r}")
+
+    @property
+    def behind(self) -> Table:
+        """The table that an engine holds: this one, unless it is made of another's rows."""
+        return self
 
     def column(self, name: str) -> Column:
         """The column called ``name``; names are case-insensitive, as in SQL."""

@@ -200,7 +200,8 @@ class PopulationClaims:
 
     def _elsewhere(self, batch: PricedBatch) -> bool:
         """Whether another table than the one that is a sample is asked, or a join."""
-        return any(reading.table not in (None, self._study.table) for reading in batch.readings)
+        read = [reading.table for reading in batch.readings if reading.table is not None]
+        return any(table.behind != self._study.table for table in read)
 
     def of_next(self, batch: PricedBatch) -> PopulationContext:
         """Where the answers would stand if they were asked now."""

@@ -66,8 +66,10 @@ class Engines:
 
     def _table_of(self, reading: Reading) -> Table:
         """Where noise was made for fewer rows of a person than the table keeps, nothing is read."""
-        table = reading.table or self._table
-        if reading.persons is None and reading.sensitivity.rows < self._unit_of(table).rows:
+        asked = reading.table or self._table
+        table = asked.behind
+        most = reading.sensitivity.rows if table is asked else table.most_rows or 0
+        if (reading.persons is None or table is not asked) and most < self._unit_of(table).rows:
             raise InvalidRequest(f"the noise does not fit the rows of a person in {table.name!r}")
         return table
 

@@ -33,12 +33,14 @@ from adyton.query.measures import (
     Variance,
 )
 from adyton.query.nodes import Question, group_size
+from adyton.query.persons import TableOfPersons
 from adyton.query.released import Apply, Released, ReleasedName, Window
 from adyton.schema import Lattice, Table, TextColumn
 from adyton.sensitivity import Reading
 from adyton.study import Study
 
 _WITHOUT = "Rows without a person do not count."
+_OF_EACH = "The numbers of each person are of those rows."
 MOST_VALUES = 1_000_000  # of all answers together; each has an interval or two
 MOST_NOISES = 4_000_000  # integers that are drawn and stored: two for a mean, a dozen or so for a median
 MOST_INTEGERS = 2**26  # that are read: the counts of all bins, for a quantile
@@ -101,6 +103,8 @@ def left_out_of(study: Study, table: Table) -> str | None:
     """The same for a question that looks at what rows of a person say."""
     if study.unit.person is None:
         return None
+    if isinstance(table, TableOfPersons):
+        return f"{left_out_of(study, table.of)} {_OF_EACH}"
     most = {
         study.table.name: study.unit.rows,
         **{one.table.name: one.rows_per_person for one in study.further},
@@ -115,8 +119,10 @@ def left_out_of(study: Study, table: Table) -> str | None:
 
 def _counts_all_persons(question: Question) -> bool:
     """Then it does not matter which rows of a person are used."""
+    table = question.table
     return (
         question.where == EVERY_ROW
+        and not (isinstance(table, TableOfPersons) and table.given != EVERY_ROW)
         and not question.by
         and all(isinstance(m, CountPersons) and m.where == EVERY_ROW for _, m in question.measures)
     )

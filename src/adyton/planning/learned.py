@@ -270,7 +270,7 @@ class Learned:
         except InvalidRequest:  # a stream, or something else that is no question
             return []
         questions = [one.question for one in asked]
-        other = any(one.finds_keys or one.table != self._study.table for one in questions)
+        other = any(one.finds_keys or one.table.behind != self._study.table for one in questions)
         return [] if other or len(texts) > _MOST_TOGETHER else questions
 
     def _upper_end(self, wanted: Reading, context: PopulationContext) -> Floats | None:

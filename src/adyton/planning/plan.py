@@ -40,6 +40,7 @@ from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
+from adyton.query.persons import TableOfPersons
 from adyton.query.released import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import question_text
@@ -344,11 +345,12 @@ def _certificate(
     left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
     theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
+    theorems += ["TWO-LEVEL"] if isinstance(table, TableOfPersons) else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
 
 
 def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
-    unit = study.unit_of(table)
+    unit = study.unit_of(table.behind)
     who = "one row"
     if unit.person is not None:
         who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"

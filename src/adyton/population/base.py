@@ -25,6 +25,7 @@ from adyton.ledger.texts import released_from_text
 from adyton.mechanisms.ratio import Ends
 from adyton.query.measures import Count, CountPersons, Mean, Sum, Variance
 from adyton.query.nodes import Question
+from adyton.query.persons import TableOfPersons
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
@@ -237,7 +238,8 @@ def spread_key(reading: Reading) -> Hashable:
     measure = reading.measure
     assert isinstance(measure, Mean | Sum | Variance)
     value, where = number_text(measure.value), condition_text(reading.where)
-    return value, measure.value.lattice, where, reading.by, reading.kept
+    persons = reading.table if isinstance(reading.table, TableOfPersons) else None
+    return value, measure.value.lattice, where, reading.by, reading.kept, persons
 
 
 def learned_key(reading: Reading) -> Hashable:

@@ -32,6 +32,7 @@ from adyton.query.expressions import (
 from adyton.query.leaves import EVERY_ROW, Constant, DayFrom, DayOf, IsMissing, IsTrue, Lookup, OneOf, ValueOf
 from adyton.query.measures import MOST_WEIGHT, Cdf, Measure, weight, weight_of
 from adyton.query.names import Entry, check_columns, check_names, check_outside, entries, private_part
+from adyton.query.persons import TableOfPersons
 from adyton.schema import BooleanColumn, CategoryColumn, Column, Dimension, RealColumn, Table, TextColumn
 
 MOST_CELLS = 1_000_000
@@ -139,6 +140,8 @@ class Question:
             raise InvalidRequest("a distribution is asked for alone: it has a row for each of its points")
         check_columns(self.table, self.by, self.where, self.measures)
         check_outside(self.table, self.by, self.where, self.measures)
+        if isinstance(self.table, TableOfPersons):
+            self.table.check_asked(self.by, self.where, self.measures)
         for group in self.by:
             if not isinstance(group, Group):
                 raise InvalidRequest(
@@ -172,7 +175,9 @@ class Question:
         measures = [measure for _, measure in self.measures]
         filters = sum(measure.where != EVERY_ROW for measure in measures) or 1
         groups = [group.value for group in self.by if isinstance(group, Bucket)]
-        return filters * weight(self.where) + sum(map(weight_of, measures)) + 2 * sum(map(weight, groups))
+        inside = self.table.weight if isinstance(self.table, TableOfPersons) else 0
+        inside += filters * weight(self.where)
+        return inside + sum(map(weight_of, measures)) + 2 * sum(map(weight, groups))
 
     @property
     def cells(self) -> int:

@@ -21,6 +21,7 @@ from adyton.query.answered import Answered, KeyLabel, Places, Told
 from adyton.query.draft import Draft
 from adyton.query.names import is_declared
 from adyton.query.nodes import Question
+from adyton.query.persons import TableOfPersons, table_of_persons
 from adyton.query.released import Having, Node, Released, ReleasedName, Term
 from adyton.schema import Table
 
@@ -185,7 +186,7 @@ def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> 
         case Draft():
             return Request(asked.on(table))
         case Question():
-            if not is_declared(asked.table, (table, *further)):
+            if not _is_declared(asked.table, (table, *further)):
                 raise InvalidRequest(f"the question is about another table than {table.name!r} as declared")
             return Request(asked)
         case _:
@@ -206,3 +207,10 @@ class Requests:
 
     def _read(self, asked: str | Draft | Question) -> Asked:
         return asked_of(asked, *self._tables)
+
+
+def _is_declared(table: Table, tables: Sequence[Table]) -> bool:
+    if not isinstance(table, TableOfPersons):
+        return is_declared(table, tables)
+    own = next((one for one in tables if one == table.of), None)
+    return own is not None and table == table_of_persons(own, table.given, table.numbers)

@@ -62,7 +62,8 @@ from adyton.query.measures import (
     Variance,
 )
 from adyton.query.nodes import Bucket, Group, Question
-from adyton.schema import Table, common_grain, day_of
+from adyton.query.persons import PersonNumber, TableOfPersons
+from adyton.schema import CategoryColumn, Table, common_grain, day_of
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = {
@@ -79,6 +80,7 @@ _PART_NAMES: dict[Part, str] = {
 }
 _LONGEST_DECIMAL = 18  # digits after the point; beyond, a quotient is shorter
 _EVERY_ROW = "TRUE"
+_PERSON_NUMBERS = {"sum": "SUM", "least": "MIN", "greatest": "MAX"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
@@ -98,6 +100,8 @@ def question_text(question: Question) -> str:
 
 def from_text(table: Table) -> str:
     """The tables that were put together, in the order of the study, and on what."""
+    if isinstance(table, TableOfPersons):
+        return f"({_persons_text(table)})"
     if table.join is None:
         return name_text(table.name)
     first, *others = table.join.tables
@@ -110,6 +114,26 @@ def from_text(table: Table) -> str:
         pair = f"{_column_text(link.table, dimension.joins)} = {_column_text(dimension.name, dimension.key)}"
         text += f" {'LEFT ' if link.left else ''}JOIN {name_text(dimension.name)} ON {pair}"
     return text
+
+
+def _persons_text(table: TableOfPersons) -> str:
+    """The inner SELECT, which gives one row for each person."""
+    person, where = name_text(table.person or "person"), condition_text(table.given)
+    listed = [f"{_person_number_text(number)} AS {name_text(name)}" for name, number in table.numbers]
+    text = f"SELECT {', '.join([person, *listed])} FROM {from_text(table.of)}"
+    return text + (f" WHERE {where}" if where != _EVERY_ROW else "") + f" GROUP BY {person}"
+
+
+def _person_number_text(number: PersonNumber) -> str:
+    match number.value:
+        case None:
+            text = "COUNT(*)"
+        case CategoryColumn(name):
+            text = f"COUNT(DISTINCT {name_text(name)})"
+        case value:
+            text = f"{_PERSON_NUMBERS[number.kind]}({number_text(value)})"
+    selected = condition_text(number.where)
+    return text if selected == _EVERY_ROW else f"{text} FILTER (WHERE {selected})"
 
 
 def _column_text(table: str, column: str | None) -> str:

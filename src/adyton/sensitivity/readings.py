@@ -31,6 +31,7 @@ from adyton.query.measures import (
 )
 from adyton.query.names import columns_in, entries
 from adyton.query.nodes import MOST_CELLS, Group, Question, group_size, without_dimensions
+from adyton.query.persons import TableOfPersons
 from adyton.schema import Table
 from adyton.sensitivity.bins import binned, bins_of, upto
 from adyton.sensitivity.bounds import Sensitivity
@@ -235,8 +236,11 @@ def _centred_and_counted(*values: NumberExpression) -> tuple[Coordinate, ...]:
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
     """Replacing a unit of one row never changes how many rows there are; in a filter, a group or a part of
-    the units it could.
+    the units it could, and in a table of those persons who have a row of some kind.
     """
     unfiltered = where == EVERY_ROW and not question.by
+    unfiltered = unfiltered and (
+        not isinstance(question.table, TableOfPersons) or question.table.has_everybody
+    )
     fixed = unit.neighbours == "replace" and unit.rows == 1 and unit.parts == 1
     return question.table.rows if fixed and unfiltered else None

@@ -23,6 +23,7 @@ from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
+from adyton.query.persons import TableOfPersons
 from adyton.query.request import request_of
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading, readings_of
@@ -117,6 +118,8 @@ class Stream:
     def _reading(self, asked: Question) -> Reading:
         if asked.by or len(asked.measures) != 1 or not isinstance(asked.measures[0][1], Count):
             raise InvalidRequest("a stream takes one COUNT without GROUP BY at a time; nothing was charged")
+        if isinstance(asked.table, TableOfPersons):
+            raise InvalidRequest("a stream asks about rows, not about numbers of each person")
         (reading,) = readings_of(asked, self._study.unit)
         if reading.sensitivity.l1_diameter((Fraction(1),)) > self._sparse.sensitivity:
             raise InvalidRequest("one unit can move this count farther than the stream allows for")

@@ -12,6 +12,7 @@ from pathlib import Path
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.persons import TableOfPersons
 from adyton.schema import (
     LONGEST_TEXT,
     BooleanColumn,
@@ -61,6 +62,7 @@ class Study(Shown):
     anchor: Path | None = None  # a file outside the ledger that says how far it was
 
     def __post_init__(self) -> None:
+        self._say_rows_of_persons()
         sizes = [table.rows for table in self.tables if table.rows is not None]
         check_size(max(sizes, default=None), self.unit, self.limit)
         check_further(self)
@@ -74,6 +76,16 @@ class Study(Shown):
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
         check_validity(self)
 
+    def _say_rows_of_persons(self) -> None:
+        """Tables know how many rows of a person count, because numbers of each person are bounded by it."""
+        if self.unit.person is None:
+            return
+        further = (
+            replace(one, table=replace(one.table, most_rows=one.rows_per_person)) for one in self.further
+        )
+        object.__setattr__(self, "table", replace(self.table, most_rows=self.unit.rows))
+        object.__setattr__(self, "further", tuple(further))
+
     @property
     def tables(self) -> tuple[Table, ...]:
         """All private tables, the study's own first."""
@@ -82,8 +94,14 @@ class Study(Shown):
     def unit_of(self, table: Table) -> PrivacyUnit:
         """Who is protected, with the most rows that one of them has in ``table``, joined or not.
 
-        Theorem: JOINED-ROWS.
+        A person is one row of a table of persons.  Theorems: JOINED-ROWS, TWO-LEVEL.
         """
+        if isinstance(table, TableOfPersons):
+            if table.of.most_rows != self.unit_of(table.of).rows:
+                raise InvalidRequest(
+                    "the bounds of a table of persons do not fit the rows of a person that count"
+                )
+            return replace(self.unit_of(table.of), rows=1, rows_in=())
         most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
         members = table.join.tables if table.join is not None else (table,)
         rows_in = tuple(most[member.name] for member in members)

@@ -132,6 +132,28 @@ QUESTIONS: dict[str, Case] = {
         _STAYING,
         persons=True,
     ),
+    # Two rows of a person against one: a number of each person moves from one end of its bounds to the other.
+    "a number of each person": Case(
+        ("SELECT AVG(visits) FROM (SELECT pid, COUNT(*) AS visits FROM people GROUP BY pid)",),
+        _AGAIN,
+        (OLD,),
+        persons=True,
+    ),
+    "a sum of each person, by how often": Case(
+        (
+            "SELECT n, SUM(total) FROM (SELECT pid, COUNT(*) AS n, SUM(income) AS total FROM people "
+            "WHERE age > -1 GROUP BY pid HAVING MAX(age) >= 0) GROUP BY n",
+        ),
+        _AGAIN,
+        _STAYING,
+        persons=True,
+    ),
+    "the median of a number of each person": Case(
+        ("SELECT MEDIAN(total) FROM (SELECT pid, SUM(age) AS total FROM people GROUP BY pid)",),
+        _AGAIN,
+        _STAYING,
+        persons=True,
+    ),
     "clipped rows of persons": Case(
         ("SELECT PROPORTION(CLIPPED(age)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
     ),

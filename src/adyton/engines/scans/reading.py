@@ -36,12 +36,14 @@ from adyton.engines.scans.scan import (
     fold_columns,
     rows_scan,
 )
+from adyton.engines.scans.two_level import persons_of
 from adyton.exact.cells import Cells
 from adyton.query.conditions.possible import Rows, Truths, is_understood
 from adyton.query.conditions.possible_cells import Places
 from adyton.query.expressions import Condition
 from adyton.query.names import columns_in
 from adyton.query.nodes import Group, group_size
+from adyton.query.persons import TableOfPersons
 from adyton.schema import BooleanColumn, Column, TextColumn
 from adyton.sensitivity import Reading
 
@@ -69,6 +71,23 @@ def exact_from(
     ``kept``: what is read again and again, of a table that never changes.
     """
     units = units.read_for(readings)
+    exact: dict[int, Sequence[Sequence[int]]] = {}
+    for own, places in _by_table(units, readings):
+        exact.update(zip(places, _exact(own, run, [readings[i] for i in places], run_columns), strict=True))
+    return [exact[place] for place in range(len(readings))]
+
+
+def _by_table(units: Units, readings: Sequence[Reading]) -> Iterator[tuple[Units, list[int]]]:
+    """What is scanned, rows or persons, with the places of the readings of it."""
+    alike: dict[TableOfPersons | None, list[int]] = {}
+    for place, reading in enumerate(readings):
+        table = reading.table if isinstance(reading.table, TableOfPersons) else None
+        alike.setdefault(table, []).append(place)
+    for table, places in alike.items():
+        yield units if table is None else persons_of(units, table), places
+
+
+def _exact(units: Units, run: Run, readings: Sequence[Reading], run_columns: RunColumns | None) -> Exact:
     found: dict[int, Sequence[Sequence[int]]] = {}
     for places, columns in cubes_of(readings):
         found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
@@ -83,7 +102,7 @@ def exact_from(
 
 def found_from(units: Units, run: Run, readings: Sequence[Reading]) -> tuple[list[FoundKey], Exact]:
     """For every key under which something counts in one of the readings, in the order of the keys."""
-    units = units.read_for(readings)
+    ((units, _),) = _by_table(units.read_for(readings), readings)
     found: dict[FoundKey, dict[int, list[int]]] = {}
     for asked, scan in _scans(units, readings, counted=True):
         for row in run(scan.sql):

@@ -13,8 +13,9 @@ from functools import lru_cache
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, NumberExpression
+from adyton.query.expressions import Condition, NumberExpression, all_of
 from adyton.query.groups import Grouped
+from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
@@ -25,6 +26,7 @@ from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
+from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
@@ -65,21 +67,30 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
+    persons = read_persons(source, tree, tables) if _asks_a_select(tree) else None
+    tree = tree if persons is None else persons.tree
     source.check_parts(tree, "expressions", "from_", "joins", "where", "group", *CLAUSES)
-    table, aliases = read_from(source, tree, tables)
+    table, aliases = read_from(source, tree, tables) if persons is None else (persons.table, persons.aliases)
     source = replace(source, table=table, aliases=aliases)
     items = read_items(source, tree)
     if len(items) > MOST_ITEMS:
         raise InvalidRequest(f"SELECT lists {len(items)} values; at most {MOST_ITEMS} are answered at once")
     by = read_groups(source, items, tree.args.get("group"))
     measures, by = _measures(source, items, by)
-    where = read_where(source, tree.args.get("where"))
+    kept = EVERY_ROW if persons is None else persons.kept
+    where = all_of(kept, read_where(source, tree.args.get("where")))
     reader = Reader(source, items, by, list(measures))
     shape = read_shape(reader, tree)
     question = Question(table, tuple(reader.measures), where, by, _most_groups(options, table))
+    question = question if persons is None else without_unused(question)
     check_windows(question, shape)
     listed = _listed_names(source, items, question, shape)
     return Request(question, shape, options.epsilon, options.delta, listed)
+
+
+def _asks_a_select(tree: exp.Expr) -> bool:
+    clause = tree.args.get("from_")
+    return clause is not None and type(clause.this) is exp.Subquery
 
 
 def parse_condition(text: str, table: Table) -> Condition:

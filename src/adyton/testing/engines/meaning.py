@@ -42,6 +42,7 @@ from adyton.query.leaves import (
     Part,
     ValueOf,
 )
+from adyton.query.persons import PersonNumber
 from adyton.schema import CategoryColumn, day_of
 
 # Column name -> lattice integer, position in the list of values, truth, or text; None is missing.
@@ -169,3 +170,18 @@ def condition(node: Condition, row: Row) -> bool | None:
             return True if True in any_met else None if None in any_met else False
         case _:
             assert_never(node)
+
+
+def number_of_person(node: PersonNumber, rows: list[Row]) -> int | None:
+    """What a person's own rows come to."""
+    counted = [row for row in rows if condition(node.where, row) is True]
+    match node.value:
+        case None:
+            return len(counted)
+        case CategoryColumn(name):
+            return len({row[name] for row in counted} - {None})
+        case value:
+            found = [one for one in (number(value, row) for row in counted) if one is not None]
+    if not found:
+        return None
+    return sum(found) if node.kind == "sum" else min(found) if node.kind == "least" else max(found)

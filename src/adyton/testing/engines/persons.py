@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
 from adyton.query.expressions import Compare, Floor, Plus
-from adyton.query.leaves import Constant, IsOutside, IsTrue, ValueOf
-from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
+from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsOutside, IsTrue, ValueOf
+from adyton.query.measures import Count, CountPersons, Mean, Quantile, Sum, SumOfPersons, Variance
 from adyton.query.nodes import Bucket, Question
-from adyton.schema import IntegerColumn, Table
+from adyton.query.persons import PersonNumber, table_of_persons
+from adyton.schema import IntegerColumn, RealColumn, Table
 from adyton.sensitivity import Coordinate, Persons, readings_of
 from adyton.testing.engines.cases import AGE, INCOME, REGION, SMOKER
 from adyton.testing.engines.reference import Source, SourceColumn, SourceType, expected
@@ -150,3 +152,59 @@ class PersonsContract:
             wanted = sum(min(max(own, low), high) for own in sums)
             assert engine.exact([asked]) == [[[wanted]]]
             assert expected(table, unit, source, "salt", [asked]) == [[[wanted]]]
+
+    @pytest.mark.parametrize("rows", [1, 3, 100])
+    @pytest.mark.parametrize("kind", ["integer", "text", "float"])
+    def test_a_row_for_each_person(self, opened: Open, rows: int, kind: SourceType) -> None:
+        """Rows are cut first; what is known of a person is made of those that are left."""
+        source, unit = _people(kind), PrivacyUnit("add-or-remove", "who", rows)
+        inner = replace(TABLE, person="who", most_rows=rows)
+        one_row = replace(unit, rows=1)
+        readings = [
+            reading
+            for given in (EVERY_ROW, IsTrue(SMOKER), Compare(ValueOf(AGE), ">", Constant(Fraction(60))))
+            for question in _about_persons(table_of_persons(inner, given, OWN))
+            for reading in readings_of(question, one_row)
+        ]
+        plain = readings_of(Question(TABLE, (("n", Count()), ("a", Sum(ValueOf(AGE))))), unit)
+        asked = [*readings[:5], *plain, *readings[5:]]
+        assert opened(TABLE, source, unit).exact(asked) == expected(TABLE, unit, source, "salt", asked)
+
+    def test_a_table_of_persons_for_fewer_rows_is_not_read(self, opened: Open) -> None:
+        inner = replace(TABLE, person="who", most_rows=2)
+        (reading, *_) = readings_of(
+            Question(table_of_persons(inner, EVERY_ROW, OWN), (("n", Sum(ValueOf(VISITS))),)),
+            PrivacyUnit("add-or-remove", "who"),
+        )
+        with pytest.raises(InvalidRequest, match="do not fit"):
+            opened(TABLE, _people(), PrivacyUnit("add-or-remove", "who", 3)).exact([reading])
+
+
+OWN = (
+    ("changed", PersonNumber("sum", CHANGE, YOUNG)),
+    ("most", PersonNumber("greatest", ValueOf(INCOME))),
+    ("outside", PersonNumber("rows", where=IsOutside(AGE))),
+    ("regions", PersonNumber("distinct", REGION, YOUNG)),
+    ("visits", PersonNumber("rows")),
+    ("youngest", PersonNumber("least", ValueOf(AGE), IsTrue(SMOKER))),
+)
+VISITS = IntegerColumn("visits", 1, 2)
+
+
+def _about_persons(table: Table) -> tuple[Question, ...]:
+    """Every kind of reading of every column, also where persons are grouped by what is known of them."""
+    numbers = [ValueOf(column) for column in table.columns if isinstance(column, IntegerColumn | RealColumn)]
+    often = Compare(numbers[-2], "<=", Constant(Fraction(2)))
+    sums = tuple((f"s{i}", Sum(number)) for i, number in enumerate(numbers))
+    means = tuple((f"m{i}", Mean(number, often)) for i, number in enumerate(numbers))
+    filtered = tuple(
+        (f"f{i}", Count(Compare(numbers[-1], ">=", Constant(Fraction(10 * i))))) for i in range(10)
+    )
+    how_often = Bucket("often", numbers[-2])
+    return (
+        Question(table, (("n", Count()), ("who", CountPersons()), *sums, *means)),
+        Question(table, (("n", Count()), *sums), often, (how_often,)),
+        Question(table, (("q", Quantile(numbers[0], Fraction(1, 2))), ("v", Variance(numbers[1])))),
+        Question(table, (*filtered, ("clipped", SumOfPersons(numbers[1], Fraction(5), Fraction(99))))),
+        Question(table, (("none", Count(IsMissing(table.columns[-1]))),)),
+    )

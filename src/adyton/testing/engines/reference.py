@@ -11,9 +11,10 @@ from typing import Any
 
 from adyton.privacy import PrivacyUnit
 from adyton.query.nodes import Bucket, Group, group_values
+from adyton.query.persons import TableOfPersons
 from adyton.schema import Column, Table, TextColumn, source_of
 from adyton.sensitivity import Reading
-from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number
+from adyton.testing.engines.meaning import OUTSIDE, Row, condition, number, number_of_person
 from adyton.testing.engines.values import Source, SourceColumn, SourceType, is_outside, too_long, value_of
 
 __all__ = [
@@ -157,6 +158,8 @@ def told(unit: PrivacyUnit, source: Source) -> bool:
 
 def _sums(reading: Reading, rows: Own, salt: str, told: bool) -> dict[PersonKey, list[int]]:
     """The integers of each cell in which something counts."""
+    if isinstance(reading.table, TableOfPersons):
+        rows = _persons(reading.table, rows)
     if reading.persons is not None:
         return _sums_of_persons(reading, rows, salt, told)
     sums: dict[PersonKey, list[int]] = {}
@@ -168,6 +171,18 @@ def _sums(reading: Reading, rows: Own, salt: str, told: bool) -> dict[PersonKey,
         for i, (c, v) in enumerate(zip(reading.coordinates, values, strict=True)):
             own[i] += c.times * v - c.minus
     return sums
+
+
+def _persons(table: TableOfPersons, rows: Own) -> Own:
+    """One row for each person who has one that is asked for."""
+    own: dict[Hashable, list[Row]] = {}
+    for who, row in rows:
+        if condition(table.given, row) is True:
+            own.setdefault(who, []).append(row)
+    return [
+        (who, {name: number_of_person(number, found) for name, number in table.numbers})
+        for who, found in own.items()
+    ]
 
 
 def _sums_of_persons(reading: Reading, rows: Own, salt: str, told: bool) -> dict[PersonKey, list[int]]:

@@ -1,0 +1,211 @@
+"""TWO-LEVEL: a person is one row of a table of persons, within bounds that follow from the rows that count.
+
+Everything that one person can be, on a table small enough to try all of it: up to three rows, of which two
+count, of every kind there is.  Whatever is asked moves by no more than is claimed from any such person to any
+other, and by as much for some of them; and no number lies beyond its bounds, where it would be in no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.leaves import ValueOf
+from adyton.query.measures import Count
+from adyton.query.nodes import Bucket, Question
+from adyton.query.persons import TableOfPersons
+from adyton.query.sql.read import parse
+from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.sensitivity import readings_of
+from adyton.study import Study
+
+MOST = 2
+LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+X, KIND = IntegerColumn("x", -1, 2), CategoryColumn("kind", ("a", "b"))
+TABLE = Table("t", (X, KIND), rows=3, person="pid", most_rows=MOST)
+ROWS = [(-1, "a"), (2, "a"), (2, "b"), (None, "b")]  # both ends, and nothing
+PERSONS = [some for size in range(MOST + 2) for some in combinations_with_replacement(ROWS, size)]
+OTHERS = [(1, 0, "a"), (1, 2, "b"), (2, None, "a")]
+NUMBERS = {
+    "COUNT(*)": (1, MOST),
+    "COUNT(x)": (0, MOST),
+    "SUM(x)": (-MOST, 2 * MOST),
+    "SUM(x) FILTER (WHERE kind = 'a')": (-MOST, 2 * MOST),
+    "SUM(CASE WHEN x > 0 THEN 3 ELSE 2 END)": (2, 3 * MOST),
+    "SUM(-1 - CASE WHEN x > 0 THEN 3 ELSE 2 END)": (-4 * MOST, -3),
+    "MIN(x)": (-1, 2),
+    "MAX(x)": (-1, 2),
+    "COUNT(DISTINCT kind)": (0, 2),
+}
+ASKED = [
+    "SELECT COUNT(*) FROM ({})",
+    "SELECT SUM(v) FROM ({})",
+    "SELECT AVG(v) FROM ({})",
+    "SELECT VARIANCE(v) FROM ({})",
+    "SELECT v, COUNT(*) FROM ({}) GROUP BY v",
+    "SELECT v > 1 AS large, SUM(v) FROM ({}) GROUP BY large",
+    "SELECT PROPORTION(v > 1) FROM ({})",
+]
+WHERES = ["", " WHERE kind = 'a'"]
+
+
+def unit(neighbours: Neighbours, rows: int = MOST) -> PrivacyUnit:
+    return PrivacyUnit(neighbours, "pid", rows)
+
+
+@cache
+def engines() -> list[DuckDBEngine]:
+    """One for each person that there can be, beside two others."""
+    schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
+    made = []
+    for person in PERSONS:
+        rows = [*OTHERS, *((0, *row) for row in person)]
+        source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+        engine = DuckDBEngine(TABLE, unit("add-or-remove"), source, "salt", threads=1)
+        engine.prepare()
+        made.append(engine)
+    return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    for engine in engines():
+        engine.close()
+    engines.cache_clear()
+
+
+def questions() -> list[Question]:
+    inner = [
+        f"SELECT pid, {number} AS v FROM t{where} GROUP BY pid" for number in NUMBERS for where in WHERES
+    ]
+    inner += [
+        f"SELECT pid, {number} AS v FROM t GROUP BY pid HAVING COUNT(*) > 1" for number in list(NUMBERS)[:3]
+    ]
+    return [parse(asked.format(one), TABLE) for asked in ASKED for one in inner]
+
+
+def vector(found: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(int(cell) for column in found for cell in column)
+
+
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_theorem_TWO_LEVEL_one_person_moves_one_row(neighbours: Neighbours) -> None:
+    """Mutants: a sum bounded as one row is; rows cut to one fewer in the bounds; a unit without its box."""
+    study = Study(TABLE, unit(neighbours), LIMIT)
+    readings = [reading for q in questions() for reading in readings_of(q, study.unit_of(q.table))]
+    exact = [engine.exact(readings) for engine in engines()]
+    attained = 0
+    for place, reading in enumerate(readings):
+        ones = (Fraction(1),) * len(reading.coordinates)
+        most = reading.sensitivity.l2_diameter_squared(ones), reading.sensitivity.l1_diameter(ones)
+        there = {vector(found[place]) for found in exact[1:]}
+        nobody = vector(exact[0][place])
+        pairs = (
+            [(one, nobody) for one in there] if neighbours == "add-or-remove" else list(product(there, there))
+        )
+        l2 = max(sum((a - b) ** 2 for a, b in zip(*pair, strict=True)) for pair in pairs)
+        l1 = max(sum(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in pairs)
+        assert l2 <= most[0]
+        assert l1 <= most[1]
+        attained += l2 == most[0]
+    assert attained > len(readings) / 3
+
+
+@pytest.mark.parametrize("where", WHERES)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_theorem_TWO_LEVEL_bounds(number: str, where: str) -> None:
+    """Every number that is there is in one of the groups that the bounds allow, and both ends occur."""
+    question = parse(
+        f"SELECT COUNT(*), SUM(v) FROM (SELECT pid, {number} AS v FROM t{where} GROUP BY pid)", TABLE
+    )
+    assert isinstance(question.table, TableOfPersons)
+    (column,) = question.table.columns
+    assert isinstance(column, IntegerColumn)
+    assert (column.low, column.high) == NUMBERS[number]
+    one = replace(question, measures=(("n", Count(parse_there(question.table))),))
+    by_value = replace(one, by=(Bucket("v", ValueOf(column)),))
+    readings = [r for q in (one, by_value) for r in readings_of(q, unit("add-or-remove", 1))]
+    seen = [0] * (column.high - column.low + 1)
+    for engine in engines():
+        ((all_of_them,),), (groups,) = engine.exact(readings)
+        assert sum(groups) == all_of_them
+        seen = [before + now for before, now in zip(seen, groups, strict=True)]
+    assert where or (seen[0] and seen[-1]) or number == "COUNT(DISTINCT kind)"
+
+
+def parse_there(table: TableOfPersons) -> Any:
+    return parse("SELECT COUNT(v) FROM t", replace(TABLE, columns=table.columns)).measures[0][1].where
+
+
+def test_theorem_TWO_LEVEL_public_number_of_persons() -> None:
+    """Under replace the persons are a public number only where everybody is in the table.
+
+    Mutant: ``has_everybody`` always true.
+    """
+    study = Study(TABLE, unit("replace"), LIMIT)
+    shown = []
+    for where in WHERES:
+        text = f"SELECT PROPORTION(v > 1) FROM (SELECT pid, COUNT(*) AS v FROM t{where} GROUP BY pid)"
+        question = parse(text, TABLE)
+        counted = replace(question, measures=(("n", Count()),))
+        unit_of = study.unit_of(question.table)
+        (public,), (count,) = readings_of(question, unit_of), readings_of(counted, unit_of)
+        sizes = {int(engine.exact([count])[0][0][0]) for engine in engines()[1:]}
+        shown.append(public.public_rows is not None)
+        assert len(sizes) == 1 or public.public_rows is None
+    assert shown == [True, False]
+
+
+def test_theorem_TWO_LEVEL_only_that_person_decides() -> None:
+    """What a person adds does not depend on who else is there.  Mutant: rows cut among all persons."""
+    question = parse(
+        "SELECT v, COUNT(*), SUM(s) FROM (SELECT pid, COUNT(*) AS v, SUM(x) AS s FROM t GROUP BY pid) GROUP BY v",
+        TABLE,
+    )
+    readings = readings_of(question, unit("add-or-remove", 1))
+    schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
+
+    def alone(rows: list[tuple[Any, ...]]) -> list[int]:
+        source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+        with closing(DuckDBEngine(TABLE, unit("add-or-remove"), source, "salt", threads=1)) as engine:
+            engine.prepare()
+            return [int(c) for own in engine.exact(readings) for column in own for c in column]
+
+    others = alone(OTHERS)
+    for person in PERSONS[::4]:
+        own = [(0, *row) for row in person]
+        together = alone([*OTHERS, *own])
+        assert together == [a + b for a, b in zip(others, alone(own), strict=True)]
+
+
+def test_theorem_TWO_LEVEL_split_studies_read_their_part() -> None:
+    """The parts of a study together are all persons."""
+    rows = [
+        (person, (person * 7) % 4 - 1, "ab"[person % 2])
+        for person in range(40)
+        for _ in range(1 + person % 3)
+    ]
+    schema = pa.schema([("pid", pa.int64()), ("x", pa.int64()), ("kind", pa.string())])
+    source = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+    question = parse("SELECT COUNT(*), SUM(v) FROM (SELECT pid, COUNT(*) AS v FROM t GROUP BY pid)", TABLE)
+    split = replace(unit("add-or-remove"), parts=3)
+    readings = readings_of(question, replace(split, rows=1))
+    with closing(DuckDBEngine(TABLE, split, source, "salt", threads=1)) as engine:
+        engine.prepare()
+        parts = [
+            [int(own[0][0]) for own in engine.exact([replace(one, part=part) for one in readings])]
+            for part in (1, 2, 3)
+        ]
+    assert [sum(side) for side in zip(*parts, strict=True)] == [40, 66]
+    assert all(people for people, _ in parts)
