@@ -7,6 +7,8 @@ other, and by as much for some of them; and no number lies beyond its bounds, wh
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from adyton.certify import Interval
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import ValueOf
@@ -25,9 +28,10 @@ from adyton.query.measures import Count
 from adyton.query.nodes import Bucket, Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.sql.read import parse
-from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
-from adyton.study import Study
+from adyton.study import Study, Validity
+from populations import seeded
 
 MOST = 2
 LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
@@ -209,3 +213,50 @@ def test_theorem_TWO_LEVEL_split_studies_read_their_part() -> None:
         ]
     assert [sum(side) for side in zip(*parts, strict=True)] == [40, 66]
     assert all(people for people, _ in parts)
+
+
+def drawn(seed: int) -> pa.Table:
+    """Persons with one to four rows, of which three in ten are urgent: some have none."""
+    rng = random.Random(seed)
+    rows = [(p, rng.random() < 0.3) for p in range(DRAWN) for _ in range(rng.randint(1, 4))]
+    return pa.table({"pid": [p for p, _ in rows], "urgent": [urgent for _, urgent in rows]})
+
+
+def law_of_urgent() -> list[float]:
+    """How likely a person has 0, 1, ... 4 urgent rows."""
+    return [
+        sum(math.comb(rows, k) * 0.3**k * 0.7 ** (rows - k) / 4 for rows in range(max(k, 1), 5))
+        for k in range(5)
+    ]
+
+
+DRAWN = 2_000
+
+
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_theorem_TWO_LEVEL_the_units_are_all_persons(neighbours: Neighbours) -> None:
+    """Also those who are not in the table of persons: each interval holds the truth of all of them.
+
+    Noise and rows are seeded, so this never fails by chance.  Mutant: a mean over all persons as the truth.
+    """
+    law = law_of_urgent()
+    there = 1 - law[0]
+    mean = sum(k * p for k, p in enumerate(law)) / there
+    truths = {"n": DRAWN * there, "m": mean, "s": DRAWN * mean * there, "p": sum(law[2:]) / there}
+    table = Table("t", (BooleanColumn("urgent"),), rows=DRAWN, person="pid")
+    limit = Guarantee(Fraction(20), Fraction(1, 10**9))
+    study = Study(table, unit(neighbours, 4), limit, validity=Validity(Fraction(95, 100)))
+    asked = "SELECT COUNT(*) AS n, AVG(v) AS m, SUM(v) AS s, PROPORTION(v > 1) AS p FROM ({})".format(
+        "SELECT pid, COUNT(*) AS v FROM t WHERE urgent GROUP BY pid"
+    )
+    for seed in range(3):
+        curator = seeded(study, drawn(seed), seed)
+        curator.ask("SELECT COUNT(DISTINCT pid) FROM t", epsilon=1)
+        values = curator.ask(asked, epsilon=5).rows[0].values
+        for name, truth in truths.items():
+            found = values[name].population_interval
+            assert isinstance(found, Interval)
+            assert found.low <= truth <= found.high
+        found = values["m"].population_interval
+        assert isinstance(found, Interval)
+        assert found.low > there * mean  # which is the mean of all persons
