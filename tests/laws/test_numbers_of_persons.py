@@ -348,3 +348,23 @@ def test_streams_do_not_ask_about_persons(data: pd.DataFrame) -> None:
     stream = adyton.open(study("add-or-remove"), data=data).open_stream(positives=1, epsilon=1)
     with pytest.raises(InvalidRequest, match="rows, not about numbers of each person"):
         stream.feed(f"SELECT COUNT(*) FROM ({OF_EACH})", above=3)
+
+
+def test_a_batch_is_about_the_same_persons(data: pd.DataFrame) -> None:
+    """Whatever it asks of them, and filters that exclude each other share a charge.
+
+    Mutant: a name with two meanings in a batch, by which nobody is told apart.
+    """
+    curator = adyton.open(study("add-or-remove"), data=data)
+    few = f"SELECT COUNT(*) FROM ({OF_EACH}) WHERE visits <= 3"
+    many = "SELECT SUM({}) FROM ({}) WHERE visits > 3"
+    answers = curator.ask_many([few, many.format("spent", OF_EACH)], epsilon=1)
+    assert all("DISJOINT-FILTERS" in answer.certificate.theorems for answer in answers)
+    assert len(curator.ask_many([few, f"SELECT AVG(oldest) FROM ({OF_EACH})"], epsilon=1)) == 2
+    counted, urgent = (
+        OF_EACH.replace("COUNT(*)", "COUNT(age)"),
+        OF_EACH.replace(" GROUP", " WHERE urgent GROUP"),
+    )
+    for other in (counted, urgent, "SELECT age AS visits FROM visits"):
+        with pytest.raises(InvalidRequest, match="of a batch are about one table"):
+            curator.ask_many([few, many.format("visits", other)], epsilon=1)

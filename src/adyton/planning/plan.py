@@ -40,7 +40,7 @@ from adyton.query.conditions.possible_cells import cell_codes, kept_cells
 from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
-from adyton.query.persons import TableOfPersons
+from adyton.query.persons import TableOfPersons, are_of_the_same_persons
 from adyton.query.released import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import question_text
@@ -216,7 +216,8 @@ class Outline:
         if as_before:
             requests = [replace(one, question=replace(one.question, every_cell=True)) for one in requests]
         questions = [asking.question for asking in requests]
-        if len({question.table for question in questions}) > 1:
+        tables = {question.table for question in questions}
+        if len(tables) > 1 and not are_of_the_same_persons(tables):
             raise InvalidRequest("the questions of a batch are about one table, or one join of tables")
         unit = study.unit_of(questions[0].table)
         unit = replace(unit, rows_in=()) if as_before else unit

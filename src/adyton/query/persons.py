@@ -9,6 +9,7 @@ a table like any other, and whoever asks about it needs nothing new.  Theorem: T
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -158,3 +159,13 @@ def columns_of_persons(of: Table, numbers: tuple[tuple[str, PersonNumber], ...])
             "numbers of each person are made of one private table of a study whose unit is a person"
         )
     return tuple(number.column(name, of.most_rows) for name, number in numbers)
+
+
+def are_of_the_same_persons(tables: Collection[Table]) -> bool:
+    """Whether all have the same rows, for the same persons, and a name means the same in all of them: then
+    one table could have all columns, and who is told apart by one of them is told apart in all.
+    """
+    persons = [table for table in tables if isinstance(table, TableOfPersons)]
+    numbers = {number for table in persons for number in table.numbers}
+    one_meaning = len({name for name, _ in numbers}) == len(numbers)
+    return len(persons) == len(tables) and len({(t.of, t.given) for t in persons}) == 1 and one_meaning
