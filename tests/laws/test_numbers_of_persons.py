@@ -368,3 +368,12 @@ def test_a_batch_is_about_the_same_persons(data: pd.DataFrame) -> None:
     for other in (counted, urgent, "SELECT age AS visits FROM visits"):
         with pytest.raises(InvalidRequest, match="of a batch are about one table"):
             curator.ask_many([few, many.format("visits", other)], epsilon=1)
+
+
+def test_the_same_numbers_under_other_names(curator: Curator) -> None:
+    """Sums that an engine keeps for the next filter belong to rows: of persons they would be found again under
+    names that they do not have.
+    """
+    text = "SELECT COUNT(*) FROM (SELECT pid, COUNT(*) AS {0} FROM visits GROUP BY pid) WHERE {0} > {1}"
+    found = {name: [asked(curator, text.format(name, i))[1] for i in (1, 1, 2)] for name in ("a", "b")}
+    assert found["a"] == found["b"]

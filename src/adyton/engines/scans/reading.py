@@ -73,7 +73,11 @@ def exact_from(
     units = units.read_for(readings)
     exact: dict[int, Sequence[Sequence[int]]] = {}
     for own, places in _by_table(units, readings):
-        exact.update(zip(places, _exact(own, run, [readings[i] for i in places], run_columns), strict=True))
+        of_rows = (
+            kept if own is units else None
+        )  # statements about persons do not say what columns are called
+        asked = [readings[i] for i in places]
+        exact.update(zip(places, _exact(own, run, asked, run_columns, of_rows), strict=True))
     return [exact[place] for place in range(len(readings))]
 
 
@@ -87,7 +91,13 @@ def _by_table(units: Units, readings: Sequence[Reading]) -> Iterator[tuple[Units
         yield units if table is None else persons_of(units, table), places
 
 
-def _exact(units: Units, run: Run, readings: Sequence[Reading], run_columns: RunColumns | None) -> Exact:
+def _exact(
+    units: Units,
+    run: Run,
+    readings: Sequence[Reading],
+    run_columns: RunColumns | None,
+    kept: KeptCubes | None,
+) -> Exact:
     found: dict[int, Sequence[Sequence[int]]] = {}
     for places, columns in cubes_of(readings):
         found.update(zip(places, read_cube([readings[i] for i in places], columns, units, run), strict=True))
