@@ -12,6 +12,7 @@ from pathlib import Path
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import (
     LONGEST_TEXT,
     BooleanColumn,
@@ -59,6 +60,7 @@ class Study(Shown):
     keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
     anchor: Path | None = None  # a file outside the ledger that says how far it was
+    dialect: str | None = None  # the database in whose words questions are asked
 
     def __post_init__(self) -> None:
         sizes = [table.rows for table in self.tables if table.rows is not None]
@@ -73,6 +75,8 @@ class Study(Shown):
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
         check_validity(self)
+        if self.dialect is not None:
+            known_dialect(self.dialect)
 
     @property
     def tables(self) -> tuple[Table, ...]:
