@@ -118,7 +118,9 @@ def every_key() -> dict[str, list[str]]:
 def test_the_study_page_mentions_every_key() -> None:
     text = (REFERENCE / "study-file.md").read_text(encoding="utf-8")
     keys = every_key()
-    assert {"table", "privacy", "validity", "columns", "public", "private", "ledger"} == set(keys[""])
+    assert {"table", "privacy", "validity", "columns", "public", "private", "ledger", "dialect"} == set(
+        keys[""]
+    )
     for section, names in keys.items():
         for name in names:
             assert f"`{name}`" in text or f"`[{name}]`" in text, f"{section}.{name}"

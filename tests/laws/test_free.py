@@ -47,9 +47,18 @@ def curator() -> Curator:
 ASKED: dict[str, tuple[tuple[str, ...], list[tuple[Any, ...]]]] = {
     "SELECT region, AVG(age) AS m FROM people GROUP BY region LIMIT 0": (("region", "m"), []),
     "SELECT region AS r, COUNT(*) FROM people WHERE FALSE GROUP BY region": (("r", "count"), []),
-    "SELECT COUNT(*) AS n FROM people WHERE smoker AND FALSE": (("n",), []),
+    "SELECT COUNT(*) AS n, AVG(age) AS m FROM people WHERE smoker AND FALSE LIMIT 3": (
+        ("n", "m"),
+        [(0, None)],
+    ),
+    "SELECT region, COUNT(*) AS n FROM people WHERE 1 = 0 GROUP BY 1": (("region", "n"), []),
+    "SELECT * FROM people LIMIT 0": (("age", "region", "smoker", "city"), []),
+    "SELECT region AS r, city FROM people WHERE 1 = 0": (("r", "city"), []),
+    "SELECT COUNT(*) / 2 AS h FROM people LIMIT 0": (("h",), []),
     "SELECT region, COUNT(*) AS n FROM people GROUP BY ROLLUP(region) LIMIT 0": (("region", "n"), []),
-    "SELECT COUNT(*) AS n FROM people WHERE FALSE UNION ALL SELECT SUM(age) FROM people WHERE FALSE": (
+    "SELECT region, COUNT(*) AS n FROM people WHERE FALSE GROUP BY 1 UNION ALL "
+    "SELECT region, SUM(age) FROM people WHERE FALSE GROUP BY region": (("region", "n"), []),
+    "WITH x AS (SELECT COUNT(*) AS n FROM people UNION ALL SELECT SUM(age) FROM people) SELECT * FROM x LIMIT 0": (
         ("n",),
         [],
     ),

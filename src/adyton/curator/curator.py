@@ -70,21 +70,27 @@ class Curator(Shown):
         self.paid_for: int | None = None  # the receipt of the newest question that was charged here
 
     def ask(
-        self, question: str | Draft | Question, *, request: str | None = None, **price: Unpack[PriceWords]
+        self,
+        question: str | Draft | Question,
+        *,
+        request: str | None = None,
+        dialect: str | None = None,
+        **price: Unpack[PriceWords],
     ) -> Answer:
         """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
 
         Where the study plans its questions (``validity.tolerance``) the price may be left to the plan.
         The same question at the same price again returns the stored answer free of charge.  ``request`` makes
-        a retry safe: one id is charged once.
+        a retry safe: one id is charged once.  SQL may be in the ``dialect`` of a database, by its name.
         """
-        return self.ask_many([question], request=request, **price)[0]
+        return self.ask_many([question], request=request, dialect=dialect, **price)[0]
 
     def ask_many(
         self,
         questions: Iterable[str | Draft | Question],
         *,
         request: str | None = None,
+        dialect: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
         """The answers to all ``questions``, paid for by one charge and read in one go.
@@ -92,7 +98,7 @@ class Curator(Shown):
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
         """
-        asked = self._tables(questions)
+        asked = self._tables(questions, dialect)
         return asked.answers(lambda: self._answer(self._batch(asked, price), request), self._purse)
 
     def preview(
@@ -100,23 +106,25 @@ class Curator(Shown):
         question: str | Draft | Question,
         *,
         expect: Number | Mapping[str, Number] | None = None,
+        dialect: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free.
 
         ``expect``: population widths for this value, or for values by their names, instead of for the worst.
         """
-        return self.preview_many([question], expect=expect, **price)[0]
+        return self.preview_many([question], expect=expect, dialect=dialect, **price)[0]
 
     def preview_many(
         self,
         questions: Iterable[str | Draft | Question],
         *,
         expect: Number | Mapping[str, Number] | None = None,
+        dialect: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
-        asked, known = self._tables(questions), (self._purse, self._claims, self._asked)
+        asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
         return asked.previews(lambda: previews(self._batch(asked, price), expect, *known), self._purse)
 
     def suggest_bounds(
@@ -249,9 +257,9 @@ class Curator(Shown):
 
     # Steps of ask, in the order in which they happen.
 
-    def _tables(self, questions: Iterable[str | Draft | Question]) -> Tables:
+    def _tables(self, questions: Iterable[str | Draft | Question], dialect: str | None = None) -> Tables:
         self.paid_for = None
-        return Tables(questions, self._requests.of)
+        return Tables(questions, partial(self._requests.of, dialect=dialect or self.study.dialect))
 
     def _batch(self, asked: Tables | Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
         asked = asked if isinstance(asked, Tables) else self._tables(asked)
@@ -285,16 +293,11 @@ class Curator(Shown):
         return None
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
-        """A request id that was used before is for the ledger to judge, not for this short cut."""
-        if order.request is not None and self._ledger.requested(order.request) is not None:
-            return None
-        return self._asked.repeated(order.question, order.detail, order.amount)
+        return self._asked.repeated(*what) if (what := self._asked.unrequested(order)) else None
 
     def _unanswered(self, order: Order) -> Receipt | None:
         """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
-        if order.request is not None and self._ledger.requested(order.request) is not None:
-            return None
-        return self._asked.unanswered(order.question, order.detail, order.amount)
+        return self._asked.unanswered(*what) if (what := self._asked.unrequested(order)) else None
 
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)

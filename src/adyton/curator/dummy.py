@@ -47,20 +47,23 @@ class DummyCurator(Curator):
         questions: Iterable[str | Draft | Question],
         *,
         request: str | None = None,
+        dialect: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
-        return [_marked(answer) for answer in super().ask_many(questions, request=request, **price)]
+        answers = super().ask_many(questions, request=request, dialect=dialect, **price)
+        return [_marked(answer) for answer in answers]
 
     def preview_many(
         self,
         questions: Iterable[str | Draft | Question],
         *,
         expect: Number | Mapping[str, Number] | None = None,
+        dialect: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         return [
             replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
-            for plain in super().preview_many(questions, expect=expect, **price)
+            for plain in super().preview_many(questions, expect=expect, dialect=dialect, **price)
         ]
 
     def sheet(self, verbose: bool = False) -> Sheet:

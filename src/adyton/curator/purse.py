@@ -182,6 +182,12 @@ class AskedBefore:
         same = self._same(question, detail)
         return next((receipt for receipt in same if self._ledger.recall(receipt.number) is None), None)
 
+    def unrequested(self, order: Order) -> tuple[str, str, int] | None:
+        """What is ordered; None under a request id that was used before, which the ledger has to judge."""
+        if order.request is not None and self._ledger.requested(order.request) is not None:
+            return None
+        return order.question, order.detail, order.amount
+
     def as_charged(self, order: Order) -> Order:
         """The order as it was charged under its request id, if it was for the same."""
         earlier = self._ledger.requested(order.request) if self._split and order.request else None

@@ -164,13 +164,27 @@ class Free:
 Asked = Request | Combined | Free
 
 
-def asked_of(asked: str | Draft | Question, table: Table, *further: Table) -> Asked:
-    """What is asked about ``table``: as ``request_of``, or several questions that make one table."""
+def asked_of(
+    asked: str | Draft | Question, table: Table, *further: Table, dialect: str | None = None
+) -> Asked:
+    """What is asked about ``table``: as ``request_of``, or several questions that make one table.
+
+    SQL is in the words of ``dialect``, the name of a database, or in those of this project.
+    """
     if not isinstance(asked, str):
         return request_of(asked, table, *further)
     from adyton.query.sql.several.asked import parse_asked
 
-    return parse_asked(asked, table, *further)
+    if dialect is None:
+        return parse_asked(asked, table, *further)
+    from adyton.query.sql.several.dialects import translated
+
+    plain = translated(asked, dialect)
+    try:
+        return parse_asked(plain, table, *further)
+    except InvalidRequest as wrong:
+        said = f"{wrong.message}; from {dialect} this was read as: {plain[:500]}"
+        raise InvalidRequest(said, **wrong.facts) from None
 
 
 def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> Request:
@@ -202,11 +216,12 @@ class Requests:
         self._tables = tables
         self._of_text = lru_cache(maxsize=_TEXTS)(self._read)
 
-    def of(self, asked: str | Draft | Question) -> Asked:
-        return self._of_text(asked) if type(asked) is str else self._read(asked)
+    def of(self, asked: str | Draft | Question, dialect: str | None = None) -> Asked:
+        texts = type(asked) is str and (dialect is None or type(dialect) is str)
+        return (self._of_text if texts else self._read)(asked, dialect)
 
-    def _read(self, asked: str | Draft | Question) -> Asked:
-        return asked_of(asked, *self._tables)
+    def _read(self, asked: str | Draft | Question, dialect: str | None) -> Asked:
+        return asked_of(asked, *self._tables, dialect=dialect)
 
 
 def _is_declared(table: Table, tables: Sequence[Table]) -> bool:

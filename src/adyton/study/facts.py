@@ -13,6 +13,7 @@ from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.persons import TableOfPersons
+from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import (
     LONGEST_TEXT,
     BooleanColumn,
@@ -60,6 +61,7 @@ class Study(Shown):
     keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()
     anchor: Path | None = None  # a file outside the ledger that says how far it was
+    dialect: str | None = None  # the database in whose words questions are asked
 
     def __post_init__(self) -> None:
         self._say_rows_of_persons()
@@ -75,6 +77,8 @@ class Study(Shown):
         if self.allowed < 1:
             raise InvalidRequest("privacy.epsilon is too small: nothing could ever be asked")
         check_validity(self)
+        if self.dialect is not None:
+            known_dialect(self.dialect)
 
     def _say_rows_of_persons(self) -> None:
         """Tables know how many rows of a person count, because numbers of each person are bounded by it."""

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
@@ -49,7 +50,9 @@ def read_study(path: str | Path) -> Study:
 
 def parse_study(raw: dict[str, Any], path: Path) -> Study:
     notes = Notes(path.name)
-    notes.check_keys(raw, "", ("table", "privacy", "columns", "validity", "public", "private", "ledger"))
+    notes.check_keys(
+        raw, "", ("table", "privacy", "columns", "validity", "public", "private", "ledger", "dialect")
+    )
     table = notes.section(raw, "table", ("name", "source", "rows", "lines"))
     privacy = notes.section(
         raw,
@@ -63,6 +66,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     rows, lines = (notes.attempt(partial(whole_at, table, "table", key)) for key in ("rows", "lines"))
     name = notes.attempt(lambda: text_at(table, "table", "name", "the name used after FROM in a question"))
     source = notes.attempt(lambda: source_of(table, "table", path.parent))
+    dialect = notes.attempt(lambda: known_dialect(raw["dialect"])) if "dialect" in raw else None
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
     files = notes.attempt(lambda: ledger_files(raw, path, notes))
     person = unit.person if unit is not None else None
@@ -82,6 +86,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             rational(privacy.get("keys_delta", 0), "privacy.keys_delta"),
             tuple(replace(one, table=table) for one, table in zip(further, others, strict=True)),
             known(files)[1],
+            dialect,
         )
     )
 

@@ -38,17 +38,27 @@ class Batch:
 
     @classmethod
     def asked_of(
-        cls, curator: Curator, questions: Sequence[str], request: str | None, price: dict[str, Any]
+        cls,
+        curator: Curator,
+        questions: Sequence[str],
+        request: str | None,
+        price: dict[str, Any],
+        dialect: str | None = None,
     ) -> Batch:
-        with _numbered(curator, questions):
-            return cls(curator.ask_many(questions, request=request, **price))
+        with _numbered(curator, questions, dialect):
+            return cls(curator.ask_many(questions, request=request, dialect=dialect, **price))
 
     @classmethod
     def previewed_by(
-        cls, curator: Curator, questions: Sequence[str], price: dict[str, Any], expect: str | None
+        cls,
+        curator: Curator,
+        questions: Sequence[str],
+        price: dict[str, Any],
+        expect: str | None,
+        dialect: str | None = None,
     ) -> Batch:
-        with _numbered(curator, questions):
-            return cls(curator.preview_many(questions, expect=expect, **price))
+        with _numbered(curator, questions, dialect):
+            return cls(curator.preview_many(questions, expect=expect, dialect=dialect, **price))
 
     def to_json(self) -> list[dict[str, Any]]:
         return [answer.to_json() for answer in self.answers]
@@ -74,18 +84,18 @@ class Sheets:
 
 
 @contextlib.contextmanager
-def _numbered(curator: Curator, questions: Sequence[str]) -> Iterator[None]:
+def _numbered(curator: Curator, questions: Sequence[str], dialect: str | None) -> Iterator[None]:
     """An error says which question is wrong by itself, if one is."""
     try:
         yield
     except InvalidRequest as wrong:
-        raise _which(curator, questions) or wrong from None
+        raise _which(curator, questions, dialect or curator.study.dialect) or wrong from None
 
 
-def _which(curator: Curator, questions: Sequence[str]) -> InvalidRequest | None:
+def _which(curator: Curator, questions: Sequence[str], dialect: str | None) -> InvalidRequest | None:
     for number, question in enumerate(questions, start=1):
         try:
-            asked_of(question, *curator.study.tables)
+            asked_of(question, *curator.study.tables, dialect=dialect)
         except InvalidRequest as wrong:
             return InvalidRequest(f"question {number} of {len(questions)}: {wrong.message}", **wrong.facts)
     return None

@@ -12,6 +12,7 @@ import typer
 from adyton import __version__
 from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
+from adyton.query.sql.several.dialects import DIALECTS
 from adyton.study import read_study
 from adyton.transports.cli import (
     accounting as cli_accounting,
@@ -91,6 +92,13 @@ Expect = Annotated[
 ExpectedRows = Annotated[
     str | None, typer.Option(help="Rows you expect to match, for the width of a mean.", metavar="N")
 ]
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        help=f"The database in whose SQL it is written: {', '.join(DIALECTS)}; or as the study file says.",
+        metavar="NAME",
+    ),
+]
 
 Verbose = Annotated[
     bool,
@@ -127,6 +135,7 @@ def preview(
     expected_rows: ExpectedRows = None,
     expect: Expect = None,
     file: Questions = None,
+    dialect: Dialect = None,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
@@ -142,9 +151,9 @@ def preview(
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
             case str(question):
-                return curator.preview(question, expect=expect, **_price(**words))
+                return curator.preview(question, expect=expect, dialect=dialect, **_price(**words))
             case questions:
-                return Batch.previewed_by(curator, questions, _price(**words), expect)
+                return Batch.previewed_by(curator, questions, _price(**words), expect, dialect)
 
     _show(study, make, as_json, verbose=verbose)
 
@@ -160,6 +169,7 @@ def ask(
     expected_rows: ExpectedRows = None,
     request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
     file: Questions = None,
+    dialect: Dialect = None,
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
@@ -179,9 +189,9 @@ def ask(
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
             case str(question):
-                return curator.ask(question, request=request, **_price(**words))
+                return curator.ask(question, request=request, dialect=dialect, **_price(**words))
             case questions:
-                return Batch.asked_of(curator, questions, request, _price(**words))
+                return Batch.asked_of(curator, questions, request, _price(**words), dialect)
 
     _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
 

@@ -6,38 +6,68 @@ Tools that draw charts ask such questions to learn which columns there are, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlglot import exp
 
 from adyton.query.answered import Answered, KeyLabel, Told
 from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.measures import Count, CountPersons
 from adyton.query.names import distinct_names
 from adyton.query.nodes import group_values
+from adyton.query.released import is_label
 from adyton.query.request import Combined, Free, Request
 from adyton.query.sql.aggregates import is_aggregate
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.read import read_select
+from adyton.query.sql.several.asked import leaves_nothing
 from adyton.query.sql.several.columns import alias_of, label_of
 from adyton.schema import Table, TextColumn
 
 _NO_ROWS = "no row can be in this table, so these are its columns"
+_NO_MATCH = "no row can match, so a count is 0 and all else is missing"
 _DECLARED = "these are the values that the study declares, whether they occur or not"
 _WRITTEN = "these values stand in the question itself"
 _ROWS = "declared_values"
 
 
-def nothing_asked(source: Source, asked: Sequence[Request | Combined]) -> Free:
-    """The columns of the first of them, and no rows."""
-    first, no_labels = asked[0], ()
-    if isinstance(first, Combined):
-        keys, values = first.keys, first.values
+def nothing_asked(source: Source, asked: Request | Combined) -> Free:
+    """Its columns, and no rows."""
+    if isinstance(asked, Combined):
+        keys, values = asked.keys, asked.values
     else:
-        shown = dict(first.shape.names)
-        keys = tuple(shown.get(group.name, group.name) for group in first.question.by)
-        values = tuple(name for name, _ in first.question.measures)
-    return Free(said_in(source), _NO_ROWS, tuple((name, no_labels) for name in keys), values)
+        shown = dict(asked.shape.names)
+        labels = [name for name, value in asked.shape.shown if is_label(value)]
+        keys = (*(shown.get(group.name, group.name) for group in asked.question.by), *labels)
+        columns = [name for name, _ in asked.shape.shown or asked.question.measures]
+        values = tuple(name for name in columns if name not in labels)
+    return Free(said_in(source), _NO_ROWS, tuple((name, ()) for name in keys), values)
+
+
+def row_of_nothing(source: Source, asked: Request) -> Free:
+    """What aggregates are over no rows: a count is 0, all else is missing."""
+    counts = (Count, CountPersons)
+    row = tuple((name, (0 if isinstance(m, counts) else None,)) for name, m in asked.question.measures)
+    return Free(said_in(source), _NO_MATCH, row)
+
+
+def columns_asked(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> Free | None:
+    """SELECT of columns, or of all, that no row can be in: their names."""
+    if not leaves_nothing(tree) or tree.args.get("group") is not None:
+        return None
+    items = [alias_of(source, item) for item in tree.args["expressions"]]
+    if not all(type(node) in (exp.Column, exp.Star) for node, _ in items):
+        return None
+    table, aliases = read_from(source, tree, tables)
+    source = replace(source, table=table, aliases=aliases)
+    names: list[str] = []
+    for node, alias in items:
+        every = type(node) is exp.Star or type(node.this) is exp.Star
+        names += [column.name for column in table.columns] if every else [alias or source.column(node).name]
+    return Free(said_in(source), _NO_ROWS, tuple((name, ()) for name in dict.fromkeys(names)))
 
 
 def declared_asked(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Free:

@@ -39,6 +39,10 @@ def read_union(source: Source, options: Options, tree: exp.Expr, tables: Sequenc
     each = [_Selected.of(source, replace(options, epsilon=None), one, tables) for one in selects]
     for one in each[1:]:
         _check_alike(source, each[0], one)
+        if one.parts[0].request.question.table != each[0].parts[0].request.question.table:
+            raise source.refusal(
+                one.node, "the SELECTs of a union are about one table, or one join of tables"
+            )
     names = distinct_names(
         [column.name if column.given else None for column in each[0].columns],
         [column.name for column in each[0].columns],
@@ -56,7 +60,7 @@ def read_union(source: Source, options: Options, tree: exp.Expr, tables: Sequenc
         tuple(parts), tuple(keys), values, _shape(source, tree, names), options.epsilon, tuple(names)
     )
     empty = table.shape.limit == 0 or all(one.is_empty for one in each)
-    return nothing_asked(source, [table]) if empty else table
+    return nothing_asked(source, table) if empty else table
 
 
 def _selects(source: Source, tree: exp.Expr) -> list[exp.Expr]:

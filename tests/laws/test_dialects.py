@@ -1,0 +1,191 @@
+"""Questions in the words of other databases mean here what they mean there, or are refused."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+from test_unions import PEOPLE, rows
+from typer.testing import CliRunner
+
+import adyton
+from adyton.errors import InvalidRequest
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.query.request import Request, asked_of
+from adyton.query.sql.several.dialects import DIALECTS, translated
+from adyton.study import Study, read_study
+from adyton.transports.cli.app import app
+
+# In its words, and in plain DuckDB as a reader of that database's manual would write it.
+SAID = {
+    "bigquery": {
+        "SELECT `region`, COUNTIF(smoker) AS n FROM `people` GROUP BY `region`": "SELECT region, COUNT(*) FILTER (WHERE smoker) FROM people GROUP BY 1",
+        'SELECT SAFE_DIVIDE(SUM(income), SUM(age)) AS q FROM people WHERE region = "north"': "SELECT SUM(income) / SUM(age) FROM people WHERE region = 'north'",
+        "SELECT SUM(IF(smoker, age, 0)) AS s FROM people": "SELECT SUM(CASE WHEN smoker THEN age ELSE 0 END) FROM people",
+        "SELECT kind, SUM(IFNULL(age, 0)) AS s FROM people GROUP BY ROLLUP(kind)": "SELECT kind, SUM(age) FROM people GROUP BY ROLLUP(kind)",
+    },
+    "snowflake": {
+        "SELECT SUM(IFF(smoker, age, 0)) AS s, ZEROIFNULL(SUM(income)) AS t FROM PEOPLE": "SELECT SUM(CASE WHEN smoker THEN age ELSE 0 END), SUM(income) FROM people",
+        "SELECT COUNT(*) AS n FROM people WHERE region ILIKE 'NO%'": "SELECT COUNT(*) FROM people WHERE region = 'north'",
+        "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) = 1": "SELECT kind, COUNT(*) FROM people GROUP BY kind QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) = 1",
+        "SELECT SUM(NVL(age, 0)) AS s FROM people": "SELECT SUM(age) FROM people",
+    },
+    "postgres": {
+        "SELECT SUM(age) FILTER (WHERE smoker) AS s FROM people WHERE age::int > 30": "SELECT SUM(age) FROM people WHERE smoker AND age > 30",
+        "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind FETCH FIRST 1 ROWS ONLY": "SELECT 'a', COUNT(*) FROM people WHERE kind = 'a'",
+        "SELECT COUNT(*) AS n FROM people WHERE region ~~ 'n%'": "SELECT COUNT(*) FROM people WHERE region = 'north'",
+    },
+    "mysql": {
+        'SELECT `kind`, SUM(`age`) AS s FROM `people` WHERE region = "south" OR smoker GROUP BY `kind`': "SELECT kind, SUM(age) FROM people WHERE region = 'south' OR smoker GROUP BY 1",
+        "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind ORDER BY kind LIMIT 1, 1": "SELECT 'b', COUNT(*) FROM people WHERE kind = 'b'",
+        "SELECT SUM(IF(age > 50, 1, 0)) AS s FROM people WHERE smoker || age > 100": "SELECT SUM(CASE WHEN age > 50 THEN 1 ELSE 0 END) FROM people WHERE smoker OR age > 100",
+        "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind WITH ROLLUP": "SELECT kind, COUNT(*) FROM people GROUP BY ROLLUP(kind)",
+    },
+    "tsql": {
+        "SELECT TOP 1 [kind], COUNT(*) AS n FROM [people] GROUP BY [kind] ORDER BY [kind] DESC": "SELECT 'b', COUNT(*) FROM people WHERE kind = 'b'",
+        "SELECT SUM(IIF(age > 50, age, 0)) AS s, COUNT_BIG(*) AS n FROM people": "SELECT SUM(CASE WHEN age > 50 THEN age ELSE 0 END), COUNT(*) FROM people",
+        "SELECT SUM(ISNULL(age, 0)) AS s FROM people": "SELECT SUM(age) FROM people",
+        "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind ORDER BY kind OFFSET 1 ROWS FETCH NEXT 1 ROWS ONLY": "SELECT 'b', COUNT(*) FROM people WHERE kind = 'b'",
+    },
+    "spark": {
+        "SELECT SUM(IF(smoker, age, 0)) AS s, COUNT_IF(age > 20) AS n FROM people": "SELECT SUM(CASE WHEN smoker THEN age ELSE 0 END), COUNT(*) FILTER (WHERE age > 20) FROM people",
+        "SELECT `kind`, SUM(NVL(age, 0)) AS s FROM people GROUP BY `kind`": "SELECT kind, SUM(age) FROM people GROUP BY 1",
+    },
+    "duckdb": {
+        "SELECT kind, COUNT(*) AS n FROM people GROUP BY ALL": "SELECT kind, COUNT(*) FROM people GROUP BY 1",
+        "SELECT COUNT(*) AS n FROM people WHERE age // 10 = 3": "SELECT COUNT(*) FROM people WHERE age BETWEEN 30 AND 39",
+    },
+    "redshift": {
+        "SELECT SUM(NVL(age, 0)) AS s FROM people WHERE region LIKE 'n%'": "SELECT SUM(age) FROM people WHERE region = 'north'",
+        "SELECT kind, COUNT(1) AS n FROM people GROUP BY 1": "SELECT kind, COUNT(*) FROM people GROUP BY 1",
+    },
+    "sqlite": {
+        "SELECT SUM(IIF(age == 50, 1, 2)) AS s FROM people": "SELECT SUM(CASE WHEN age = 50 THEN 1 ELSE 2 END) FROM people",
+        "SELECT kind, SUM(IFNULL(age, 0)) AS s FROM people GROUP BY kind LIMIT 5 OFFSET 1": "SELECT 'b', SUM(age) FROM people WHERE kind = 'b'",
+    },
+}
+PAIRS = [(dialect, sql) for dialect, texts in SAID.items() for sql in texts]
+
+
+def test_every_dialect_has_its_laws() -> None:
+    assert tuple(sorted(SAID)) == DIALECTS
+
+
+@pytest.mark.parametrize(("dialect", "sql"), PAIRS)
+def test_law_a_translated_question_means_what_it_means_there(
+    dialect: str, sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: the text is read as it stands, whatever the dialect."""
+    monkeypatch.setattr("adyton.mechanisms.gaussian.with_noise", lambda exact, *_: list(exact))
+    people = rows(7)
+    study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(400), Fraction(1, 10**6)))
+    with adyton.open(study, data=people) as asker:
+        answer = asker.ask(sql, epsilon=100, dialect=dialect)
+        assert asker.preview(sql, epsilon=100, dialect=dialect).repeated
+        assert asker.ask_many([sql], epsilon=100, dialect=dialect)[0].repeated
+    names = [*answer.rows.keys.columns, *answer.rows.values]
+    found = {tuple(_plain(record[name]) for name in names) for record in answer.records()}
+    with duckdb.connect() as plain:
+        plain.register("people", people)
+        wanted = {tuple(map(_plain, row)) for row in plain.execute(SAID[dialect][sql]).fetchall()}
+    assert {row for row in found if any(row[-1:]) and "west" not in row} == wanted
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | bool) else round(float(value), 6)
+
+
+def test_the_head_stays() -> None:
+    said = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) COUNTIF(smoker) AS n FROM `people`"
+    asked = asked_of(said, PEOPLE, dialect="bigquery")
+    assert isinstance(asked, Request)
+    assert asked.epsilon == Fraction(1, 2)
+
+
+REFUSED = {
+    ("oracle", "SELECT COUNT(*) FROM people"): "known are bigquery, duckdb, mysql",
+    ("", "SELECT COUNT(*) FROM people"): "there is no dialect",
+    ("bigquery", "SELECT COUNT(*) FROM people; SELECT 1"): "one SELECT",
+    ("bigquery", "DROP TABLE people"): "one SELECT",
+    ("mysql", "SELECT COUNT(*) FROM `people"): "cannot be read as SQL of mysql",
+    ("bigquery", "SELECT DATE_TRUNC(born, WEEK), COUNT(*) FROM people GROUP BY 1"): "do not agree on weeks",
+    ("mysql", "SELECT COUNT(*) FROM people FORCE INDEX (secret)"): "'secret' is lost",
+    ("mysql", "SELECT COUNT(*) FROM `people` WHERE `agee` = 1"): "did you mean 'age'",
+    ("snowflake", "SELECT * FROM people"): "from snowflake this was read as: SELECT * FROM people",
+    ("bigquery", "(" * 900 + "SELECT 1" + ")" * 900): "",
+    ("tsql", "SELECT " * 1400): "",
+    ("spark", "x" * 20_000): "20000 characters",
+}
+
+
+@pytest.mark.parametrize(("dialect", "sql"), REFUSED)
+def test_what_cannot_be_translated_is_refused(dialect: str, sql: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        asked_of(sql, PEOPLE, dialect=dialect)
+    assert REFUSED[dialect, sql] in str(refused.value)
+
+
+@pytest.mark.parametrize("dialect", [["mysql"], 7, "Sybase"])
+def test_what_is_no_dialect_is_refused_free_of_charge(dialect: Any) -> None:
+    study = Study(PEOPLE, PrivacyUnit("replace"), Guarantee(Fraction(1), Fraction(1, 10**6)))
+    with adyton.open(study, data=rows(0)) as asker:
+        for ask in (asker.ask, asker.preview):
+            with pytest.raises(InvalidRequest, match="there is no dialect"):
+                ask("SELECT COUNT(*) FROM people", epsilon="0.1", dialect=dialect)
+        assert asker.statement().questions == 0
+
+
+def test_a_name_that_the_parser_of_another_dialect_drops_is_not_lost_in_silence() -> None:
+    with pytest.raises(InvalidRequest, match="lost"):
+        translated("SELECT COUNT(*) FROM people USE INDEX (hidden)", "mysql")
+
+
+STUDY = """
+dialect = "{dialect}"
+[table]
+name = "people"
+source = "people.csv"
+rows = 3
+[privacy]
+unit = "row"
+neighbours = "replace"
+epsilon = 10
+delta = 1e-9
+[columns.age]
+kind = "integer"
+low = 0
+high = 120
+"""
+
+
+def test_a_study_file_and_the_command_line_name_the_dialect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"age": [1, 2, 3]}).to_csv("people.csv", index=False)
+    file = Path("people.toml")
+    file.write_text(STUDY.format(dialect="mysql"))
+    plain = Path("plain.toml")
+    plain.write_text(STUDY.format(dialect="mysql").replace('dialect = "mysql"', ""))
+    assert read_study(file).dialect == "mysql"
+    assert read_study(file).fingerprint == read_study(plain).fingerprint
+
+    def run(*words: str) -> dict[str, Any]:
+        done = CliRunner().invoke(app, [*words, "--epsilon", "1", "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+    assert run("ask", "people.toml", "SELECT COUNT(*) AS n FROM `people`")["question"].endswith("FROM people")
+    run("preview", "people.toml", "SELECT COUNT(*) AS n FROM [people]", "--dialect", "tsql")
+    run("ask", "plain.toml", "SELECT COUNT(*) AS n FROM `people`", "--dialect", "bigquery")
+    Path("asked.sql").write_text("SELECT COUNT(*) AS n FROM `people`; SELECT SUM(`age`) AS s FROM `people`")
+    done = CliRunner().invoke(app, ["ask", "people.toml", "--file", "asked.sql", "--epsilon", "1"])
+    assert done.exit_code == 0, done.output
+    file.write_text(STUDY.format(dialect="sybase"))
+    with pytest.raises(InvalidRequest, match="there is no dialect 'sybase'; known are bigquery"):
+        read_study(file)
