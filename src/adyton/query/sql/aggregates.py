@@ -27,7 +27,8 @@ from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called
-from adyton.schema import BooleanColumn
+from adyton.query.text import from_text, name_text
+from adyton.schema import BooleanColumn, CategoryColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
 Bounds = tuple[Fraction, Fraction]
@@ -36,8 +37,9 @@ Named = tuple[str, Measure]
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether ``node`` is one of the aggregates, perhaps with FILTER."""
+    """Whether ``node`` is one of the aggregates, perhaps with WITHIN GROUP and FILTER."""
     node = node.this if type(node) is exp.Filter else node
+    node = node.this if type(node) is exp.WithinGroup else node
     return type(node) is exp.Anonymous and str(node.this).upper() in AGGREGATES
 
 
@@ -49,6 +51,8 @@ def read_measure(source: Source, node: exp.Expr) -> Named:
             node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
         )
     with source.at(node):
+        if type(node) is exp.WithinGroup:
+            return _within_group(source, node, where)
         return AGGREGATES[called(source, node)](source, node, where)
 
 
@@ -127,12 +131,34 @@ def _count_persons(
     source.check_parts(node, "expressions")
     if bounds:
         raise source.refusal(node, "a person counts once; leave out the bounds")
+    return _persons(source, node, where)
+
+
+def _approximate_persons(source: Source, node: exp.Expr, where: Condition) -> Named:
+    _arguments(source, node, f"{called(source, node)}(person)", 1, bounds=())
+    return _persons(source, node, where)
+
+
+def _persons(source: Source, node: exp.Expr, where: Condition) -> Named:
+    """``node`` lists what is counted without repeats, which can be the person only."""
+    listed = [source.bare(one) for one in node.expressions]
+    if len(listed) == 1 and type(listed[0]) is exp.Column and not source.is_person(listed[0]):
+        column = source.column(listed[0])
+        if isinstance(column, CategoryColumn | BooleanColumn):
+            raise source.refusal(node, _which_occur(source, column))
     person = _person(source, node)
-    if len(node.expressions) != 1 or not source.is_person(node.expressions[0]):
+    if len(listed) != 1 or not source.is_person(listed[0]):
         raise source.refusal(
             node, f"distinct values cannot be counted, only persons: COUNT(DISTINCT {person})"
         )
     return "count_persons", CountPersons(where)
+
+
+def _which_occur(source: Source, column: CategoryColumn | BooleanColumn) -> str:
+    """How to see which declared values occur: how many of them do is no sum over rows."""
+    name, table = name_text(column.name), from_text(source.table)
+    common = f"SELECT {name}, COUNT(*) AS n FROM {table} GROUP BY {name} HAVING n > 100"
+    return f"distinct values cannot be counted; see which of them are common: {common}"
 
 
 def _person(source: Source, node: exp.Expr) -> str:
@@ -208,6 +234,24 @@ def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
     return default_name("quantile", value), Quantile(bounded, source.constant(fraction), where)
 
 
+def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
+    """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x): from the other end where the order falls."""
+    source.check_parts(node, "this", "expression")
+    call, order = node.this, node.args["expression"]
+    form = "PERCENTILE_CONT(fraction) WITHIN GROUP (ORDER BY number)"
+    if called(source, call) not in _ORDERED or type(order) is not exp.Order:
+        raise source.refusal(node, f"WITHIN GROUP has one form: {form}")
+    (fraction,), _ = _arguments(source, call, form, 1, bounds=())
+    source.check_parts(order, "expressions")
+    if len(order.expressions) != 1:
+        raise source.refusal(node, f"write {form}")
+    (ordered,) = order.expressions
+    source.check_parts(ordered, "this", "desc", "nulls_first")  # what is missing has no place in the order
+    value, share = source.number(ordered.this), source.constant(fraction)
+    share = 1 - share if ordered.args.get("desc") else share
+    return default_name("quantile", value), Quantile(value, share, where)
+
+
 def _cdf(source: Source, node: exp.Expr, where: Condition) -> Named:
     if len(node.expressions) < 2:
         raise source.refusal(node, "write CDF(number, point, point, ...)")
@@ -247,26 +291,24 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
     return low, high
 
 
+_ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
+_MEAN = _spread(Mean, "avg")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
 AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
-    "COUNT_IF": _count_if,
-    "COUNTIF": _count_if,
+    **dict.fromkeys(("COUNT_IF", "COUNTIF"), _count_if),
+    **dict.fromkeys(("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT"), _approximate_persons),
     "SUM": _sum,
-    "AVG": _spread(Mean, "avg"),
+    **dict.fromkeys(("AVG", "MEAN"), _MEAN),
     "PROPORTION": _proportion,
-    "VARIANCE": _VARIANCE,
-    "VAR_POP": _VARIANCE,
-    "VAR_SAMP": _VARIANCE,
-    "STDDEV": _DEVIATION,
-    "STDDEV_POP": _DEVIATION,
-    "STDDEV_SAMP": _DEVIATION,
-    "MIN": _extreme,
-    "MAX": _extreme,
+    **dict.fromkeys(("VARIANCE", "VAR_POP", "VAR_SAMP"), _VARIANCE),
+    **dict.fromkeys(("VAR", "VARP", "VARIANCE_POP", "VARIANCE_SAMP"), _VARIANCE),
+    **dict.fromkeys(("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "STD", "STDEV", "STDEVP"), _DEVIATION),
+    **dict.fromkeys(("MIN", "MAX"), _extreme),
     "MEDIAN": _median,
-    "QUANTILE": _quantile,
-    "PERCENTILE_CONT": _quantile,
+    **dict.fromkeys(("QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "APPROX_QUANTILE"), _quantile),
+    **dict.fromkeys((*_ORDERED, "PERCENTILE", "APPROX_PERCENTILE", "PERCENTILE_APPROX"), _quantile),
     "CDF": _cdf,
     "HISTOGRAM": _histogram,
 }
