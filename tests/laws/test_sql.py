@@ -122,6 +122,20 @@ QUESTIONS = {
     "SELECT STD(age), STDEV(age) AS s, STDEVP(age) AS p FROM people": (
         "STDDEV(age) AS stddev_age, STDDEV(age) AS s, STDDEV(age) AS p FROM people"
     ),
+    "SELECT CORR(income, age), CORR(age, income), COVAR_SAMP(age, smoker) FROM people": (
+        "CORR(age, income) AS corr_income_age, CORR(age, income) AS corr_age_income, "
+        "COVAR_POP(CASE WHEN smoker THEN 1 ELSE 0 END, age) FILTER (WHERE (NOT (smoker IS NULL))) "
+        "AS covar_samp_age_smoker FROM people"
+    ),
+    "SELECT REGR_SLOPE(income, age), REGR_INTERCEPT(income, age * 2), REGR_R2(income, age) FROM people": (
+        "REGR_SLOPE(income, age) AS regr_slope_income_age, REGR_INTERCEPT(income, (2 * age)) "
+        "AS regr_intercept_income, REGR_R2(age, income) AS regr_r2_income_age FROM people"
+    ),
+    "SELECT REGR_COUNT(income, age), REGR_AVGX(income, age) AS x, REGR_AVGY(income, age) AS y FROM people": (
+        "COUNT(*) FILTER (WHERE ((NOT (age IS NULL)) AND (NOT (income IS NULL)))) AS regr_count_income_age, "
+        "AVG(age) FILTER (WHERE (NOT (income IS NULL))) AS x, "
+        "AVG(income) FILTER (WHERE (NOT (age IS NULL))) AS y FROM people"
+    ),
     "SELECT APPROX_COUNT_DISTINCT(pid), APPROX_DISTINCT(p.pid) FILTER (WHERE smoker) FROM people p": (
         "COUNT(DISTINCT pid) AS count_persons, COUNT(DISTINCT pid) FILTER (WHERE smoker) AS count_persons_2 "
         "FROM people"

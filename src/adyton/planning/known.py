@@ -16,6 +16,7 @@ from typing import assert_never
 from adyton.certify import Known
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
+from adyton.planning.measures.moments import range_of
 from adyton.planning.measures.search import rounds_of
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.leaves import EVERY_ROW
@@ -26,6 +27,7 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
+    Moments,
     Proportion,
     Quantile,
     Sum,
@@ -67,6 +69,9 @@ def known_of(measure: Measure) -> Known:
         case Variance(value, root):
             half = (value.lattice.high - value.lattice.low) * value.lattice.grain / 2
             return Known(low=0.0, high=float_up(half if root else half**2))
+        case Moments():
+            low, high = range_of(measure)
+            return Known(low=low, high=high)
         case _:
             assert_never(measure)
 

@@ -16,18 +16,20 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
+    Moments,
     Proportion,
     Quantile,
     Sum,
     SumOfPersons,
     Variance,
+    Which,
 )
-from adyton.query.missing import NEVER, truth_number
+from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called
-from adyton.query.text import from_text, name_text
+from adyton.query.text import from_text, name_text, number_text
 from adyton.schema import BooleanColumn, CategoryColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
@@ -209,6 +211,41 @@ def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -
     return read
 
 
+# Two numbers together --------------------------------------------------------------------------------------
+
+
+def _pair(
+    source: Source, node: exp.Expr, where: Condition
+) -> tuple[str, NumberExpression, NumberExpression, Condition]:
+    """What the two are called, y and x, and the rows where both are present but for what they say."""
+    name = called(source, node)
+    both, _ = _arguments(source, node, f"{name}(y, x), with two numbers", 2, bounds=())
+    (y, with_y), (x, with_x) = (read_value(source, one) for one in both)
+    names = default_name("", y) + default_name("", x)
+    return f"{name.lower()}{names}", y, x, all_of(with_y, with_x, where)
+
+
+def _moments(which: Which) -> Callable[..., Named]:
+    def read(source: Source, node: exp.Expr, where: Condition) -> Named:
+        name, y, x, both = _pair(source, node, where)
+        if which in _SYMMETRIC:  # one text, whichever is written first
+            y, x = sorted((y, x), key=number_text)
+        return name, Moments(y, x, which, both)
+
+    return read
+
+
+def _count_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name, y, x, both = _pair(source, node, where)
+    return name, Count(all_of(present(y), present(x), both))
+
+
+def _mean_of_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name, y, x, both = _pair(source, node, where)
+    value, other = (x, y) if called(source, node) == "REGR_AVGX" else (y, x)
+    return name, Mean(value, all_of(present(other), both))
+
+
 # Places in the order of values -----------------------------------------------------------------------------
 
 
@@ -291,6 +328,7 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
     return low, high
 
 
+_SYMMETRIC = ("covariance", "correlation", "r2")
 _ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
 _MEAN = _spread(Mean, "avg")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
@@ -305,6 +343,13 @@ AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     **dict.fromkeys(("VARIANCE", "VAR_POP", "VAR_SAMP"), _VARIANCE),
     **dict.fromkeys(("VAR", "VARP", "VARIANCE_POP", "VARIANCE_SAMP"), _VARIANCE),
     **dict.fromkeys(("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "STD", "STDEV", "STDEVP"), _DEVIATION),
+    **dict.fromkeys(("COVAR_POP", "COVAR_SAMP"), _moments("covariance")),
+    "CORR": _moments("correlation"),
+    "REGR_R2": _moments("r2"),
+    "REGR_SLOPE": _moments("slope"),
+    "REGR_INTERCEPT": _moments("intercept"),
+    "REGR_COUNT": _count_pairs,
+    **dict.fromkeys(("REGR_AVGX", "REGR_AVGY"), _mean_of_pairs),
     **dict.fromkeys(("MIN", "MAX"), _extreme),
     "MEDIAN": _median,
     **dict.fromkeys(("QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "APPROX_QUANTILE"), _quantile),

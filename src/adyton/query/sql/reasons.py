@@ -99,6 +99,7 @@ _REASONS: dict[str, str] = {
     **dict.fromkeys(("BOOL_OR", "BOOLOR_AGG", "LOGICAL_OR"), _FOR_SOME),
     **dict.fromkeys(("BOOL_AND", "BOOLAND_AGG", "EVERY", "LOGICAL_AND"), _FOR_ALL),
     **dict.fromkeys(("KURTOSIS", "KURTOSIS_POP", "SKEWNESS", "SKEW"), _HIGHER_MOMENT),
+    **dict.fromkeys(("REGR_SXX", "REGR_SXY", "REGR_SYY"), "write REGR_COUNT, and VARIANCE or COVAR_POP"),
     **dict.fromkeys(("GEOMEAN", "GEOMETRIC_MEAN", "PRODUCT"), _PRODUCT),
     **dict.fromkeys(("BIT_AND", "BIT_OR", "BIT_XOR", "CHECKSUM", "HASH_AGG"), _BITS),
     "ENTROPY": _FROM_GROUPS,
