@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.mechanisms import GaussianNoise
+from adyton.planning.learned import _noises
 from adyton.planning.measures.moments import NEEDED, Joint, range_of
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
@@ -206,3 +207,24 @@ def test_theorem_L2_RADIUS_of_two_values_their_squares_and_their_product(
     """A ball around all points is no smaller than half of the distance of any two."""
     _, l2 = _farthest(_points(scales, 4))
     assert float(_of_a_pair("replace").l2_radius_squared(scales)) >= l2 / 4 * (1 - 1e-12)
+
+
+# Levels ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", WHICH)
+def test_theorem_MOMENT_BOX_the_means_share_the_level(which: Which) -> None:
+    """Of the noise interval here, and of the population's by the number of values that must be right at once."""
+    part, needed = joint(which, scale=40), NEEDED[which]
+    released = [[value] for value in columns(part, [(Fraction(7), Fraction(1)), (Fraction(9), Fraction(0))])]
+    ratios = part.ratios(released, None)  # type: ignore[arg-type]  # the noise does not look at the population
+    level = 1 - 0.05 / len(needed)
+    assert [ratio.band for ratio in ratios] == [
+        part.mechanism.at(top, 5).ratio_error(level) for top in needed
+    ]
+    assert (
+        part.noises
+        == _noises(part.reading, [])
+        == len(needed)
+        == {"covariance": 3, "slope": 4}.get(which, 4 if which == "intercept" else 5)
+    )
