@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.accounting.noisy_reading import NoisyReading
+from adyton.exact import float_up
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.learned import _noises
 from adyton.planning.measures.moments import NEEDED, Joint, range_of
+from adyton.population.base import PopulationContext
 from adyton.privacy import PrivacyUnit
 from adyton.query.leaves import ValueOf
 from adyton.query.measures import Moments, Which
@@ -217,8 +219,8 @@ def test_theorem_MOMENT_BOX_the_means_share_the_level(which: Which) -> None:
     """Of the noise interval here, and of the population's by the number of values that must be right at once."""
     part, needed = joint(which, scale=40), NEEDED[which]
     released = [[value] for value in columns(part, [(Fraction(7), Fraction(1)), (Fraction(9), Fraction(0))])]
-    ratios = part.ratios(released, None)  # type: ignore[arg-type]  # the noise does not look at the population
-    level = 1 - 0.05 / len(needed)
+    here = PopulationContext(None, None, None, noise_level=0.9)  # type: ignore[arg-type]  # not looked at
+    ratios, level = part.ratios(released, here), float_up(1 - Fraction(1, 10) / len(needed))
     assert [ratio.band for ratio in ratios] == [
         part.mechanism.at(top, 5).ratio_error(level) for top in needed
     ]
