@@ -199,7 +199,6 @@ SELECTS = [
     "SELECT ENTROPY(region) FROM people",
     "SELECT LISTAGG(region) WITHIN GROUP (ORDER BY region) FROM people",
     "SELECT MAX(region) FROM people",
-    "SELECT MAX(born) FROM people",
     "SELECT MAX(smoker) FROM people",
     "SELECT MIN(age, income) FROM people",
     "SELECT MIN(3) FROM people",

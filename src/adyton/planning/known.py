@@ -19,7 +19,7 @@ from adyton.exact import float_down, float_up
 from adyton.planning.measures.moments import range_of
 from adyton.planning.measures.search import rounds_of
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.leaves import EVERY_ROW
+from adyton.query.leaves import EVERY_ROW, DayCount
 from adyton.query.measures import (
     Cdf,
     Count,
@@ -63,9 +63,10 @@ def known_of(measure: Measure) -> Known:
         case Proportion() | Cdf():
             return Known(low=0.0, high=1.0)
         case Mean(value):
-            return _between(value.lattice)
+            return replace(_between(value.lattice), day=isinstance(value, DayCount))
         case Quantile(value) | Extreme(value):
-            return replace(_between(value.lattice), step=float(value.lattice.grain))
+            between = _between(value.lattice)
+            return replace(between, step=float(value.lattice.grain), day=isinstance(value, DayCount))
         case Variance(value, root):
             half = (value.lattice.high - value.lattice.low) * value.lattice.grain / 2
             return Known(low=0.0, high=float_up(half if root else half**2))

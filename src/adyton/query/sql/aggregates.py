@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.query.expressions import Case, Clip, Condition, Indicator, Not, NumberExpression, Or, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue
+from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, IsTrue
 from adyton.query.measures import (
     Cdf,
     Count,
@@ -30,7 +30,7 @@ from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called
 from adyton.query.text import from_text, name_text, number_text
-from adyton.schema import BooleanColumn, CategoryColumn
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
 Bounds = tuple[Fraction, Fraction]
@@ -82,6 +82,21 @@ def read_value(source: Source, node: exp.Expr) -> tuple[NumberExpression, Condit
             return Indicator(IsTrue(column)), Not(IsMissing(column))
     value = source.operand(node) if type(node) not in (exp.Column, exp.Literal, exp.Boolean) else None
     return truth_number(value) if isinstance(value, Condition) else source.number(node), EVERY_ROW
+
+
+def read_ordered(source: Source, node: exp.Expr) -> NumberExpression:
+    """What has a place in an order: a number, or a date column as days."""
+    day = read_day(source, node)
+    return source.number(node) if day is None else day
+
+
+def read_day(source: Source, node: exp.Expr) -> DayCount | None:
+    """The days of a date column, whose aggregates are shown as dates."""
+    node = source.bare(node)
+    if type(node) is not exp.Column or source.is_person(node):
+        return None
+    column = source.column(node)
+    return DayCount(DayOf(column)) if isinstance(column, DateColumn) else None
 
 
 # Counts and proportions ------------------------------------------------------------------------------------
@@ -199,6 +214,15 @@ def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
     return name, Sum(value, where)
 
 
+def _mean(source: Source, node: exp.Expr, where: Condition) -> Named:
+    """Also of a date column, as days."""
+    if len(node.expressions) == 1 and type(node.expressions[0]) is exp.Column:
+        value = read_day(source, node.expressions[0])
+        if value is not None:
+            return default_name("avg", value), Mean(value, where)
+    return _spread(Mean, "avg")(source, node, where)
+
+
 def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -> Callable[..., Named]:
     def read(source: Source, node: exp.Expr, where: Condition) -> Named:
         name = called(source, node)
@@ -252,13 +276,13 @@ def _mean_of_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
 def _extreme(source: Source, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     (written,), _ = _arguments(source, node, f"{name}(number)", 1, bounds=())
-    value = source.number(written)
+    value = read_ordered(source, written)
     return default_name(name.lower(), value), Extreme(value, "least" if name == "MIN" else "greatest", where)
 
 
 def _median(source: Source, node: exp.Expr, where: Condition) -> Named:
     (written,), _ = _arguments(source, node, "MEDIAN(number)", 1, bounds=())
-    value = source.number(written)
+    value = read_ordered(source, written)
     return default_name("median", value), Quantile(value, Fraction(1, 2), where)
 
 
@@ -266,7 +290,7 @@ def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     form = f"{name}(number, fraction), such as {name}(x, 0.9)"
     (written, fraction), bounds = _arguments(source, node, form, 2, bounds=(_PER_ROW,))
-    value = source.number(written)
+    value = read_ordered(source, written)
     bounded = Clip(value, *bounds[_PER_ROW]) if bounds else value
     return default_name("quantile", value), Quantile(bounded, source.constant(fraction), where)
 
@@ -284,7 +308,7 @@ def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
         raise source.refusal(node, f"write {form}")
     (ordered,) = order.expressions
     source.check_parts(ordered, "this", "desc", "nulls_first")  # what is missing has no place in the order
-    value, share = source.number(ordered.this), source.constant(fraction)
+    value, share = read_ordered(source, ordered.this), source.constant(fraction)
     share = 1 - share if ordered.args.get("desc") else share
     return default_name("quantile", value), Quantile(value, share, where)
 
@@ -330,7 +354,6 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
 
 _SYMMETRIC = ("covariance", "correlation", "r2")
 _ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
-_MEAN = _spread(Mean, "avg")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
 AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
@@ -338,7 +361,7 @@ AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), _count_if),
     **dict.fromkeys(("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT"), _approximate_persons),
     "SUM": _sum,
-    **dict.fromkeys(("AVG", "MEAN"), _MEAN),
+    **dict.fromkeys(("AVG", "MEAN"), _mean),
     "PROPORTION": _proportion,
     **dict.fromkeys(("VARIANCE", "VAR_POP", "VAR_SAMP"), _VARIANCE),
     **dict.fromkeys(("VAR", "VARP", "VARIANCE_POP", "VARIANCE_SAMP"), _VARIANCE),
