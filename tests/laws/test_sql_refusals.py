@@ -462,8 +462,6 @@ MESSAGES = {
     "SELECT MODE(region) FROM people": ["SELECT region, COUNT(*) AS n FROM people", "DESC LIMIT 1"],
     "SELECT COUNT(DISTINCT region) FROM people": ["GROUP BY region HAVING n > 100", "column 23"],
     "SELECT APPROX_COUNT_DISTINCT(region) FROM people": ["GROUP BY region HAVING n > 100", "column 8"],
-    "SELECT BOOL_OR(smoker) FROM people": ["COUNT_IF(condition)", "above 0"],
-    "SELECT EVERY(smoker) FROM people": ["COUNT_IF(NOT condition)", "above 0"],
     "SELECT ANY_VALUE(region) FROM people": ["ANY_VALUE", "single rows"],
     "SELECT LISTAGG(region, ',') WITHIN GROUP (ORDER BY region) FROM people": ["LISTAGG", "single rows"],
     "SELECT ARG_MAX(region, age) FROM people": ["a single row", "MAX(age)"],

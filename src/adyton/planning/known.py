@@ -35,7 +35,7 @@ from adyton.query.measures import (
     Variance,
 )
 from adyton.query.nodes import Question, group_size
-from adyton.query.released import Apply, Released, ReleasedName, Window
+from adyton.query.released import Apply, Released, ReleasedName, When, Window
 from adyton.schema import Lattice, Table, TextColumn
 from adyton.sensitivity import Reading
 from adyton.study import Study
@@ -78,7 +78,9 @@ def known_of(measure: Measure) -> Known:
 
 
 def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
-    """Of what is computed from values only that it is rounded, or counts rows of the answer."""
+    """Of what is computed from values only that it is rounded, one of some literals, or counts rows of the
+    answer.
+    """
     match value:
         case ReleasedName(name) if name in known:
             return known[name]
@@ -86,9 +88,20 @@ def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
             return Known(step=10.0 ** -int(digits))
         case Apply("FLOOR" | "CEIL" | "TRUNC" | "SIGN"):
             return Known(step=1.0)
+        case When(branches, otherwise):
+            return _one_of([*(then for _, then in branches), otherwise])
         case Window("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "NTILE" | "COUNT"):
             return Known(step=1.0)
     return Known()
+
+
+def _one_of(values: Sequence[Released]) -> Known:
+    """One of several numbers that were written: an interval from the least to the greatest says nothing."""
+    written = [value for value in values if isinstance(value, Fraction)]
+    if len(written) < len(values) or len(set(written)) == 1:
+        return Known()
+    whole = all(value.denominator == 1 for value in written)
+    return Known(low=float_down(min(written)), high=float_up(max(written)), step=float(whole))
 
 
 def _between(lattice: Lattice) -> Known:

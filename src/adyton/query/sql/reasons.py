@@ -19,8 +19,6 @@ _MOST_COMMON = (
     "write SELECT {category}, COUNT(*) AS n FROM {table} GROUP BY {category} ORDER BY n DESC LIMIT 1: "
     "the counts of all groups are released, and the largest of them are shown"
 )
-_FOR_SOME = "write COUNT_IF(condition): it is true for some row if the noise interval lies above 0"
-_FOR_ALL = "write COUNT_IF(NOT condition): it is false for some row if the noise interval lies above 0"
 _FROM_GROUPS = (
     "write SELECT {category}, COUNT(*) FROM {table} GROUP BY {category}, and compute it from the answer"
 )
@@ -96,8 +94,6 @@ _REASONS: dict[str, str] = {
     **dict.fromkeys(("JSON_AGG", "JSONB_AGG", "JSON_OBJECT_AGG", "MAP_AGG", "OBJECT_AGG"), _SINGLE_ROWS),
     **dict.fromkeys(("ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY"), _ROW_OF_EXTREME),
     **dict.fromkeys(("MODE", "APPROX_TOP_COUNT", "APPROX_TOP_K", "TOPK"), _MOST_COMMON),
-    **dict.fromkeys(("BOOL_OR", "BOOLOR_AGG", "LOGICAL_OR"), _FOR_SOME),
-    **dict.fromkeys(("BOOL_AND", "BOOLAND_AGG", "EVERY", "LOGICAL_AND"), _FOR_ALL),
     **dict.fromkeys(("KURTOSIS", "KURTOSIS_POP", "SKEWNESS", "SKEW"), _HIGHER_MOMENT),
     **dict.fromkeys(("REGR_SXX", "REGR_SXY", "REGR_SYY"), "write REGR_COUNT, and VARIANCE or COVAR_POP"),
     **dict.fromkeys(("GEOMEAN", "GEOMETRIC_MEAN", "PRODUCT"), _PRODUCT),
