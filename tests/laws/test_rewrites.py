@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql.expressions import Source
-from adyton.query.sql.read import _known, parse_request
+from adyton.query.sql.read import known_words, parse_request
 from adyton.query.sql.rewrite import rewritten
 from adyton.query.sql.words import question_tree
 from adyton.query.text import question_text
@@ -115,7 +115,7 @@ def _rows_of(public: Dimension) -> Iterator[tuple[Any, ...]]:
 
 
 def _tree(text: str) -> exp.Expr:
-    _, tree = question_tree(text, _known(*TABLES))
+    _, tree = question_tree(text, known_words(*TABLES))
     return rewritten(Source(text, SALES, "sales"), tree, TABLES)
 
 
