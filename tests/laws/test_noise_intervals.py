@@ -32,6 +32,7 @@ COLUMNS = (
     RealColumn("income", Fraction(-50), Fraction(100), Fraction(1, 2)),
     CategoryColumn("region", ("north", "south", "east")),
     TextColumn("city"),
+    IntegerColumn("old", 0, 150),
 )
 
 
@@ -56,7 +57,7 @@ def frame() -> pd.DataFrame:
             "region": rng.choice(["north", "south"], rows),  # nobody in the east
             "city": [f"c{int(math.log2(1 + i))}" for i in person],
         }
-    )
+    ).assign(old=lambda known: known["age"] + rng.integers(0, 60, rows))
 
 
 FRAME = frame()
@@ -93,6 +94,10 @@ def narrowed(interval: Interval, value: float, factor: float) -> tuple[float, fl
 Truth = Callable[[dict[str, Any]], float]
 AGES = FRAME["age"].to_numpy()
 SORTED = np.sort(AGES)
+OLD = FRAME["old"].to_numpy()
+COVARIANCE = float(np.cov(AGES, OLD, ddof=0)[0, 1])
+CORRELATION = float(np.corrcoef(AGES, OLD)[0, 1])
+SLOPE = COVARIANCE / float(OLD.var())
 
 
 def of_region(statistic: Callable[[pd.DataFrame], float]) -> Truth:
@@ -115,6 +120,16 @@ CASES: dict[str, tuple[bool, str, float, float, Truth]] = {
         0.5,
         0.2,
         lambda keys: float((keys["upto"] >= AGES).mean()),
+    ),
+    "covariance": (False, "SELECT COVAR_POP(age, old) AS v FROM people", 2, 0.1, lambda keys: COVARIANCE),
+    "correlation": (False, "SELECT CORR(age, old) AS v FROM people", 3, 0.05, lambda keys: CORRELATION),
+    "slope": (False, "SELECT REGR_SLOPE(age, old) AS v FROM people", 2, 0.1, lambda keys: SLOPE),
+    "intercept": (
+        False,
+        "SELECT REGR_INTERCEPT(age, old) AS v FROM people",
+        2,
+        0.1,
+        lambda keys: float(AGES.mean() - SLOPE * OLD.mean()),
     ),
     "persons": (True, "SELECT COUNT(DISTINCT pid) AS v FROM people", 1, 0.2, lambda keys: 300.0),
     "persons by region": (

@@ -90,6 +90,21 @@ def analyst(curator: Curator, epsilon: float | None) -> Iterator[Claim]:
         yield "CDF", value.population_interval, value.value, (float(point) + 1) / 64  # type: ignore[arg-type]
 
 
+def of_pairs(curator: Curator, epsilon: float) -> Iterator[Claim]:
+    """How ages go with numbers that are made of them, in the kinds whose mean age looked unlike the rest."""
+    means = curator.ask("SELECT kind, AVG(age) AS m FROM t GROUP BY kind", epsilon=epsilon).rows
+    odd = [row.keys["kind"] for row in means if row.values["m"].value > 31.5]
+    chosen = " OR ".join(f"kind = {kind}" for kind in odd) or "kind = 0"
+    for sql, truth in (
+        (f"SELECT COVAR_POP(age, 3 - age) AS v FROM t WHERE {chosen}", -(64**2 - 1) / 12),
+        (f"SELECT REGR_SLOPE(age, age * 2) AS v FROM t WHERE {chosen}", 0.5),
+        (f"SELECT REGR_INTERCEPT(age, age - 9) AS v FROM t WHERE {chosen}", 9.0),
+        ("SELECT CORR(age, kind) AS v FROM t", 0.0),
+    ):
+        value = curator.ask(sql, epsilon=epsilon).rows[0].values["v"]
+        yield sql[7:18], value.population_interval, value.value, truth
+
+
 def holds(interval: Interval | Absent, truth: float) -> bool:
     assert isinstance(interval, Interval), interval
     assert interval.level == pytest.approx(float(CONFIDENCE))
@@ -119,6 +134,22 @@ def test_theorem_PEELING_or_PAY_AS_YOU_GO_all_kinds_hold_at_once_for_an_analyst_
         failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
         narrow_failures += not all(
             abs(truth - value) <= (interval.high - interval.low) / 2 / narrow  # type: ignore[union-attr]
+            for _, interval, value, truth in claims
+        )
+    assert failures <= binom.isf(1e-7, RUNS, float(1 - CONFIDENCE))
+    assert narrow_failures > binom.isf(1e-7, RUNS, float(1 - CONFIDENCE))
+
+
+def test_theorem_MOMENT_BOX_population_intervals_hold_at_once_for_an_analyst_who_adapts() -> None:
+    """Alarms as above; a fiftieth of the widths fails."""
+    failures = narrow_failures = 0
+    for seed in range(RUNS):
+        with asker(seed) as curator:
+            claims = list(of_pairs(curator, 0.1))
+        failures += not all(holds(interval, truth) for _, interval, _, truth in claims)
+        assert claims[0][1].high < 0 < claims[1][1].low  # type: ignore[union-attr]  # and so they say something
+        narrow_failures += not all(
+            abs(truth - value) <= (interval.high - interval.low) / 2 / 50  # type: ignore[union-attr]
             for _, interval, value, truth in claims
         )
     assert failures <= binom.isf(1e-7, RUNS, float(1 - CONFIDENCE))

@@ -103,6 +103,43 @@ QUESTIONS = {
         "QUANTILE(age, 0.5) AS median_age, QUANTILE(age, 0.5) AS quantile_age, "
         "QUANTILE(age, (1 / 3)) AS quantile_age_2 FROM people"
     ),
+    "SELECT QUANTILE_CONT(age, 0.25), QUANTILE_DISC(age, 0.25), APPROX_QUANTILE(age, 0.25) FROM people": (
+        "QUANTILE(age, 0.25) AS quantile_age, QUANTILE(age, 0.25) AS quantile_age_2, "
+        "QUANTILE(age, 0.25) AS quantile_age_3 FROM people"
+    ),
+    "SELECT PERCENTILE(age, .9), APPROX_PERCENTILE(age, 9e-1), PERCENTILE_APPROX(age, 0.9) AS q FROM people": (
+        "QUANTILE(age, 0.9) AS quantile_age, QUANTILE(age, 0.9) AS quantile_age_2, "
+        "QUANTILE(age, 0.9) AS q FROM people"
+    ),
+    "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age * 2), "
+    "PERCENTILE_DISC(0.9) within group (order by income desc) FILTER (WHERE smoker) AS top FROM people": (
+        "QUANTILE((2 * age), 0.5) AS quantile, QUANTILE(income, 0.1) FILTER (WHERE smoker) AS top FROM people"
+    ),
+    "SELECT MEAN(age), VAR(age), VARP(age), VARIANCE_POP(age) AS v FROM people": (
+        "AVG(age) AS avg_age, VARIANCE(age) AS variance_age, VARIANCE(age) AS variance_age_2, "
+        "VARIANCE(age) AS v FROM people"
+    ),
+    "SELECT STD(age), STDEV(age) AS s, STDEVP(age) AS p FROM people": (
+        "STDDEV(age) AS stddev_age, STDDEV(age) AS s, STDDEV(age) AS p FROM people"
+    ),
+    "SELECT CORR(income, age), CORR(age, income), COVAR_SAMP(age, smoker) FROM people": (
+        "CORR(age, income) AS corr_income_age, CORR(age, income) AS corr_age_income, "
+        "COVAR_POP(CASE WHEN smoker THEN 1 ELSE 0 END, age) FILTER (WHERE (NOT (smoker IS NULL))) "
+        "AS covar_samp_age_smoker FROM people"
+    ),
+    "SELECT REGR_SLOPE(income, age), REGR_INTERCEPT(income, age * 2), REGR_R2(income, age) FROM people": (
+        "REGR_SLOPE(income, age) AS regr_slope_income_age, REGR_INTERCEPT(income, (2 * age)) "
+        "AS regr_intercept_income, REGR_R2(age, income) AS regr_r2_income_age FROM people"
+    ),
+    "SELECT REGR_COUNT(income, age), REGR_AVGX(income, age) AS x, REGR_AVGY(income, age) AS y FROM people": (
+        "COUNT(*) FILTER (WHERE ((NOT (age IS NULL)) AND (NOT (income IS NULL)))) AS regr_count_income_age, "
+        "AVG(age) FILTER (WHERE (NOT (income IS NULL))) AS x, "
+        "AVG(income) FILTER (WHERE (NOT (age IS NULL))) AS y FROM people"
+    ),
+    "SELECT APPROX_COUNT_DISTINCT(pid), APPROX_DISTINCT(p.pid) FILTER (WHERE smoker) FROM people p": (
+        "COUNT(DISTINCT pid) AS count_persons, COUNT(DISTINCT pid) FILTER (WHERE smoker) AS count_persons_2 "
+        "FROM people"
+    ),
     "SELECT CDF(income / 2, 10, 2e4) FROM people": "CDF((0.5 * income), 10, 20000) AS cdf FROM people",
     "SELECT HISTOGRAM(region) FROM people": "region, COUNT(*) AS count FROM people GROUP BY region",
     "SELECT HISTOGRAM(age) AS n FROM people": "age, COUNT(*) AS n FROM people GROUP BY age",

@@ -21,7 +21,17 @@ import numpy as np
 
 from adyton.certify.answer_table import answer_sheet
 from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
-from adyton.certify.values import Absent, Certificate, Interval, KeyLabel, KeysFound, Proof, Row, Value
+from adyton.certify.values import (
+    Absent,
+    Certificate,
+    Interval,
+    KeyLabel,
+    KeysFound,
+    Proof,
+    Row,
+    Value,
+    day_text,
+)
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, decimal_text, float_down, float_up
 from adyton.exact.cells import Floats
@@ -333,6 +343,8 @@ class Answer(Shown):
         for name, values in self.rows.values.items():
             tells = self.known.get(name, NOTHING_KNOWN).tells(values)
             columns[name] = np.where(tells, values.value, np.nan)
+            if self.known.get(name, NOTHING_KNOWN).day:
+                columns |= {one: _days(one[len(name) :], columns[one]) for one in values.columns(name)}
         return columns
 
     def _rows_json(self) -> list[dict[str, Any]]:
@@ -341,7 +353,27 @@ class Answer(Shown):
             for place in np.flatnonzero(~self.known.get(name, NOTHING_KNOWN).tells(values)).tolist():
                 computed = math.isnan(values.value[place])
                 told[place]["values"][name]["uninformative"] = NO_VALUE if computed else UNINFORMATIVE
+            if self.known.get(name, NOTHING_KNOWN).day:
+                for row in told:
+                    row["values"][name] = _as_days(row["values"][name])
         return told
+
+
+def _days(end: str, days: Any) -> list[Any]:
+    """A column of dates: the ends of intervals outwards, None where there is nothing."""
+    rounded = math.floor if end.endswith("low") else math.ceil if end else round
+    return [day_text(one, rounded) if math.isfinite(one) else None for one in days.tolist()]
+
+
+def _as_days(value: dict[str, Any]) -> dict[str, Any]:
+    """A value as JSON has it, with dates for days."""
+    told = value | {"value": day_text(value["value"])}
+    for kind in ("noise_interval", "population_interval"):
+        ends = value[kind]
+        if "low" in ends:
+            low, high = day_text(ends["low"], math.floor), day_text(ends["high"], math.ceil)
+            told[kind] = ends | {"low": low, "high": high}
+    return told
 
 
 def _or_none(values: Floats) -> list[float | None]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, isnan
+from math import ceil, floor, isfinite, isnan
 
 from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known
-from adyton.certify.values import Absent, Interval, Row, Value
+from adyton.certify.values import Absent, Interval, Row, Value, day_text
 from adyton.show import MOST_ROWS, Sheet, ends, half_width, number
 
 _AT_ONCE = "for all answers of the study at once"
@@ -32,10 +32,12 @@ class Measured:
         return any(isinstance(v.population_interval, Interval) for v in self.values)
 
     def answers(self) -> list[str]:
-        return [
-            number(self._clipped(v.value), _half(v), step=self.known.step) if self._tells(v) else _NONE
-            for v in self.values
-        ]
+        return [self._answer(v) if self._tells(v) else _NONE for v in self.values]
+
+    def _answer(self, v: Value) -> str:
+        if self.known.day:
+            return day_text(v.value)
+        return number(self._clipped(v.value), _half(v), step=self.known.step)
 
     def noise(self) -> list[str]:
         return [self._ends(v.noise_interval, v) for v in self.values]
@@ -59,7 +61,7 @@ class Measured:
 
     def _half_width(self, v: Value) -> str | None:
         low, high = (self._clipped(end) for end in (v.noise_interval.low, v.noise_interval.high))
-        if not (isfinite(low) and isfinite(high)):
+        if self.known.day or not (isfinite(low) and isfinite(high)):
             return None
         return half_width(self._clipped(v.value), low, high, step=self.known.step)
 
@@ -67,6 +69,8 @@ class Measured:
         low, high = self._clipped(interval.low), self._clipped(interval.high)
         if not (isfinite(low) and isfinite(high)):
             return _one_sided(low, high)
+        if self.known.day:
+            return f"{day_text(low, floor)} .. {day_text(high, ceil)}"
         return ends(low, high, _half(v), step=self.known.step)
 
     def _clipped(self, value: float) -> float:

@@ -247,13 +247,15 @@ class Rows(_Made[Row]):
 class Known:
     """Whether a value is a ``count``, and the ``low`` and ``high`` between which it must lie, if any.
 
-    ``step``: what is asked about is a multiple of it, so finer digits mean nothing.
+    ``step``: what is asked about is a multiple of it, so finer digits mean nothing.  ``day``: it counts days
+    from 1970-01-01, and is shown as a date.
     """
 
     count: bool = False
     low: float | None = None
     high: float | None = None
     step: float = 0.0
+    day: bool = False
 
     def is_informative(self, value: Value) -> bool:
         """Whether the noise interval excludes anything that was possible before."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+
+from adyton.schema import day_of
 
 KeyLabel = str | int | bool | float | None  # None: a row of a table of several questions has no such key
 
@@ -158,6 +161,11 @@ class KeysSought:
 def finite(value: float) -> float | None:
     """As JSON has it: null for what is no number, and for an end that is nowhere."""
     return value if isfinite(value) else None
+
+
+def day_text(days: float, rounded: Callable[[float], int] = round) -> str:
+    """The date so many days after 1970-01-01; an end of an interval is rounded outwards."""
+    return day_of(rounded(days)).isoformat()
 
 
 def json_text(value: object) -> str:

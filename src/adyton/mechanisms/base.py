@@ -23,8 +23,12 @@ _FEW = 16  # fewer are added faster one by one
 Scales = tuple[Fraction, ...]
 
 # A shade above what makes it as dear to change a value as to leave out a row: then the sums alone decide.
-_LOUDER_SUM = (Fraction(18817, 10864),)  # the square root of 3
-_LOUDER_SUMS = (Fraction(9, 8), Fraction(17734, 10000))  # for L1 exactly, and for L2
+# By the number of sums: for L1 exactly, and for L2.
+_LOUDER_SUMS = {
+    1: (Fraction(18817, 10864),),  # the square root of 3
+    2: (Fraction(9, 8), Fraction(17734, 10000)),
+    5: (Fraction(7, 3), Fraction(26458, 10000)),  # the square root of 7
+}
 
 TOO_FINE = (
     "within is smaller than the rounding of the integers that are read, even without noise: "
@@ -105,14 +109,13 @@ def relative_scales(sensitivity: Sensitivity) -> list[Scales]:
 
     A centred sum and a count: equal shares, or more noise on the sum.  The second is better where one unit
     can move the sum from end to end but the count by one only: then the count comes for free.  So it is with
-    two sums behind a variance, which no unit moves both from end to end.
+    two sums behind a variance, which no unit moves both from end to end, and with the five of a covariance.
     """
     reach = tuple(Fraction(max(abs(low), abs(high))) for low, high in sensitivity.boxes)
     if len(reach) == 1:
         return [(Fraction(1),)]
     *sums, count = reach
-    louder = _LOUDER_SUM if len(sums) == 1 else _LOUDER_SUMS
-    return [reach, *((*(one * factor for one in sums), count) for factor in louder)]
+    return [reach, *((*(one * factor for one in sums), count) for factor in _LOUDER_SUMS[len(sums)])]
 
 
 def worst_error(mechanism: Mechanism, sensitivity: Sensitivity, confidence: float) -> float:

@@ -16,9 +16,10 @@ from typing import assert_never
 from adyton.certify import Known
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
+from adyton.planning.measures.moments import range_of
 from adyton.planning.measures.search import rounds_of
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.leaves import EVERY_ROW
+from adyton.query.leaves import EVERY_ROW, DayCount
 from adyton.query.measures import (
     Cdf,
     Count,
@@ -26,6 +27,7 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
+    Moments,
     Proportion,
     Quantile,
     Sum,
@@ -34,7 +36,7 @@ from adyton.query.measures import (
 )
 from adyton.query.nodes import Question, group_size
 from adyton.query.persons import TableOfPersons
-from adyton.query.released import Apply, Released, ReleasedName, Window
+from adyton.query.released import Apply, Released, ReleasedName, When, Window
 from adyton.schema import Lattice, Table, TextColumn
 from adyton.sensitivity import Reading
 from adyton.study import Study
@@ -63,18 +65,24 @@ def known_of(measure: Measure) -> Known:
         case Proportion() | Cdf():
             return Known(low=0.0, high=1.0)
         case Mean(value):
-            return _between(value.lattice)
+            return replace(_between(value.lattice), day=isinstance(value, DayCount))
         case Quantile(value) | Extreme(value):
-            return replace(_between(value.lattice), step=float(value.lattice.grain))
+            between = _between(value.lattice)
+            return replace(between, step=float(value.lattice.grain), day=isinstance(value, DayCount))
         case Variance(value, root):
             half = (value.lattice.high - value.lattice.low) * value.lattice.grain / 2
             return Known(low=0.0, high=float_up(half if root else half**2))
+        case Moments():
+            low, high = range_of(measure)
+            return Known(low=low, high=high)
         case _:
             assert_never(measure)
 
 
 def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
-    """Of what is computed from values only that it is rounded, or counts rows of the answer."""
+    """Of what is computed from values only that it is rounded, one of some literals, or counts rows of the
+    answer.
+    """
     match value:
         case ReleasedName(name) if name in known:
             return known[name]
@@ -82,9 +90,20 @@ def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
             return Known(step=10.0 ** -int(digits))
         case Apply("FLOOR" | "CEIL" | "TRUNC" | "SIGN"):
             return Known(step=1.0)
+        case When(branches, otherwise):
+            return _one_of([*(then for _, then in branches), otherwise])
         case Window("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "NTILE" | "COUNT"):
             return Known(step=1.0)
     return Known()
+
+
+def _one_of(values: Sequence[Released]) -> Known:
+    """One of several numbers that were written: an interval from the least to the greatest says nothing."""
+    written = [value for value in values if isinstance(value, Fraction)]
+    if len(written) < len(values) or len(set(written)) == 1:
+        return Known()
+    whole = all(value.denominator == 1 for value in written)
+    return Known(low=float_down(min(written)), high=float_up(max(written)), step=float(whole))
 
 
 def _between(lattice: Lattice) -> Known:

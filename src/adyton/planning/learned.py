@@ -31,6 +31,7 @@ from adyton.exact.outward import MANY
 from adyton.ledger import Ledger, Receipt
 from adyton.ledger.texts import Stored, many_from_text
 from adyton.mechanisms import GaussianNoise
+from adyton.planning.measures.moments import NEEDED
 from adyton.planning.measures.search import Search
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import Columns, MeasurePlan
@@ -38,7 +39,7 @@ from adyton.planning.plan import PricedBatch
 from adyton.population.base import PopulationContext, Position, learned_key, spread_key
 from adyton.population.subset import SubsetPopulation
 from adyton.query.conditions.possible_cells import number_of_cells
-from adyton.query.measures import Cdf, Mean, Sum, Variance
+from adyton.query.measures import Cdf, Mean, Moments, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.request import request_of
 from adyton.sensitivity import Reading
@@ -322,6 +323,8 @@ def _noises(reading: Reading, detail: list[object]) -> int:
     match reading.measure:
         case Variance():
             return 2
+        case Moments(which=which):
+            return len(NEEDED[which])
         case Cdf(_, points):
             return len(points) + 1
         case _:

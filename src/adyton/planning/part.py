@@ -8,7 +8,7 @@ divided among them, which is never worse than all in one.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -108,6 +108,17 @@ class OfOneReading:
     @property
     def keys(self) -> tuple[str, tuple[float | int, ...]] | None:
         return None
+
+    def over_count(self, top: int) -> NoisyReading:
+        """The mean of one of several sums over the count, which comes last, as if these two had been read
+        alone; what is paid for is ``only``.
+        """
+        reading, both = self.reading, (top, len(self.reading.coordinates) - 1)
+        coordinates = tuple(reading.coordinates[i] for i in both)
+        boxes = tuple(coordinate.box for coordinate in coordinates)
+        sensitivity = replace(reading.sensitivity, boxes=boxes, curved=0)
+        pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
+        return NoisyReading(pair, self.mechanism.at(*both))
 
     def alike(self, context: PopulationContext) -> Hashable:
         return None

@@ -22,6 +22,7 @@ from adyton.planning.keys import PART, KeyFinding, plan_keys
 from adyton.planning.known import check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
+from adyton.planning.measures.moments import Joint
 from adyton.planning.measures.search import Search, rounds_of
 from adyton.planning.measures.spread import Spread
 from adyton.planning.part import (
@@ -37,7 +38,7 @@ from adyton.planning.part import (
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
-from adyton.query.measures import Cdf, Extreme, Measure, Quantile, Variance
+from adyton.query.measures import Cdf, Extreme, Measure, Moments, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
 from adyton.query.persons import TableOfPersons, are_of_the_same_persons
@@ -308,6 +309,10 @@ def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, sha
             pricing.check_total("a variance" if not root else "a standard deviation")
             (reading,) = readings
             return Spread(NoisyReading(reading, pricing.noise(reading, share)), root)
+        case Moments(which=which):
+            pricing.check_total("a covariance" if which == "covariance" else f"the {which}")
+            (reading,) = readings
+            return Joint(NoisyReading(reading, pricing.noise(reading, share)))
         case Quantile() | Extreme():
             pricing.check_total("a quantile")
             (reading,) = readings

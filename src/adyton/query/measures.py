@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import (
@@ -160,6 +160,31 @@ class Variance:
         middle_of_square(self.value)
 
 
+Which = Literal["covariance", "correlation", "r2", "slope", "intercept"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How ``y`` goes with ``x``, over rows where both are present: the mean product of their distances from
+    their means, the correlation or its square, or the slope or the intercept of the straight line that
+    fits best, y = intercept + slope * x.
+    """
+
+    y: NumberExpression
+    x: NumberExpression
+    which: Which
+    where: Condition = EVERY_ROW
+
+    def __post_init__(self) -> None:
+        condition(self.where)
+        for value in (self.y, self.x):
+            _check_varies(value, self.which)
+            middle_of_square(value)
+        if self.which not in get_args(Which):
+            raise InvalidRequest(f"unknown {self.which!r}; known are {', '.join(get_args(Which))}")
+        middle_of_product(self.x, self.y)
+
+
 @dataclass(frozen=True, slots=True)
 class Quantile:
     """The least number that at least this ``fraction`` of the values do not exceed."""
@@ -207,14 +232,35 @@ class Cdf:
             raise InvalidRequest("the points of a distribution must rise")
 
 
-Measure = Count | CountPersons | Sum | SumOfPersons | Mean | Proportion | Variance | Quantile | Extreme | Cdf
+Measure = (
+    Count
+    | CountPersons
+    | Sum
+    | SumOfPersons
+    | Mean
+    | Proportion
+    | Variance
+    | Moments
+    | Quantile
+    | Extreme
+    | Cdf
+)
 
 
 def middle_of_square(value: NumberExpression) -> NumberExpression:
     """The squared distance from the middle of the bounds, on which a variance rests."""
+    return Square(_from_middle(value))
+
+
+def middle_of_product(x: NumberExpression, y: NumberExpression) -> NumberExpression:
+    """The product of the distances from the middles, on which a covariance rests."""
+    return Times(_from_middle(x), _from_middle(y))
+
+
+def _from_middle(value: NumberExpression) -> NumberExpression:
     lattice = value.lattice
     middle = (lattice.low + lattice.high) * lattice.grain / 2
-    return Square(value if not middle else Plus(value, Constant(-middle)))
+    return value if not middle else Plus(value, Constant(-middle))
 
 
 def weight_of(measure: Measure) -> int:
@@ -227,6 +273,8 @@ def weight_of(measure: Measure) -> int:
             return own + weight(condition)
         case Variance(value):
             return own + 6 * weight(value)
+        case Moments(y, x):
+            return own + 8 * (weight(y) + weight(x))  # in squares, in the product, and where both are present
         case Cdf(value, points):
             return own + (len(points) + 1) * weight(value)
         case _:

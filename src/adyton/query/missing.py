@@ -25,6 +25,7 @@ from adyton.query.expressions import (
     Times,
 )
 from adyton.query.leaves import (
+    EVERY_ROW,
     Always,
     Constant,
     DatePart,
@@ -64,6 +65,12 @@ def missing(node: Comparable) -> Condition:
             return _of_case(node)
         case _:
             assert_never(node)
+
+
+def present(node: Comparable) -> Condition:
+    """True where the number or day is not missing."""
+    absent = missing(node)
+    return EVERY_ROW if absent == NEVER else Not(absent)
 
 
 def any_of(*parts: Condition) -> Condition:

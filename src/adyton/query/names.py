@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Condition, Indicator, NumberExpression
-from adyton.query.leaves import IsOutside, IsTrue, ValueOf
+from adyton.query.leaves import DayCount, IsOutside, IsTrue, ValueOf
 from adyton.schema import Attribute, CategoryColumn, Column, Join, Link, Table
 
 LONGEST_NAME = 100
@@ -248,6 +248,8 @@ def _check_distinct(names: list[str], what: str) -> None:
 def default_name(stem: str, about: NumberExpression | Condition | None = None) -> str:
     """``stem`` and, if the value is about a single column, the name of that column."""
     subject = about.condition if isinstance(about, Indicator) else about
+    if isinstance(subject, DayCount):
+        return f"{stem}_{subject.day.column.name}"
     if isinstance(subject, IsOutside):
         return f"{stem}_{subject.word.lower()}_{subject.column.name}"
     return f"{stem}_{subject.column.name}" if isinstance(subject, ValueOf | IsTrue) else stem

@@ -55,11 +55,13 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
+    Moments,
     Proportion,
     Quantile,
     Sum,
     SumOfPersons,
     Variance,
+    Which,
 )
 from adyton.query.nodes import Bucket, Group, Question
 from adyton.query.persons import PersonNumber, TableOfPersons
@@ -77,6 +79,13 @@ _PART_NAMES: dict[Part, str] = {
     "month": "MONTH",
     "day": "DAY",
     "weekday": "ISODOW",  # the one name of it on which databases agree
+}
+MOMENT_NAMES: dict[Which, str] = {
+    "covariance": "COVAR_POP",
+    "correlation": "CORR",
+    "r2": "REGR_R2",
+    "slope": "REGR_SLOPE",
+    "intercept": "REGR_INTERCEPT",
 }
 _LONGEST_DECIMAL = 18  # digits after the point; beyond, a quotient is shorter
 _EVERY_ROW = "TRUE"
@@ -176,6 +185,8 @@ def measure_text(measure: Measure, person: str = "person") -> str:
             text = f"SUM({number_text(value)}, contribution_bounds_per_group => {bounds})"
         case Variance(value, root, where):
             text = f"{'STDDEV' if root else 'VARIANCE'}({number_text(value)})"
+        case Moments(y, x, which, where):
+            text = f"{MOMENT_NAMES[which]}({number_text(y)}, {number_text(x)})"
         case Quantile(value, fraction, where):
             text = f"QUANTILE({number_text(value)}, {fraction_text(fraction)})"
         case Extreme(value, which, where):

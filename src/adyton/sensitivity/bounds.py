@@ -8,6 +8,7 @@ With up to r rows a unit adds a sum of r such points, and every distance below i
 by the triangle inequality, and as far, by the same point r times.  Where a unit's share of a cell is bounded,
 not its rows, it adds one point in each of up to ``touched`` cells instead.  Behind a variance the box is
 ``curved``: its first two coordinates are a value, as a part u of -1..1, and that value's square, 2 u**2 - 1.
+Behind a covariance it is so twice: u, 2 u**2 - 1, v, 2 v**2 - 1, and then the product u v.
 
 Privacy pays the *diameter*: the largest distance between the vectors of two neighbouring tables.
 Validity pays the *radius*: the largest distance from one fixed point to C, whatever the neighbours.
@@ -17,12 +18,14 @@ Distances are measured in noise: coordinate i is divided by ``scales[i]``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.privacy import Neighbours
 
 Scales = tuple[Fraction, ...]
+_Chord = Callable[[Fraction, Fraction, Fraction], Fraction]
 
 _ROOT_STEPS = 2**64  # in one: how finely a root is rounded
 
@@ -36,7 +39,7 @@ class Sensitivity:
     neighbours: Neighbours
     rows: int = 1
     touched: int = 1
-    curved: bool = False
+    curved: int = 0  # of so many values the squares are read too, and of two the product
 
     def l1_diameter(self, scales: Scales) -> Fraction:
         """Theorem: L1-SENSITIVITY."""
@@ -44,10 +47,7 @@ class Sensitivity:
         if self.neighbours == "add-or-remove":
             return self.rows * self.touched * farthest
         lengths = [_length(b) / s for b, s in self._with(scales)]
-        if self.curved:
-            lengths[:2] = [_chord_l1(*lengths[:2])]
-        within_cell = sum(lengths, Fraction(0))
-        return self.rows * self._apart(within_cell, farthest)
+        return self.rows * self._apart(self._within_cell(lengths, _chord_l1), farthest)
 
     def l2_diameter_squared(self, scales: Scales) -> Fraction:
         """Theorem: L2-SENSITIVITY."""
@@ -55,10 +55,17 @@ class Sensitivity:
         if self.neighbours == "add-or-remove":
             return self.rows**2 * self.touched * farthest
         squares = [(_length(b) / s) ** 2 for b, s in self._with(scales)]
-        if self.curved:
-            squares[:2] = [_chord_squared(*squares[:2])]
-        within_cell = sum(squares, Fraction(0))
-        return self.rows**2 * self._apart(within_cell, farthest)
+        return self.rows**2 * self._apart(self._within_cell(squares, _chord_squared), farthest)
+
+    def _within_cell(self, lengths: list[Fraction], chord: _Chord) -> Fraction:
+        """How far apart two points in a cell may be, from the (squared) lengths of the sides of the box.
+
+        Each of two values answers for half of their product.
+        """
+        ends = 2 * self.curved
+        product, others = (lengths[4] / 2, lengths[5:]) if self.curved == 2 else (Fraction(0), lengths[ends:])
+        chords = [chord(*pair, product) for pair in zip(lengths[0:ends:2], lengths[1:ends:2], strict=True)]
+        return sum([*chords, *others], Fraction(0))
 
     def _apart(self, shared: Fraction, own: Fraction) -> Fraction:
         """How far apart two units are that are ``shared`` apart in a cell of both, ``own`` in a cell of one.
@@ -117,19 +124,24 @@ def _length(box: tuple[int, int]) -> Fraction:
     return Fraction(box[1] - box[0])
 
 
-def _chord_l1(value: Fraction, square: Fraction) -> Fraction:
-    """The longest L1 distance of two points of the curve, whose coordinates have these lengths."""
-    return value if value >= 4 * square else (value / 4 + square) ** 2 / square
-
-
-def _chord_squared(value: Fraction, square: Fraction) -> Fraction:
-    """The longest squared L2 distance, from squared lengths.  It falls as the root rises: the root is rounded
-    down.
+def _chord_l1(value: Fraction, square: Fraction, product: Fraction) -> Fraction:
+    """The longest L1 distance of two points of the curve, whose coordinates have these lengths, and a bound
+    on what the value adds to that of a product of this length.
     """
-    if value >= 2 * square:
-        return value
+    bend = square - product / 2
+    along = value / 2 - bend if value >= 4 * bend else value**2 / (16 * bend)
+    return value / 2 + square + product / 2 + along
+
+
+def _chord_squared(value: Fraction, square: Fraction, product: Fraction) -> Fraction:
+    """The same of the squared L2 distance, from squared lengths.  It falls as the root rises: the root is
+    rounded down.
+    """
+    ends_decide = 81 * (value + product) >= 112 * square and 54 * (2 * value + 3 * product) >= 175 * square
+    if value >= 2 * square or ends_decide:
+        return value + product
     root = Fraction(math.isqrt(math.floor((1 - value / (2 * square)) * _ROOT_STEPS**2)), _ROOT_STEPS)
-    return max(value, square * (3 - root) ** 3 * (1 + root) / 16)
+    return max(value, square * (3 - root) ** 3 * (1 + root) / 16) + product
 
 
 def _hull(box: tuple[int, int]) -> int:

@@ -22,13 +22,16 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
+    Moments,
     Proportion,
     Quantile,
     Sum,
     SumOfPersons,
     Variance,
+    middle_of_product,
     middle_of_square,
 )
+from adyton.query.missing import present
 from adyton.query.names import columns_in, entries
 from adyton.query.nodes import MOST_CELLS, Group, Question, group_size, without_dimensions
 from adyton.query.persons import TableOfPersons
@@ -127,7 +130,9 @@ def readings_for(
 def _readings(
     name: str, measure: Measure, question: Question, unit: PrivacyUnit, cells: int
 ) -> tuple[Reading, ...]:
-    """A mean is read as a sum and a count, a variance as two sums and a count, a quantile as a histogram."""
+    """A mean is read as a sum and a count, a variance as two sums and a count, a covariance as five and a
+    count, a quantile as a histogram.
+    """
     where = all_of(question.where, measure.where)
 
     def rows(where: Condition, *coordinates: Coordinate, public_rows: int | None = None) -> Reading:
@@ -151,7 +156,12 @@ def _readings(
             return (rows(condition, Coordinate(), public_rows=known),)
         case Variance(value):
             reading = rows(where, *_centred_and_counted(value, middle_of_square(value)))
-            return (replace(reading, sensitivity=replace(reading.sensitivity, curved=True)),)
+            return (replace(reading, sensitivity=replace(reading.sensitivity, curved=1)),)
+        case Moments(y, x):
+            values = x, middle_of_square(x), y, middle_of_square(y), middle_of_product(x, y)
+            both = all_of(where, present(x), present(y))
+            reading = rows(both, *_centred_and_counted(*values))
+            return (replace(reading, sensitivity=replace(reading.sensitivity, curved=2)),)
         case Quantile() | Extreme():
             return (_searched(name, measure, where, question, unit, cells),)
         case Cdf(value, points):

@@ -66,17 +66,19 @@ SELECT REGR_R2(nights, score) AS r2 FROM visits
 SELECT REGR_COUNT(nights, score) AS n, REGR_AVGX(nights, score) AS mean_x, REGR_AVGY(nights, score) AS mean_y FROM visits
 
 -- name: mode_of_category
--- judge: SELECT status AS usual FROM orders WHERE status IS NOT NULL GROUP BY status ORDER BY COUNT(*) DESC LIMIT 1
+-- outcome: refused: ORDER BY n DESC LIMIT 1
 SELECT MODE(status) AS usual FROM orders
 
 -- name: mode_within
--- judge: SELECT channel AS usual FROM orders WHERE channel IS NOT NULL GROUP BY channel ORDER BY COUNT(*) DESC LIMIT 1
+-- outcome: refused: ORDER BY n DESC LIMIT 1
 SELECT MODE() WITHIN GROUP (ORDER BY channel) AS usual FROM orders
 
 -- name: distinct_categories
+-- outcome: refused: GROUP BY channel HAVING n > 100
 SELECT COUNT(DISTINCT channel) AS ways FROM orders
 
 -- name: distinct_categories_filtered
+-- outcome: refused: GROUP BY kind HAVING n > 100
 SELECT COUNT(DISTINCT kind) AS kinds FROM visits WHERE urgent AND ward IN (1, 2)
 
 -- name: any_gift

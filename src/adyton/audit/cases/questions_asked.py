@@ -90,6 +90,9 @@ QUESTIONS: dict[str, Case] = {
     "variance": _one("SELECT VARIANCE(age) FROM people"),
     "variance, from the middle": _one("SELECT VARIANCE(age) FROM people", _MIDDLE),
     "deviation by region": _one("SELECT region, STDDEV(income) FROM people GROUP BY region"),
+    "correlation": _one("SELECT CORR(age, income) FROM people"),
+    "correlation, from the middle": _one("SELECT CORR(age, income) FROM people", _MIDDLE),
+    "slope by region": _one("SELECT region, REGR_SLOPE(income, age) FROM people GROUP BY region"),
     "median": _one("SELECT MEDIAN(age) FROM people"),
     "quantile by region": _one(
         "SELECT region, QUANTILE(age, 0.9) FROM people GROUP BY region", there=_ELSEWHERE[0]

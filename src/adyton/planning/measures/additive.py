@@ -92,6 +92,11 @@ def mean_ratio(part: NoisyReading, released: Columns, level: float) -> Ratio:
     return Ratio(top, bottom, largest_ratio(part.reading.sensitivity), part.mechanism.ratio_error(level))
 
 
+def over_count(released: Columns, top: int) -> Columns:
+    """One of several columns, and the last of them, which is the count."""
+    return [released[top], released[-1]]
+
+
 def ratio_guess(released: Columns, solved: Solved) -> Floats:
     """The quotient, within its interval."""
     top, bottom = (whole(column).astype(float) for column in released)

@@ -16,12 +16,12 @@ from adyton.exact.outward import MANY
 from adyton.mechanisms import Ratio
 from adyton.mechanisms.ratio import Ends, Solved
 from adyton.noise import Bits
-from adyton.planning.measures.additive import mean_ratio, ratio_guess
+from adyton.planning.measures.additive import mean_ratio, over_count, ratio_guess
 from adyton.planning.part import Columns, OfOneReading, Read
 from adyton.population.base import PopulationContext
 from adyton.population.subset_ends import uncentred
 
-_SUM, _SQUARE, _COUNT = range(3)  # the columns that are read, each with noise of its own
+_SUM, _SQUARE = range(2)  # of the columns that are read, each with noise of its own; a count is the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,11 @@ class Spread(OfOneReading):
 
     @property
     def mean(self) -> NoisyReading:
-        return self._ratio(_SUM)
+        return self.over_count(_SUM)
 
     @property
     def square(self) -> NoisyReading:
-        return self._ratio(_SQUARE)
-
-    def _ratio(self, top: int) -> NoisyReading:
-        """One of the two means, as if it had been read alone; what is paid for is ``only``."""
-        reading, both = self.reading, (top, _COUNT)
-        coordinates = tuple(reading.coordinates[i] for i in both)
-        boxes = tuple(coordinate.box for coordinate in coordinates)
-        sensitivity = replace(reading.sensitivity, boxes=boxes, curved=False)
-        pair = replace(reading, coordinates=coordinates, sensitivity=sensitivity)
-        return NoisyReading(pair, self.mechanism.at(*both))
+        return self.over_count(_SQUARE)
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -66,12 +57,12 @@ class Spread(OfOneReading):
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         """Of the mean and of the square, for the noise: both hold together with the level of the noise."""
         both, each = ((self.mean, _SUM), (self.square, _SQUARE)), float_up(each_of(context.noise_level, 2))
-        return [mean_ratio(part, _over_count(released, top), each) for part, top in both]
+        return [mean_ratio(part, over_count(released, top), each) for part, top in both]
 
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         noise = self._intervals(solved[0].ends(), solved[1].ends(), context.noise_level)
-        means = ratio_guess(_over_count(released, _SUM), solved[0])
-        squares = ratio_guess(_over_count(released, _SQUARE), solved[1])
+        means = ratio_guess(over_count(released, _SUM), solved[0])
+        squares = ratio_guess(over_count(released, _SQUARE), solved[1])
         population = context.missing or self.population(released, context)
         return Values(np.clip(self._value(means, squares), noise.low, noise.high), noise, population)
 
@@ -106,15 +97,7 @@ class Spread(OfOneReading):
     def _intervals(self, mean: Ends, square: Ends, level: float) -> Intervals:
         first, last = map(self._from_middle, mean)
         least, most = map(uncentred(self.square).near, square)
-        return self._range((first, last), (least, most), level)
-
-    def _range(self, mean: Ends, square: Ends, level: float) -> Intervals:
-        """Theorem: VARIANCE-INTERVAL."""
-        (first, last), (least, most) = mean, square
-        far, near = np.maximum(first**2, last**2), np.minimum(first**2, last**2)
-        near = np.where((first <= 0) & (last >= 0), 0.0, near)
-        slack = MANY * (np.abs(most) + far)
-        low, high = np.maximum(0.0, least - far - slack), np.maximum(0.0, most - near + slack)
+        low, high = variance_between((first, last), (least, most))
         if self.root:
             low, high = np.sqrt(low) * (1 - MANY), np.sqrt(high) * (1 + MANY)
         return Intervals(level, low, high)
@@ -130,5 +113,13 @@ class Spread(OfOneReading):
         return Line(counted.times * centred.value.lattice.grain / 2).near(ratio)
 
 
-def _over_count(released: Columns, top: int) -> Columns:
-    return [released[top], released[_COUNT]]
+def variance_between(mean: Ends, square: Ends) -> Ends:
+    """The least and the greatest variance, if the mean and the mean square, both from one place, lie there.
+
+    Theorem: VARIANCE-INTERVAL.
+    """
+    (first, last), (least, most) = mean, square
+    far, near = np.maximum(first**2, last**2), np.minimum(first**2, last**2)
+    near = np.where((first <= 0) & (last >= 0), 0.0, near)
+    slack = MANY * (np.abs(most) + far)
+    return np.maximum(0.0, least - far - slack), np.maximum(0.0, most - near + slack)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from adyton.query.expressions import Case, Clip, Condition, Indicator, Not, NumberExpression, Or, all_of
-from adyton.query.leaves import EVERY_ROW, Constant, IsMissing, IsTrue
+from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, IsTrue
 from adyton.query.measures import (
     Cdf,
     Count,
@@ -16,18 +16,21 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
+    Moments,
     Proportion,
     Quantile,
     Sum,
     SumOfPersons,
     Variance,
+    Which,
 )
-from adyton.query.missing import NEVER, truth_number
+from adyton.query.missing import NEVER, present, truth_number
 from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called
-from adyton.schema import BooleanColumn
+from adyton.query.text import from_text, name_text, number_text
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
 Bounds = tuple[Fraction, Fraction]
@@ -36,8 +39,9 @@ Named = tuple[str, Measure]
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether ``node`` is one of the aggregates, perhaps with FILTER."""
+    """Whether ``node`` is one of the aggregates, perhaps with WITHIN GROUP and FILTER."""
     node = node.this if type(node) is exp.Filter else node
+    node = node.this if type(node) is exp.WithinGroup else node
     return type(node) is exp.Anonymous and str(node.this).upper() in AGGREGATES
 
 
@@ -49,6 +53,8 @@ def read_measure(source: Source, node: exp.Expr) -> Named:
             node, f"SELECT lists aggregates and groups only; aggregates: {', '.join(AGGREGATES)}"
         )
     with source.at(node):
+        if type(node) is exp.WithinGroup:
+            return _within_group(source, node, where)
         return AGGREGATES[called(source, node)](source, node, where)
 
 
@@ -76,6 +82,21 @@ def read_value(source: Source, node: exp.Expr) -> tuple[NumberExpression, Condit
             return Indicator(IsTrue(column)), Not(IsMissing(column))
     value = source.operand(node) if type(node) not in (exp.Column, exp.Literal, exp.Boolean) else None
     return truth_number(value) if isinstance(value, Condition) else source.number(node), EVERY_ROW
+
+
+def read_ordered(source: Source, node: exp.Expr) -> NumberExpression:
+    """What has a place in an order: a number, or a date column as days."""
+    day = read_day(source, node)
+    return source.number(node) if day is None else day
+
+
+def read_day(source: Source, node: exp.Expr) -> DayCount | None:
+    """The days of a date column, whose aggregates are shown as dates."""
+    node = source.bare(node)
+    if type(node) is not exp.Column or source.is_person(node):
+        return None
+    column = source.column(node)
+    return DayCount(DayOf(column)) if isinstance(column, DateColumn) else None
 
 
 # Counts and proportions ------------------------------------------------------------------------------------
@@ -127,12 +148,34 @@ def _count_persons(
     source.check_parts(node, "expressions")
     if bounds:
         raise source.refusal(node, "a person counts once; leave out the bounds")
+    return _persons(source, node, where)
+
+
+def _approximate_persons(source: Source, node: exp.Expr, where: Condition) -> Named:
+    _arguments(source, node, f"{called(source, node)}(person)", 1, bounds=())
+    return _persons(source, node, where)
+
+
+def _persons(source: Source, node: exp.Expr, where: Condition) -> Named:
+    """``node`` lists what is counted without repeats, which can be the person only."""
+    listed = [source.bare(one) for one in node.expressions]
+    if len(listed) == 1 and type(listed[0]) is exp.Column and not source.is_person(listed[0]):
+        column = source.column(listed[0])
+        if isinstance(column, CategoryColumn | BooleanColumn):
+            raise source.refusal(node, _which_occur(source, column))
     person = _person(source, node)
-    if len(node.expressions) != 1 or not source.is_person(node.expressions[0]):
+    if len(listed) != 1 or not source.is_person(listed[0]):
         raise source.refusal(
             node, f"distinct values cannot be counted, only persons: COUNT(DISTINCT {person})"
         )
     return "count_persons", CountPersons(where)
+
+
+def _which_occur(source: Source, column: CategoryColumn | BooleanColumn) -> str:
+    """How to see which declared values occur: how many of them do is no sum over rows."""
+    name, table = name_text(column.name), from_text(source.table)
+    common = f"SELECT {name}, COUNT(*) AS n FROM {table} GROUP BY {name} HAVING n > 100"
+    return f"distinct values cannot be counted; see which of them are common: {common}"
 
 
 def _person(source: Source, node: exp.Expr) -> str:
@@ -171,6 +214,15 @@ def _sum(source: Source, node: exp.Expr, where: Condition) -> Named:
     return name, Sum(value, where)
 
 
+def _mean(source: Source, node: exp.Expr, where: Condition) -> Named:
+    """Also of a date column, as days."""
+    if len(node.expressions) == 1 and type(node.expressions[0]) is exp.Column:
+        value = read_day(source, node.expressions[0])
+        if value is not None:
+            return default_name("avg", value), Mean(value, where)
+    return _spread(Mean, "avg")(source, node, where)
+
+
 def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -> Callable[..., Named]:
     def read(source: Source, node: exp.Expr, where: Condition) -> Named:
         name = called(source, node)
@@ -183,19 +235,54 @@ def _spread(kind: Callable[[NumberExpression, Condition], Measure], stem: str) -
     return read
 
 
+# Two numbers together --------------------------------------------------------------------------------------
+
+
+def _pair(
+    source: Source, node: exp.Expr, where: Condition
+) -> tuple[str, NumberExpression, NumberExpression, Condition]:
+    """What the two are called, y and x, and the rows where both are present but for what they say."""
+    name = called(source, node)
+    both, _ = _arguments(source, node, f"{name}(y, x), with two numbers", 2, bounds=())
+    (y, with_y), (x, with_x) = (read_value(source, one) for one in both)
+    names = default_name("", y) + default_name("", x)
+    return f"{name.lower()}{names}", y, x, all_of(with_y, with_x, where)
+
+
+def _moments(which: Which) -> Callable[..., Named]:
+    def read(source: Source, node: exp.Expr, where: Condition) -> Named:
+        name, y, x, both = _pair(source, node, where)
+        if which in _SYMMETRIC:  # one text, whichever is written first
+            y, x = sorted((y, x), key=number_text)
+        return name, Moments(y, x, which, both)
+
+    return read
+
+
+def _count_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name, y, x, both = _pair(source, node, where)
+    return name, Count(all_of(present(y), present(x), both))
+
+
+def _mean_of_pairs(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name, y, x, both = _pair(source, node, where)
+    value, other = (x, y) if called(source, node) == "REGR_AVGX" else (y, x)
+    return name, Mean(value, all_of(present(other), both))
+
+
 # Places in the order of values -----------------------------------------------------------------------------
 
 
 def _extreme(source: Source, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     (written,), _ = _arguments(source, node, f"{name}(number)", 1, bounds=())
-    value = source.number(written)
+    value = read_ordered(source, written)
     return default_name(name.lower(), value), Extreme(value, "least" if name == "MIN" else "greatest", where)
 
 
 def _median(source: Source, node: exp.Expr, where: Condition) -> Named:
     (written,), _ = _arguments(source, node, "MEDIAN(number)", 1, bounds=())
-    value = source.number(written)
+    value = read_ordered(source, written)
     return default_name("median", value), Quantile(value, Fraction(1, 2), where)
 
 
@@ -203,9 +290,27 @@ def _quantile(source: Source, node: exp.Expr, where: Condition) -> Named:
     name = called(source, node)
     form = f"{name}(number, fraction), such as {name}(x, 0.9)"
     (written, fraction), bounds = _arguments(source, node, form, 2, bounds=(_PER_ROW,))
-    value = source.number(written)
+    value = read_ordered(source, written)
     bounded = Clip(value, *bounds[_PER_ROW]) if bounds else value
     return default_name("quantile", value), Quantile(bounded, source.constant(fraction), where)
+
+
+def _within_group(source: Source, node: exp.Expr, where: Condition) -> Named:
+    """PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x): from the other end where the order falls."""
+    source.check_parts(node, "this", "expression")
+    call, order = node.this, node.args["expression"]
+    form = "PERCENTILE_CONT(fraction) WITHIN GROUP (ORDER BY number)"
+    if called(source, call) not in _ORDERED or type(order) is not exp.Order:
+        raise source.refusal(node, f"WITHIN GROUP has one form: {form}")
+    (fraction,), _ = _arguments(source, call, form, 1, bounds=())
+    source.check_parts(order, "expressions")
+    if len(order.expressions) != 1:
+        raise source.refusal(node, f"write {form}")
+    (ordered,) = order.expressions
+    source.check_parts(ordered, "this", "desc", "nulls_first")  # what is missing has no place in the order
+    value, share = read_ordered(source, ordered.this), source.constant(fraction)
+    share = 1 - share if ordered.args.get("desc") else share
+    return default_name("quantile", value), Quantile(value, share, where)
 
 
 def _cdf(source: Source, node: exp.Expr, where: Condition) -> Named:
@@ -247,26 +352,31 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
     return low, high
 
 
+_SYMMETRIC = ("covariance", "correlation", "r2")
+_ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
 AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
-    "COUNT_IF": _count_if,
-    "COUNTIF": _count_if,
+    **dict.fromkeys(("COUNT_IF", "COUNTIF"), _count_if),
+    **dict.fromkeys(("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT"), _approximate_persons),
     "SUM": _sum,
-    "AVG": _spread(Mean, "avg"),
+    **dict.fromkeys(("AVG", "MEAN"), _mean),
     "PROPORTION": _proportion,
-    "VARIANCE": _VARIANCE,
-    "VAR_POP": _VARIANCE,
-    "VAR_SAMP": _VARIANCE,
-    "STDDEV": _DEVIATION,
-    "STDDEV_POP": _DEVIATION,
-    "STDDEV_SAMP": _DEVIATION,
-    "MIN": _extreme,
-    "MAX": _extreme,
+    **dict.fromkeys(("VARIANCE", "VAR_POP", "VAR_SAMP"), _VARIANCE),
+    **dict.fromkeys(("VAR", "VARP", "VARIANCE_POP", "VARIANCE_SAMP"), _VARIANCE),
+    **dict.fromkeys(("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "STD", "STDEV", "STDEVP"), _DEVIATION),
+    **dict.fromkeys(("COVAR_POP", "COVAR_SAMP"), _moments("covariance")),
+    "CORR": _moments("correlation"),
+    "REGR_R2": _moments("r2"),
+    "REGR_SLOPE": _moments("slope"),
+    "REGR_INTERCEPT": _moments("intercept"),
+    "REGR_COUNT": _count_pairs,
+    **dict.fromkeys(("REGR_AVGX", "REGR_AVGY"), _mean_of_pairs),
+    **dict.fromkeys(("MIN", "MAX"), _extreme),
     "MEDIAN": _median,
-    "QUANTILE": _quantile,
-    "PERCENTILE_CONT": _quantile,
+    **dict.fromkeys(("QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "APPROX_QUANTILE"), _quantile),
+    **dict.fromkeys((*_ORDERED, "PERCENTILE", "APPROX_PERCENTILE", "PERCENTILE_APPROX"), _quantile),
     "CDF": _cdf,
     "HISTOGRAM": _histogram,
 }

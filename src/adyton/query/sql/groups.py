@@ -79,7 +79,7 @@ def read_histogram(source: Source, items: Sequence[Item]) -> tuple[Group, Condit
     if len(asked) != 1:
         return None
     node, where = filtered(source, asked[0].node)
-    if called(source, node) != "HISTOGRAM":
+    if type(node) is exp.WithinGroup or called(source, node) != "HISTOGRAM":
         return None
     if len(node.expressions) not in (1, 2):
         raise source.refusal(node, "write HISTOGRAM(column), or HISTOGRAM(number, width)")

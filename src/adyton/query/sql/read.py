@@ -29,6 +29,7 @@ from adyton.query.sql.groups import Item, read_group, read_groups, read_histogra
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
+from adyton.query.sql.rewrite.truths import TRUTHS, is_truth
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
@@ -43,6 +44,7 @@ FUNCTIONS = (
     "GROUPING",
     *CASTS,
     *RELEASED_FUNCTIONS,
+    *TRUTHS,
 )
 
 
@@ -63,7 +65,7 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
 
 def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
     """What one SELECT asks."""
-    if any(type(node) in SHAPES or node.args.get("db") is not None for node in tree.walk()):
+    if any(type(node) in SHAPES or node.args.get("db") is not None or is_truth(node) for node in tree.walk()):
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")

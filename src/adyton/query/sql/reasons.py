@@ -5,7 +5,7 @@ Examples are made of the columns of the table that is asked about, as far as it 
 
 from __future__ import annotations
 
-from adyton.query.text import name_text, value_text
+from adyton.query.text import from_text, name_text, value_text
 from adyton.query.windows import ENDS, RANKS, SHIFTS
 from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 
@@ -15,6 +15,17 @@ _NOT_COMPARED = "rows of answers are never compared with one another; UNION ALL 
 _ONE = "ask one SELECT at a time"
 _QUANTILE = "write QUANTILE(number, fraction), such as QUANTILE({number}, 0.5)"
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates"
+_MOST_COMMON = (
+    "write SELECT {category}, COUNT(*) AS n FROM {table} GROUP BY {category} ORDER BY n DESC LIMIT 1: "
+    "the counts of all groups are released, and the largest of them are shown"
+)
+_FROM_GROUPS = (
+    "write SELECT {category}, COUNT(*) FROM {table} GROUP BY {category}, and compute it from the answer"
+)
+_HIGHER_MOMENT = "write AVG, VARIANCE and QUANTILE of {number}; higher moments would be mostly noise"
+_PRODUCT = "a product of many rows has no useful bounds"
+_ROW_OF_EXTREME = "that is a value of a single row; write MAX({number}), or AVG with WHERE"
+_BITS = "one row can change every bit of it"
 _TODAY = "an answer must not depend on the day it is asked; write the day: DATE '2020-01-31'"
 _WINDOW = "windows look at the rows of the answer; they stand in SELECT, QUALIFY and ORDER BY"
 _BEGINS = "a question begins with SELECT"
@@ -41,32 +52,23 @@ _REASONS: dict[str, str] = {
     "ADD_MONTHS": "databases differ on the last days of months; write {day} + INTERVAL 1 MONTH",
     "AGE": _MONTHS,
     "ANY": "write out what is meant",
-    "ANY_VALUE": _SINGLE_ROWS,
-    "APPROX_COUNT_DISTINCT": "write COUNT(DISTINCT person), where the unit is a person",
     "APPROX_QUANTILES": _QUANTILE,
-    "ARRAY_AGG": _SINGLE_ROWS,
     "CURRENT_DATE": _TODAY,
     "CURRENT_TIMESTAMP": _TODAY,
     "DAYOFWEEK": _WEEKDAY,
     "EXCEPT": _NOT_COMPARED,
     "EXISTS": "public tables are looked up in SQL, not in a condition that stands alone",
     "FETCH": LIMIT,
-    "FIRST": _SINGLE_ROWS,
     "GETDATE": _TODAY,
-    "GROUP": _QUANTILE,  # PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)
     "INTERSECT": _NOT_COMPARED,
     "INTO": _CHANGES,
     "LOCALTIMESTAMP": _TODAY,
     "LOG": "its base differs among databases; write LN({number} + 1) or LOG10({number} + 1)",
     "LOG2": "write LN({number} + 1) or LOG10({number} + 1); LOG2 is for what is released",
     "MAKE_DATE": "write the day: DATE '2020-01-31'; or DATE_TRUNC('month', {day})",
-    "MEAN": "write AVG(number)",
     "MONTHS_BETWEEN": _MONTHS,
     "NATURAL": "say on which columns: JOIN table ON a.key = b.key, or USING (key)",
     "NOW": _TODAY,
-    "PERCENTILE_DISC": _QUANTILE,
-    "QUANTILE_CONT": _QUANTILE,
-    "QUANTILE_DISC": _QUANTILE,
     "RAND": _CHANCE,
     "RANDOM": _CHANCE,
     "REGEXP_CONTAINS": _LISTED,
@@ -76,7 +78,6 @@ _REASONS: dict[str, str] = {
     "RLIKE": _LISTED,
     "SAFE_DIVIDE": "say between which bounds it lies: CLAMP(SAFE_DIVIDE(a, b), low, high)",
     "SIMILAR": _LISTED,
-    "STRING_AGG": _SINGLE_ROWS,
     "SYSDATE": _TODAY,
     "TIMESTAMPDIFF": _MONTHS,
     "TODAY": _TODAY,
@@ -88,6 +89,17 @@ _REASONS: dict[str, str] = {
     "`": _QUOTED,
     "{": _VALUE,
     "~": _LISTED,
+    **dict.fromkeys(("ANY_VALUE", "FIRST", "LAST", "LIST", "ARRAY_AGG", "COLLECT_LIST"), _SINGLE_ROWS),
+    **dict.fromkeys(("COLLECT_SET", "GROUP_CONCAT", "LISTAGG", "STRING_AGG", "XMLAGG"), _SINGLE_ROWS),
+    **dict.fromkeys(("JSON_AGG", "JSONB_AGG", "JSON_OBJECT_AGG", "MAP_AGG", "OBJECT_AGG"), _SINGLE_ROWS),
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY"), _ROW_OF_EXTREME),
+    **dict.fromkeys(("MODE", "APPROX_TOP_COUNT", "APPROX_TOP_K", "TOPK"), _MOST_COMMON),
+    **dict.fromkeys(("KURTOSIS", "KURTOSIS_POP", "SKEWNESS", "SKEW"), _HIGHER_MOMENT),
+    **dict.fromkeys(("REGR_SXX", "REGR_SXY", "REGR_SYY"), "write REGR_COUNT, and VARIANCE or COVAR_POP"),
+    **dict.fromkeys(("GEOMEAN", "GEOMETRIC_MEAN", "PRODUCT"), _PRODUCT),
+    **dict.fromkeys(("BIT_AND", "BIT_OR", "BIT_XOR", "CHECKSUM", "HASH_AGG"), _BITS),
+    "ENTROPY": _FROM_GROUPS,
+    "MAD": _QUANTILE,
     **dict.fromkeys(("ALTER", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "MERGE", "UPDATE"), _CHANGES),
     **dict.fromkeys((*RANKS, *SHIFTS, *ENDS), _WINDOW),
     **dict.fromkeys(("CALL", "DESCRIBE", "EXPLAIN", "PRAGMA", "SHOW", "VALUES"), _BEGINS),
@@ -114,5 +126,7 @@ def with_examples(reason: str, table: Table) -> str:
         listed=listed,
         number=numbers[0] if numbers else "x",
         day=days[0] if days else "day",
+        category=name_text(categories[0].name) if categories else "category",
+        table=from_text(table),
         both=", ".join(grouped[:2]) if len(grouped) > 1 else "a, b",
     )

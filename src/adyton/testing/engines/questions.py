@@ -6,13 +6,15 @@ import datetime
 import random
 from calendar import isleap
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, get_args
 
 import pytest
 
+from adyton.errors import InvalidRequest
 from adyton.query.expressions import And, Compare, Not, Or
 from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
-from adyton.query.measures import Count, Mean, Proportion, Sum, Variance
+from adyton.query.measures import Count, Mean, Moments, Proportion, Sum, Variance
 from adyton.query.nodes import Question
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
 from adyton.schema import DateColumn, Table
@@ -57,6 +59,18 @@ class QuestionsContract:
             question = Question(PEOPLE, measures, where, (REGION,), every_cell=True)
             readings = readings_of(question, ROWS)
             assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings), where
+
+    @pytest.mark.parametrize("by", [(), (REGION,)], ids=len)
+    def test_two_numbers_together_count_where_both_are_present(
+        self, opened: Open, by: tuple[Any, ...]
+    ) -> None:
+        engine = opened(PEOPLE, SOME)
+        pairs = [*pairwise(NUMBERS), (NUMBERS[0], NUMBERS[0])]
+        measures = [_together(*pair) for pair in pairs]
+        named = tuple((f"m{i}", one) for i, one in enumerate(measures) if one is not None)
+        assert len(named) > 3
+        readings = readings_of(Question(PEOPLE, named, by=by), ROWS)
+        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
 
     @pytest.mark.parametrize("bucket", BUCKETS, ids=lambda bucket: bucket.name)
     def test_bins_and_parts_of_dates_are_groups(self, opened: Open, bucket: Any) -> None:
@@ -135,3 +149,11 @@ class QuestionsContract:
         readings = readings_of(Question(PEOPLE, (("m", Mean(ValueOf(INCOME))),), by=(REGION,)), ROWS)
         found = opened(PEOPLE, SOME).exact(readings)
         assert {type(value) for reading in found for column in reading for value in column} == {int}
+
+
+def _together(y: Any, x: Any) -> Moments | None:
+    """None where one of them is a constant, or their product too large."""
+    try:
+        return Moments(y, x, "correlation")
+    except InvalidRequest:
+        return None

@@ -21,6 +21,7 @@ from adyton.query.sql.rewrite.joins import declared_joins
 from adyton.query.sql.rewrite.public_lists import settle_lists
 from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
 from adyton.query.sql.rewrite.subselects import one_select
+from adyton.query.sql.rewrite.truths import count_truths
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
 from adyton.schema import Table
@@ -51,6 +52,7 @@ def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
         without_brackets(context, tree)  # FROM (a JOIN b)
     if exp.With in kinds:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
+    count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
     write_plain_names(context, tree)  # schema.table is table
     if exp.Tuple in kinds:
         compare_one_by_one(context, tree)  # (a, b) IN ((1, 2)) is a = 1 AND b = 2

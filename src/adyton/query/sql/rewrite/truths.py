@@ -1,0 +1,42 @@
+"""BOOL_OR(c) and BOOL_AND(c): 1 or 0, by the noisy count of the rows that decide."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from adyton.query.sql.rewrite.scopes import Context, in_brackets
+
+_SOME = ("BOOL_OR", "BOOLOR_AGG", "LOGICAL_OR")
+_ALL = ("BOOL_AND", "BOOLAND_AGG", "EVERY", "LOGICAL_AND")
+TRUTHS = (*_SOME, *_ALL)
+
+
+def is_truth(node: exp.Expr) -> bool:
+    return type(node) is exp.Anonymous and str(node.this).upper() in TRUTHS
+
+
+def count_truths(context: Context, tree: exp.Expr) -> None:
+    """One row is enough to make BOOL_OR true, and one to make BOOL_AND false.
+
+    In HAVING it is a condition.  Where no row has a truth it is false, or true, and not missing.
+    """
+    for call in list(tree.find_all(exp.Anonymous)):
+        if is_truth(call):
+            whole = call.parent if type(call.parent) is exp.Filter else call
+            whole.replace(_counted(context, call, whole))
+
+
+def _counted(context: Context, call: exp.Expr, whole: exp.Expr) -> exp.Expr:
+    name = str(call.this).upper()
+    if len(call.expressions) != 1:
+        raise context.source.refusal(call, f"write {name}(condition), with one condition")
+    condition, some = in_brackets(call.expressions[0].copy()), name in _SOME
+    counted = exp.Anonymous(this="COUNT_IF", expressions=[condition if some else exp.Not(this=condition)])
+    filtered = whole.args["expression"].copy() if type(whole) is exp.Filter else None
+    number = counted if filtered is None else exp.Filter(this=counted, expression=filtered)
+    occurs = exp.GTE(this=number, expression=exp.Literal.number(1))
+    if whole.find_ancestor(exp.Having, exp.Qualify) is not None:
+        return exp.Paren(this=occurs if some else exp.Not(this=exp.Paren(this=occurs)))
+    one, zero = exp.Literal.number(1), exp.Literal.number(0)
+    then, otherwise = (one, zero) if some else (zero, one)
+    return exp.Case(ifs=[exp.If(this=occurs, true=then)], default=otherwise)
