@@ -23,9 +23,9 @@ from adyton.curator.dummy import dummy_of
 from adyton.curator.shaping import levels_of
 from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.query.answered import Answered, Told
 from adyton.query.measures import Proportion
 from adyton.query.nodes import Bucket
+from adyton.query.released.answered import Answered, Told
 from adyton.query.request import request_of
 from adyton.query.text import condition_text, group_value_text, measure_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
@@ -119,7 +119,7 @@ def _computed(sql: str, data: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _name(name: str) -> Any:
-    from adyton.query.released import ReleasedName
+    from adyton.query.released.nodes import ReleasedName
 
     return ReleasedName(name)
 

@@ -26,7 +26,7 @@ from adyton.curator.opening import engine_of
 from adyton.errors import InvalidRequest
 from adyton.ledger import MemoryLedger
 from adyton.ledger.links import Header
-from adyton.query.request import request_of
+from adyton.query.request import Combined, Free, Request, asked_of
 from adyton.query.text import question_text
 from adyton.study import Study
 from sql_corpus.cases import Statement
@@ -83,9 +83,15 @@ class Court:
             return refused
 
 
-def canonical(study: Study, sql: str) -> str:
-    """The text of the question that is asked, whatever the answer's rows are called and how they are shown."""
-    return question_text(request_of(sql, *study.tables).question)
+def canonical(study: Study, sql: str) -> list[str]:
+    """The texts of the questions that are asked, whatever the answer's rows are called and how they are shown."""
+    match asked_of(sql, *study.tables):
+        case Request(question):
+            return [question_text(question)]
+        case Combined(parts):
+            return [question_text(part.request.question) for part in parts]
+        case Free():
+            return []
 
 
 WITHOUT_PLACE = ("no declared group can match", "the text asks nothing", "unknown option 'dialect'")

@@ -42,13 +42,14 @@ def test_law_a_random_statement_is_a_question_or_refused_with_its_place(
         statement = written(seed)
         study = courts[study_of(statement)].study
         try:
-            text = canonical(study, statement.sql)
+            texts = canonical(study, statement.sql)
         except InvalidRequest as refused:
             if not says_where(refused):
                 pytest.fail(f"{statement.sql}: {refused.message}")
             continue
         asked += 1
-        assert len(text) > LONGEST or canonical(study, text) == text, statement.sql
+        for text in texts:
+            assert len(text) > LONGEST or canonical(study, text) == [text], statement.sql
     assert asked > STATEMENTS // 30  # so that the law speaks of something
 
 
@@ -70,8 +71,9 @@ def test_law_a_random_statement_is_answered_as_duckdb_does(courts: dict[str, Cou
         if reason:
             pytest.fail(f"{statement.sql}: {reason}")
         judged += 1
-        text = canonical(here.study, statement.sql)
-        assert len(text) > LONGEST or reading(here, text)[1] == read, statement.sql
+        texts = canonical(here.study, statement.sql)
+        own = [one for text in texts for one in reading(here, text)[1]]
+        assert max(map(len, texts)) > LONGEST or own == read, statement.sql
         if judged >= JUDGED:
             break
     assert judged == JUDGED

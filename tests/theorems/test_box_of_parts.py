@@ -23,8 +23,18 @@ from adyton.certify.linear import GaussianValue
 from adyton.certify.released import CertifiedRows
 from adyton.exact.boxes import BOXES, Box
 from adyton.mechanisms import GaussianNoise
-from adyton.query.answered import FUNCTIONS, Answered, Told
-from adyton.query.released import Apply, Every, Frame, Relation, Released, ReleasedName, Term, When, Window
+from adyton.query.released.answered import FUNCTIONS, Answered, Told
+from adyton.query.released.nodes import (
+    Apply,
+    Every,
+    Frame,
+    Relation,
+    Released,
+    ReleasedName,
+    Term,
+    When,
+    Window,
+)
 
 LEVEL = 0.95
 NOT_DECLARED = Absent("not declared")

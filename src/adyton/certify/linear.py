@@ -18,9 +18,9 @@ from adyton.exact import float_up
 from adyton.exact.cells import Floats
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF
 from adyton.exact.special import special
-from adyton.query.answered import Answered, Told, as_floats
-from adyton.query.released import Apply, Released, ReleasedName, Window
-from adyton.query.windows import ENDS, SHIFTS, laid_out, members, sources
+from adyton.query.released.answered import Answered, Told, as_floats
+from adyton.query.released.nodes import Apply, Released, ReleasedName, Window
+from adyton.query.released.windows import ENDS, SHIFTS, laid_out, members, sources
 
 MOST_ROWS = 512  # a window has a weight for each two rows
 

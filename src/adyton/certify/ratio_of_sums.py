@@ -16,7 +16,7 @@ from adyton.exact.boxes import Box
 from adyton.exact.cells import Floats
 from adyton.exact.outward import CANCELLED, MANY, SAFE
 from adyton.exact.search import edges
-from adyton.query.answered import Truths
+from adyton.query.released.answered import Truths
 
 _DOUBLED, _HALVED = 60, 50
 

@@ -17,8 +17,8 @@ from adyton.exact import float_up
 from adyton.exact.boxes import BOXES, Box, outward
 from adyton.exact.cells import Floats
 from adyton.exact.outward import each_of
-from adyton.query.answered import Answered, Truths, as_floats
-from adyton.query.released import (
+from adyton.query.released.answered import Answered, Truths, as_floats
+from adyton.query.released.nodes import (
     Apply,
     Every,
     Having,
@@ -33,7 +33,7 @@ from adyton.query.released import (
     is_null_by_value,
     names_in,
 )
-from adyton.query.windows import ENDS, RANKS, SHIFTS, laid_out
+from adyton.query.released.windows import ENDS, RANKS, SHIFTS, laid_out
 
 Part = tuple[object, ...]
 Levels = Callable[[float], Mapping[str, Values]]

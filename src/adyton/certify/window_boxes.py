@@ -14,9 +14,9 @@ import numpy as np
 
 from adyton.exact.boxes import Box, negative, outward
 from adyton.exact.cells import Floats
-from adyton.query.answered import Places, Truths
-from adyton.query.released import Window
-from adyton.query.windows import Laid, as_rank, sources
+from adyton.query.released.answered import Places, Truths
+from adyton.query.released.nodes import Window
+from adyton.query.released.windows import Laid, as_rank, sources
 
 
 def shifted_box(window: Window, laid: Sequence[Laid], boxes: Sequence[Box]) -> Box:

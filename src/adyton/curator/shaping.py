@@ -20,8 +20,8 @@ from adyton.curator.certifying import Reads, values_of_many
 from adyton.exact.cells import Floats
 from adyton.planning.plan import QuestionPlan
 from adyton.population.base import PopulationContext
-from adyton.query.answered import Answered, Told
-from adyton.query.released import (
+from adyton.query.released.answered import Answered, Told
+from adyton.query.released.nodes import (
     Apply,
     Having,
     IsNull,

@@ -26,9 +26,9 @@ from adyton.certify.stacked import Naming, stacked_answer, stacked_preview
 from adyton.curator.purse import Purse
 from adyton.errors import InvalidRequest
 from adyton.planning.price import PriceWords
-from adyton.query.answered import Answered, Told
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
+from adyton.query.released.answered import Answered, Told
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
 MOST_QUESTIONS = 10_000

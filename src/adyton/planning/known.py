@@ -36,7 +36,7 @@ from adyton.query.measures import (
 )
 from adyton.query.nodes import Question, group_size
 from adyton.query.persons import TableOfPersons
-from adyton.query.released import Apply, Released, ReleasedName, When, Window
+from adyton.query.released.nodes import Apply, Released, ReleasedName, When, Window
 from adyton.schema import Lattice, Table, TextColumn
 from adyton.sensitivity import Reading
 from adyton.study import Study

@@ -42,7 +42,7 @@ from adyton.query.measures import Cdf, Extreme, Measure, Moments, Quantile, Vari
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
 from adyton.query.persons import TableOfPersons, are_of_the_same_persons
-from adyton.query.released import Released, ReleasedName, is_label
+from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import question_text
 from adyton.schema import Table, TextColumn

@@ -17,12 +17,12 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
-from adyton.query.answered import Answered, KeyLabel, Places, Told
 from adyton.query.draft import Draft
 from adyton.query.names import is_declared
 from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons, table_of_persons
-from adyton.query.released import Having, Node, Released, ReleasedName, Term
+from adyton.query.released.answered import Answered, KeyLabel, Places, Told
+from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term
 from adyton.schema import Table
 
 Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]

@@ -16,6 +16,7 @@ SELECT COUNT(*) AS frequent FROM (SELECT patient_id FROM visits GROUP BY patient
 SELECT COUNT(*) AS frequent FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t WHERE n >= 3
 
 -- name: distribution_of_visits
+-- judge: SELECT visits, COUNT(patient_id) AS patients FROM (SELECT unnest(range(1, 9)) AS visits) declared LEFT JOIN (SELECT patient_id, COUNT(*) AS visits FROM visits GROUP BY patient_id) t USING (visits) GROUP BY visits ORDER BY visits
 SELECT visits, COUNT(*) AS patients FROM (SELECT patient_id, COUNT(*) AS visits FROM visits GROUP BY patient_id) t GROUP BY visits ORDER BY visits
 
 -- name: bands_of_visits

@@ -5,8 +5,8 @@ Examples are made of the columns of the table that is asked about, as far as it 
 
 from __future__ import annotations
 
+from adyton.query.released.windows import ENDS, RANKS, SHIFTS
 from adyton.query.text import from_text, name_text, value_text
-from adyton.query.windows import ENDS, RANKS, SHIFTS
 from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, RealColumn, Table
 
 _CHANGES = "questions change nothing"

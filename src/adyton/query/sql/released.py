@@ -18,7 +18,7 @@ from adyton.query.leaves import DayFrom, DayOf
 from adyton.query.measures import Cdf, Measure
 from adyton.query.names import distinct_names
 from adyton.query.nodes import POINTS, Bucket, Group
-from adyton.query.released import Apply, Released, ReleasedName, Term, When, Window
+from adyton.query.released.nodes import Apply, Released, ReleasedName, Term, When, Window
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.groups import Item, read_group, shown_names

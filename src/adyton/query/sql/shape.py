@@ -14,7 +14,7 @@ from adyton.errors import InvalidRequest
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.names import check_names, distinct_names
 from adyton.query.nodes import Question
-from adyton.query.released import (
+from adyton.query.released.nodes import (
     Every,
     Having,
     IsNull,
@@ -28,11 +28,11 @@ from adyton.query.released import (
     Term,
     has_window,
 )
+from adyton.query.released.windows import MOST_ROWS as MOST_WINDOW_ROWS
 from adyton.query.request import AS_ASKED, Shape
 from adyton.query.sql.expressions import OPERATORS
 from adyton.query.sql.groups import shown_names
 from adyton.query.sql.released import Reader
-from adyton.query.windows import MOST_ROWS as MOST_WINDOW_ROWS
 
 CLAUSES = ("having", "qualify", "order", "limit", "offset")
 MOST_VALUES = 10_000

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.released import Frame, Released, ReleasedName, Window
+from adyton.query.released.nodes import Frame, Released, ReleasedName, Window
+from adyton.query.released.windows import ENDS, RANKS, SHIFTS, TOTALS
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.names import called, title
-from adyton.query.windows import ENDS, RANKS, SHIFTS, TOTALS
 
 if TYPE_CHECKING:
     from adyton.query.sql.released import Reader

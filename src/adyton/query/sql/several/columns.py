@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from adyton.query.answered import KeyLabel
+from adyton.query.released.answered import KeyLabel
 from adyton.query.sql.expressions import Source
 
 

@@ -12,7 +12,7 @@ from itertools import product
 from sqlglot import exp
 
 from adyton.query.names import distinct_names, names_in
-from adyton.query.released import (
+from adyton.query.released.nodes import (
     Apply,
     Every,
     Having,

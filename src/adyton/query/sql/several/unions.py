@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from adyton.query.answered import KeyLabel
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Group, group_values
-from adyton.query.released import Released, Term, When, is_label
+from adyton.query.released.answered import KeyLabel
+from adyton.query.released.nodes import Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.grammar import Options

@@ -9,8 +9,8 @@ from math import fsum
 import numpy as np
 
 from adyton.exact.cells import Floats
-from adyton.query.answered import Answered, Numbers, Places, Truths, missing, ranks
-from adyton.query.released import Window
+from adyton.query.released.answered import Answered, Numbers, Places, Truths, missing, ranks
+from adyton.query.released.nodes import Window
 
 MOST_ROWS = 10_000
 RANKS = ("RANK", "DENSE_RANK", "ROW_NUMBER", "PERCENT_RANK", "CUME_DIST", "NTILE")

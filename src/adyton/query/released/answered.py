@@ -18,7 +18,7 @@ import numpy.typing as npt
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import Floats
-from adyton.query.released import (
+from adyton.query.released.nodes import (
     SIGNS,
     Apply,
     Every,
@@ -101,7 +101,7 @@ class Answered:
             case When(branches, otherwise):
                 return self._chosen(branches, otherwise)
             case Window():
-                from adyton.query.windows import window_numbers  # needs this module
+                from adyton.query.released.windows import window_numbers  # needs this module
 
                 return window_numbers(self, node)
         raise InvalidRequest("a number is needed here, not a string or a boolean")

@@ -1,0 +1,1 @@
+"""What is computed from released values: expressions, the rows of an answer, windows over them."""
