@@ -225,7 +225,9 @@ class SubsetPopulation:
 
     def _certain(self, context: PopulationContext) -> Certain:
         at = context.at
-        level = float(claims_failure(self.study)) * self._levels.share(at.question) / at.values
+        assert self.validity is not None
+        failure = claims_failure(self.validity, self.study.unit.neighbours)
+        level = float(failure) * self._levels.share(at.question) / at.values
         planned = self.plan.kept(at.question) if self.plan is not None else None
         return Certain(Before(at.before, at.pure), context.known_units, level, planned)
 

@@ -173,7 +173,7 @@ def asked_of(
     """
     if not isinstance(asked, str):
         return request_of(asked, table, *further)
-    from adyton.query.sql.several.asked import parse_asked
+    from adyton.query.sql.read import parse_asked
 
     if dialect is None:
         return parse_asked(asked, table, *further)

@@ -167,11 +167,11 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         )
 
 
-def claims_failure(study: Study) -> Fraction:
+@lru_cache(maxsize=16)
+def claims_failure(validity: Validity, neighbours: Neighbours) -> Fraction:
     """The part of the failure that is left for the intervals themselves, in a study with Gaussian noise."""
-    assert study.validity is not None
-    counts = 0 if study.unit.neighbours == "replace" else FOR_COUNTS
-    return (1 - study.validity.confidence) * (1 - FOR_NOISE - counts)
+    counts = 0 if neighbours == "replace" else FOR_COUNTS
+    return (1 - validity.confidence) * (1 - FOR_NOISE - counts)
 
 
 def gaussian_plan(study: Study) -> StudyPlan:
@@ -181,7 +181,7 @@ def gaussian_plan(study: Study) -> StudyPlan:
     assert validity.questions is not None
     assert rows is not None
     assert validity.tolerance is not None
-    failure = claims_failure(study)
+    failure = claims_failure(validity, study.unit.neighbours)
     return planned_study(
         rows, validity.questions, failure, validity.tolerance, validity.expected, validity.noise
     )

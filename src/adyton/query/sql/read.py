@@ -1,4 +1,4 @@
-"""The SQL that is answered: one SELECT of aggregates over a table, read into a question.
+"""The SQL that is answered: one SELECT of aggregates over a table, read into a question; or several.
 
 The grammar and the meaning of each construct are in docs/reference/sql.md.  What is not in it is refused with
 its place and a reason, before anything is charged.  Text is only ever read here; no engine sees it.
@@ -13,13 +13,13 @@ from functools import lru_cache
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, NumberExpression, all_of
+from adyton.query.expressions import And, Condition, NumberExpression, all_of
 from adyton.query.groups import Grouped
-from adyton.query.leaves import EVERY_ROW
-from adyton.query.measures import Count, Measure
+from adyton.query.leaves import EVERY_ROW, Always
+from adyton.query.measures import Cdf, Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
-from adyton.query.request import Request, Shape
+from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape
 from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
@@ -29,13 +29,16 @@ from adyton.query.sql.groups import Item, read_group, read_groups, read_histogra
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
-from adyton.query.sql.rewrite.truths import TRUTHS, is_truth
+from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
 from adyton.schema import Table
 
 MOST_ITEMS = 100
+SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+SET_CLAUSES = ("rollup", "cube", "grouping_sets")
+_BEHIND = ("order", "limit", "offset")
 FUNCTIONS = (
     *AGGREGATES,
     *ROW_FUNCTIONS,
@@ -46,6 +49,19 @@ FUNCTIONS = (
     *RELEASED_FUNCTIONS,
     *TRUTHS,
 )
+
+
+def parse_asked(sql: str, table: Table, *further: Table) -> Asked:
+    """What ``sql`` asks about ``table``, or ``further`` tables of the same persons."""
+    options, tree = question_tree(sql, known_words(table, *further))
+    source = Source(sql, table, table.name)
+    tree = _inner(source, tree)
+    with source.at(tree):
+        if type(tree) is exp.Select and not _is_unusual(tree):
+            asked = read_select(source, options, tree, (table, *further))
+            if not is_empty(asked) and not is_row_of_nothing(asked):
+                return asked
+        return _unusual(source, options, tree, (table, *further))
 
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
@@ -65,7 +81,7 @@ def parse_request(sql: str, table: Table, *further: Table) -> Request:
 
 def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Request:
     """What one SELECT asks."""
-    if any(type(node) in SHAPES or node.args.get("db") is not None or is_truth(node) for node in tree.walk()):
+    if any(map(_may_be_rewritten, tree.walk())):
         tree = rewritten(source, tree, tables)
     if type(tree) is not exp.Select:
         raise source.refusal(tree, "a question is one SELECT")
@@ -88,6 +104,12 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
     check_windows(question, shape)
     listed = _listed_names(source, items, question, shape)
     return Request(question, shape, options.epsilon, options.delta, listed)
+
+
+def _may_be_rewritten(node: exp.Expr) -> bool:
+    if type(node) is exp.Anonymous:
+        return str(node.this).upper() in TRUTHS
+    return type(node) in SHAPES or node.args.get("db") is not None
 
 
 def _asks_a_select(tree: exp.Expr) -> bool:
@@ -166,3 +188,108 @@ def _listed_names(source: Source, items: Sequence[Item], question: Question, sha
         else:
             names.append(next(values))
     return tuple(names)
+
+
+# What is not one question ----------------------------------------------------------------------------------
+
+
+def _inner(source: Source, tree: exp.Expr) -> exp.Expr:
+    """Without brackets around it, and a union without SELECT * FROM around it."""
+    while type(tree) is exp.Subquery:
+        source.check_parts(tree, "this")
+        tree = tree.this
+    args = {name: value for name, value in tree.args.items() if value}
+    if type(tree) is not exp.Select or args.keys() - {"with_", "expressions", "from_", *_BEHIND}:
+        return tree
+    named, ahead = args["from_"].this if "from_" in args else None, args.get("with_")
+    inner = named.this if type(named) is exp.Subquery else None
+    if ahead is not None and type(named) is exp.Table and len(ahead.expressions) == 1:
+        cte = ahead.expressions[0]
+        inner = cte.this if cte.alias.casefold() == named.name.casefold() else None
+    if type(inner) is not exp.Union or [type(item) for item in tree.expressions] != [exp.Star]:
+        return tree
+    if any(inner.args.get(name) for name in _BEHIND):
+        return tree
+    for name in _BEHIND:
+        inner.set(name, tree.args.get(name))
+    return inner
+
+
+def _unusual(source: Source, options: Options, tree: exp.Expr, tables: Sequence[Table]) -> Asked:
+    """What is not one question: it is read in files that plain questions do not need."""
+    from adyton.query.sql.several.free import (
+        columns_asked,
+        constants_asked,
+        declared_asked,
+        nothing_asked,
+        row_of_nothing,
+    )
+    from adyton.query.sql.several.grouping_sets import read_sets
+    from adyton.query.sql.several.unions import read_union
+
+    if type(tree) is exp.Union:
+        return read_union(source, options, tree, tables)
+    if tree.args.get("from_") is None:
+        return constants_asked(source, tree)
+    if tree.args.get("distinct") is not None:
+        return declared_asked(source, options, tree, tables)
+    if (columns := columns_asked(source, tree, tables)) is not None:
+        return columns
+    read = read_sets if has_sets(tree) else read_select
+    asked = read(source, options, tree, tables)
+    if isinstance(asked, Request) and is_row_of_nothing(asked):
+        return row_of_nothing(source, asked)
+    return nothing_asked(source, asked) if is_empty(asked) else asked
+
+
+def _is_unusual(tree: exp.Expr) -> bool:
+    args = tree.args
+    plain = args.get("from_") is not None and args.get("distinct") is None and not has_sets(tree)
+    return not plain or leaves_nothing(tree)
+
+
+def leaves_nothing(tree: exp.Expr) -> bool:
+    """Whether LIMIT 0 or WHERE FALSE is written, whatever is selected."""
+    limit, where = tree.args.get("limit"), tree.args.get("where")
+    said = limit.args.get("expression") if limit is not None else None
+    if type(said) is exp.Literal and said.this == "0":
+        return True
+    condition = where.this if where is not None else None
+    if type(condition) is exp.EQ:
+        sides = (condition.this, condition.expression)
+        return all(type(side) is exp.Literal for side in sides) and sides[0].this != sides[1].this
+    return type(condition) is exp.Boolean and not condition.this
+
+
+def has_sets(tree: exp.Expr) -> bool:
+    """Whether GROUP BY lists sets of groups."""
+    group = tree.args.get("group")
+    if group is None:
+        return False
+    listed = group.args.get("expressions") or []
+    return any(type(node) in SETS for node in listed) or any(group.args.get(name) for name in SET_CLAUSES)
+
+
+def is_empty(asked: Request | Combined) -> bool:
+    """Whether LIMIT 0 or WHERE FALSE leaves no row, whatever the data are.
+
+    Without groups a database has one row all the same, of 0 and NULL.
+    """
+    requests = [asked] if isinstance(asked, Request) else [part.request for part in asked.parts]
+    grouped = all(request.question.by for request in requests)
+    return asked.shape.limit == 0 or (grouped and _never(requests[0].question.where))
+
+
+def is_row_of_nothing(asked: Request | Combined) -> bool:
+    """Whether it is that one row."""
+    if isinstance(asked, Combined) or asked.question.by:
+        return False
+    if replace(asked.shape, order=(), limit=None) != AS_ASKED:
+        return False
+    return _never(asked.question.where) and not any(isinstance(m, Cdf) for _, m in asked.question.measures)
+
+
+def _never(where: Condition) -> bool:
+    if isinstance(where, And):
+        return any(map(_never, where.parts))
+    return where == Always(False)

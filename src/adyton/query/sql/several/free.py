@@ -22,8 +22,7 @@ from adyton.query.sql.aggregates import is_aggregate
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.grammar import Options
-from adyton.query.sql.read import read_select
-from adyton.query.sql.several.asked import leaves_nothing
+from adyton.query.sql.read import leaves_nothing, read_select
 from adyton.query.sql.several.columns import alias_of, label_of
 from adyton.schema import Table, TextColumn
 

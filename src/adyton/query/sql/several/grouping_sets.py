@@ -31,8 +31,7 @@ from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called
-from adyton.query.sql.read import read_select
-from adyton.query.sql.several.asked import CLAUSES, SETS
+from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
 from adyton.query.sql.several.columns import alias_of, without_items
 from adyton.schema import Table
 
@@ -92,7 +91,7 @@ class _Sets:
     def _sets(self) -> list[_Set]:
         group = self.tree.args["group"]
         listed = list(group.args.get("expressions") or [])
-        behind = [node for name in CLAUSES for node in group.args.get(name) or []]
+        behind = [node for name in SET_CLAUSES for node in group.args.get(name) or []]
         if behind:  # GROUP BY a, b WITH ROLLUP
             if len(behind) > 1 or any(type(node) in SETS for node in listed):
                 raise self.source.refusal(group, "WITH ROLLUP and WITH CUBE stand behind plain groups")

@@ -17,8 +17,7 @@ from adyton.query.released.nodes import Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.grammar import Options
-from adyton.query.sql.read import read_select
-from adyton.query.sql.several.asked import has_sets, is_empty
+from adyton.query.sql.read import has_sets, is_empty, read_select
 from adyton.query.sql.several.columns import alias_of, is_written, label_of, without_items
 from adyton.query.sql.several.free import nothing_asked
 from adyton.query.sql.several.grouping_sets import read_sets
