@@ -283,7 +283,7 @@ def test_theorem_SPLIT_STUDY_a_part_that_questions_share_is_overfitted(
 def test_what_a_split_study_refuses() -> None:
     for unit, more, said in (
         (PrivacyUnit("add-or-remove"), {}, "changes for all later rows"),
-        (UNITS[0], {"tolerance": Fraction(1, 10)}, "remove tolerance"),
+        (UNITS[0], {"tolerance": Fraction(1, 10)}, "remove validity.tolerance"),
         (UNITS[0], {"beyond_plan": "answer"}, "no part is left"),
         (UNITS[0], {"questions": 1}, "at least 2"),
         (UNITS[0], {"questions": None}, "needs validity.questions"),
