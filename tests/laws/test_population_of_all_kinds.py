@@ -244,7 +244,7 @@ def test_another_table_says_why_there_is_none() -> None:
             answer = curator.ask(sql, epsilon=1)
             absent = answer.rows[0].values["v"].population_interval
             assert isinstance(absent, Absent), sql
-            assert "another, or a join" in absent.reason
+            assert "another table, or a join" in absent.reason
             assert "PAY-AS-YOU-GO" not in answer.certificate.theorems
         own = curator.ask("SELECT MEDIAN(age) AS v FROM t", epsilon=1)
         assert isinstance(own.rows[0].values["v"].population_interval, Interval)

@@ -126,7 +126,7 @@ def test_theorem_AMENDED_STUDY_the_cap_of_a_pure_study_stays(tmp_path: Path, was
 
 
 def test_theorem_AMENDED_STUDY_a_cap_on_questions_counts_all(tmp_path: Path) -> None:
-    more = VALID.format(more='questions = 5\nbeyond = "refuse"')
+    more = VALID.format(more='questions = 5\nbeyond_plan = "refuse"')
     old, new = studies(tmp_path, more)
     spend(old, 3, scale=100)
     amend(*read(old, new))

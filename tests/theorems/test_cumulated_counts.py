@@ -133,7 +133,7 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     part, runs = distribution(noise), 200
     limit = binom.isf(1e-9, runs, 1 - LEVEL)
     missed, narrow_missed = np.zeros(8), np.zeros(8)
-    error = part._noise_error()
+    error = part._noise_error(LEVEL)
     narrow: Error = lambda f, a, b: error(f, a, b) / divisor  # noqa: E731
     for seed in range(runs):
         released = part.release([EXACT], lambda reading: [], Seeded(seed))
@@ -158,7 +158,7 @@ def test_theorem_CUMULATED_COUNTS_little_noise_is_covered_with_its_rounding() ->
     for seed in range(400):
         released = part.release(exact_columns, lambda reading: [], Seeded(seed))
         below, *others = released[0][:BINS]
-        low, high = ends(below, sum(others), (1, BINS - 1), part._noise_error())
+        low, high = ends(below, sum(others), (1, BINS - 1), part._noise_error(LEVEL))
         moved += below != 3
         missed += not low <= 3 / 803 <= high
     assert missed <= binom.isf(1e-9, 400, 1 - LEVEL) < moved

@@ -333,5 +333,5 @@ def test_theorem_NOISY_SEARCH_no_comparison_gets_less_confidence_than_the_union_
     """Mutant: 1 - (1 - LEVEL) / rounds in floats, which is below it for some numbers of rounds."""
     for rounds in range(1, 60):
         one = SimpleNamespace(mechanism=SimpleNamespace(error=Fraction), times=rounds)
-        confidence = Search._error.fget(SimpleNamespace(only=one))  # type: ignore[attr-defined]
+        confidence = Search._error_at(SimpleNamespace(only=one), LEVEL)  # type: ignore[arg-type]
         assert confidence >= 1 - Fraction(1, 20) / rounds

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adyton.accounting.noisy_reading import LEVEL, NoisyReading
 from adyton.certify import Values
 from adyton.mechanisms import Band, intervals_of
-from adyton.planning.measures.spread import Spread
+from adyton.planning.measures.spread import Spread, variance_between
 from adyton.planning.part import Columns
 from adyton.population.base import PopulationContext
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -136,15 +136,14 @@ def test_theorem_VARIANCE_INTERVAL_is_the_range_over_all_pairs(
     mean: list[float], square: list[float], where: tuple[float, float]
 ) -> None:
     """No pair is outside, and the ends are those of two pairs: nothing is given away."""
-    part = spread(COLUMNS[0], False, Bounded(1, 1, 1))
     sides = [np.array([side]) for side in (*mean, *square)]
-    found = part._range((sides[0], sides[1]), (sides[2], sides[3]), LEVEL)
+    low, high = variance_between((sides[0], sides[1]), (sides[2], sides[3]))
     m, s = (a + t * (b - a) for (a, b), t in zip((mean, square), where, strict=True))
-    assert found.low <= max(0.0, s - m * m) <= found.high
+    assert low <= max(0.0, s - m * m) <= high
     middle = min(max(0.0, mean[0]), mean[1])
     least, greatest = square[0] - max(m * m for m in mean), square[1] - middle**2
-    assert found.low == pytest.approx(max(0.0, least), abs=1e-9)
-    assert found.high == pytest.approx(max(0.0, greatest), abs=1e-9)
+    assert low == pytest.approx(max(0.0, least), abs=1e-9)
+    assert high == pytest.approx(max(0.0, greatest), abs=1e-9)
 
 
 @pytest.mark.parametrize("said", [0.5, 0.8])

@@ -252,7 +252,7 @@ class SparkDialect:
 
     def lookup(self, index: str, numbers: Sequence[int | None]) -> str:
         listed = ", ".join("NULL" if number is None else str(number) for number in numbers)
-        return f"element_at(CAST(array({listed}) AS ARRAY<BIGINT>), {index} + 1)"
+        return f"element_at(CAST(array({listed}) AS ARRAY<BIGINT>), CAST({index} + 1 AS INT))"
 
     def date(self, day: str) -> str:
         return f"date_from_unix_date(CAST({day} AS INT))"
