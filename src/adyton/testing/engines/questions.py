@@ -131,7 +131,9 @@ class QuestionsContract:
         measures += [Count(Not(parse_condition(text, PEOPLE))) for text in CONDITION_TEXTS]
         named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
         readings = readings_of(Question(PEOPLE, named, by=(REGION,)), ROWS)
-        assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+        for start in range(0, len(readings), 8):  # all in one statement are more than some engines parse
+            some = readings[start : start + 8]
+            assert engine.exact(some) == expected(PEOPLE, ROWS, SOME, "salt", some)
         for text in GROUP_TEXTS:
             by = (parse_group(text, PEOPLE).named("g"),)
             readings = readings_of(Question(PEOPLE, (("n", Count()),), by=by), ROWS)
