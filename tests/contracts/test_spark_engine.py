@@ -60,6 +60,15 @@ def connect(classic: Any) -> Iterator[Any]:
 
 class SparkContract(SurveyContract, EngineContract):
     rows_have_positions = False
+    # Months that are added to a day are long to write, and Spark plans them for half a minute: `make long` does.
+    texts_left_out = (
+        ()
+        if LONG
+        else (
+            "UNIX_DATE(born - INTERVAL 13 MONTH)",
+            "born + INTERVAL 1 MONTH > DATE '1970-01-31'",
+        )
+    )
 
     @pytest.fixture
     def spark(self) -> Any:
@@ -198,6 +207,9 @@ class TestConnect(SparkContract):
     test_rows_outside_a_filter_or_a_group_use_up_no_cell = None
     test_any_double_is_rounded_and_clipped_alike = None
     test_days_and_hours_in_a_zone = None
+    test_functions_of_a_row_mean_the_same = None
+    test_every_kind_of_question_means_the_same = None
+    test_two_numbers_together_count_where_both_are_present = None
 
     @pytest.fixture
     def spark(self, connect: Any) -> Any:

@@ -7,7 +7,7 @@ import random
 from calendar import isleap
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import pytest
 
@@ -124,11 +124,15 @@ class QuestionsContract:
         readings = readings_of(Question(table, measures, by=(label,)), ROWS)
         assert opened(table, source).exact(readings) == expected(table, ROWS, source, "salt", readings)
 
+    texts_left_out: ClassVar[tuple[str, ...]] = ()  # which an engine takes very long to plan
+
     def test_functions_of_a_row_mean_the_same(self, opened: Open) -> None:
         engine = opened(PEOPLE, SOME)
-        measures: list[Any] = [Sum(parse_number(text, PEOPLE)) for text in NUMBER_TEXTS]
-        measures += [Count(parse_condition(text, PEOPLE)) for text in CONDITION_TEXTS]
-        measures += [Count(Not(parse_condition(text, PEOPLE))) for text in CONDITION_TEXTS]
+        numbers = [text for text in NUMBER_TEXTS if text not in self.texts_left_out]
+        conditions = [text for text in CONDITION_TEXTS if text not in self.texts_left_out]
+        measures: list[Any] = [Sum(parse_number(text, PEOPLE)) for text in numbers]
+        measures += [Count(parse_condition(text, PEOPLE)) for text in conditions]
+        measures += [Count(Not(parse_condition(text, PEOPLE))) for text in conditions]
         named = tuple((f"m{i}", measure) for i, measure in enumerate(measures))
         readings = readings_of(Question(PEOPLE, named, by=(REGION,)), ROWS)
         for start in range(0, len(readings), 8):  # all in one statement are more than some engines parse
