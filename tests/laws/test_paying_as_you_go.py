@@ -104,7 +104,7 @@ def test_theorem_PAY_AS_YOU_GO_the_first_answer_is_that_of_a_question_fixed_in_a
     with opened(filter_name=filter_name, questions=questions) as asker:
         value = only(asker.ask(COUNT, scale=scale))
         share = OpenLevels().share(1) if questions is None else KnownLevels(questions).share(1)
-        level = float(claims_failure(asker.study)) * share / 2
+        level = float(claims_failure(asker.study.validity, asker.study.unit.neighbours)) * share / 2
     released = asker._ledger.recall(1)
     assert released is not None
     way, answer = [Way(1.0, 0.0, math.log(level))], np.array([float(_integer(released))])
@@ -128,7 +128,7 @@ def test_nearly_all_of_the_failure_is_for_intervals() -> None:
     """Settling and noisy counts of the units take a few hundredths; the rest is the first answer's to share."""
     for neighbours, least in (("replace", 0.98), ("add-or-remove", 0.95)):
         with opened(neighbours=neighbours) as asker:
-            assert least * 0.05 <= claims_failure(asker.study) < 0.05
+            assert least * 0.05 <= claims_failure(asker.study.validity, asker.study.unit.neighbours) < 0.05
 
 
 def test_widths_grow_with_every_answer_and_old_answers_keep_theirs() -> None:

@@ -219,5 +219,7 @@ def test_theorem_PAY_AS_YOU_GO_all_claims_of_an_answer_share_its_level(
     assert isinstance(population, SubsetPopulation)
     claims = plan.question.cells * sum(one.times for part in plan.parts for one in claims_of(part))
     used = claims * population._certain(context).level
-    level = float(claims_failure(study)) * gaussian_plan(study).levels.share(1)
+    level = float(claims_failure(study.validity, study.unit.neighbours)) * gaussian_plan(study).levels.share(
+        1
+    )
     assert 0.999 * level < used <= level * (1 + 1e-12)

@@ -94,7 +94,11 @@ def test_theorem_SUBSET_MEANS_every_point_of_a_distribution_keeps_its_part(fract
     study = planned()
     part, _ = point_of(study)
     sigma = float(part.mechanism.scales[0])
-    level = float(claims_failure(study)) * gaussian_plan(study).levels.share(1) / (BINS * CELLS)
+    level = (
+        float(claims_failure(study.validity, study.unit.neighbours))
+        * gaussian_plan(study).levels.share(1)
+        / (BINS * CELLS)
+    )
     z = norm.isf(level / 2)
     for left in (1, 4, 8):
         right = BINS - left
@@ -169,7 +173,11 @@ def test_theorem_CENTRED_HINGE_PLAN_only_private_sizes_are_paid_for() -> None:
 
 def test_theorem_PLANNED_NOISE_only_private_sizes_are_paid_for() -> None:
     public, private = planned(), planned(neighbours="add-or-remove")
-    assert claims_failure(public) - claims_failure(private) == Fraction(1, 10) * FOR_COUNTS
+    assert (
+        claims_failure(public.validity, public.unit.neighbours)
+        - claims_failure(private.validity, private.unit.neighbours)
+        == Fraction(1, 10) * FOR_COUNTS
+    )
     assert gaussian_plan(private).scale(1) < gaussian_plan(public).scale(1)
 
 
