@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import (
     Absent,
     Answer,
@@ -32,7 +33,6 @@ from adyton.query.released.answered import Answered, Told
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
 MOST_QUESTIONS = 10_000
-_LEVEL = 0.95
 _Made = TypeVar("_Made", Answer, Preview)
 
 
@@ -131,7 +131,7 @@ def _namings(asked: Combined) -> list[Naming]:
 
 def _free_answer(asked: Free, purse: Purse) -> Answer:
     spent, nothing = purse.spent, np.zeros(0)
-    none = Intervals(_LEVEL, nothing, nothing)
+    none = Intervals(LEVEL, nothing, nothing)
     values = {name: Values(nothing, none, Absent("no rows")) for name in asked.values}
     return Answer(
         question=asked.text,

@@ -218,7 +218,10 @@ class _WordReader:
             return Token(_T.VAR, word.text, word.line, word.col, word.start, word.end)
         if _PLAIN_WORD.fullmatch(word.text) and self._is_name(before, word, after):
             return Token(_T.IDENTIFIER, word.text.lower(), word.line, word.col, word.start, word.end)
-        if word.token_type not in _ALL_KEYWORDS or word.text == "!":
+        is_called = (
+            kind is _T.FIRST and after.token_type is _T.L_PAREN
+        )  # as an aggregate, not as in FETCH FIRST
+        if kind not in _ALL_KEYWORDS or word.text == "!" or is_called:
             self._refuse(word, after)
         return word
 
