@@ -470,6 +470,8 @@ MESSAGES = {
     "SELECT COUNT(*) FROM main.persons": ["the table here is called 'people'"],
     "SELECT COUNT(*) FROM people WHERE age > ?": ["write the value itself"],
     "SELECT SUM(1 / age) FROM people": ["division", "age", "column 16"],
+    "SELECT COUNT(*) / 0 FROM people": ["by 0", "column 19"],
+    "SELECT SAFE_DIVIDE(SUM(age), 0) FROM people": ["by 0"],
     "SELECT COUNT(*) FROM people; SELECT 1": ["one question at a time", "--file", "column 28"],
     "SELECT COUNT(*) FROM people WHERE (age = 1": ["line 1, column 42"],
     "SELECT COUNT(*)\nFROM (SELECT age FROM people LIMIT 5)": ["LIMIT inside", "line 2, column 36"],

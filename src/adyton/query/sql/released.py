@@ -131,7 +131,7 @@ class Reader:
         for part in top:
             value = _times(value, self.number(part, behind))
         for part in bottom:
-            value = Apply("/", (value, self.number(part, behind)))
+            value = self._quotient(part, value, self.number(part, behind))
         return value
 
     def _is_listed(self, measure: Measure) -> bool:
@@ -193,10 +193,15 @@ class Reader:
         self.check_number(node, f"{name}(number, number)", 2)
         one, other = (self.number(part, behind) for part in inner)
         if name == "SAFE_DIVIDE":
-            return Apply("/", (one, other))
+            return self._quotient(node, one, other)
         if name in ("POWER", "POW") and not (isinstance(other, Fraction) and abs(other) <= _MOST_POWER):
             raise self.source.refusal(node, f"the exponent is a literal, at most {_MOST_POWER}")
         return Apply(_ALIASES.get(name, name), (one, other))
+
+    def _quotient(self, node: exp.Expr, top: Released, bottom: Released) -> Released:
+        if bottom == Fraction(0):
+            raise self.source.refusal(node, "a quotient by 0 says nothing, and would be paid for")
+        return Apply("/", (top, bottom))
 
     def _why_no_function(self, node: exp.Expr, name: str) -> str:
         if name in WINDOWS:
