@@ -30,7 +30,8 @@ def read_call(source: Source, node: exp.Expr) -> Value:
     name = called(source, node)
     read = ROW_FUNCTIONS.get(name)
     if read is None:
-        aggregate = f"{name} is an aggregate; it stands in SELECT alone, not inside an expression"
+        where = "it stands in SELECT, HAVING or ORDER BY, not in WHERE or inside another"
+        aggregate = f"{name} is an aggregate; {where}"
         why = reason_against(name, source.table)
         raise source.refusal(node, aggregate if why is None else f"{name} is not supported: {why}")
     return read(source, node)
