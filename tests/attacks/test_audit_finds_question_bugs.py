@@ -218,8 +218,8 @@ def test_fresh_noise_for_a_receipt_that_is_read_again_is_found(
 ) -> None:
     """Mutant: the curator shows what it drew itself, and not what the ledger kept."""
 
-    def own(self: Any, batch: Any, charged: Any) -> Any:
-        drawn = self._releasing.release(batch.plans, charged.receipt.number)
+    def own(self: Any, release: Any, charged: Any) -> Any:
+        drawn = release.release(self._releasing, charged.receipt.number)
         self._ledger.remember(charged.receipt.number, many_to_text(drawn))
         return lambda: drawn
 

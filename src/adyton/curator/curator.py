@@ -12,30 +12,26 @@ from typing import TYPE_CHECKING, Unpack
 from adyton.certify import Answer, LastLook, Preview, Proof, Statement
 from adyton.curator.certifying import (
     LateNumbers,
-    PopulationClaims,
     Reads,
     found_in,
     read_for_keys,
     rows_of_many,
 )
 from adyton.curator.previewing import previews, stream_preview
-from adyton.curator.purse import AskedBefore, Purse
 from adyton.curator.receipts import Receipts
-from adyton.curator.releasing import Releasing
+from adyton.curator.releasing import BatchRelease, Walk
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Tables
 from adyton.engines.base import Engine
-from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt
+from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number
-from adyton.ledger import Charged, Ledger, Order, Receipt, Verification
-from adyton.ledger.texts import many_from_text, many_to_text
+from adyton.ledger import Ledger, Receipt, Verification
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.population.base import PopulationContext, Position
-from adyton.population.which import population_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Request, Requests
@@ -49,7 +45,7 @@ if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
 
 
-class Curator(Shown):
+class Curator(Walk, Shown):
     """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again.
 
     >>> with adyton.open(study, data=people) as curator:
@@ -59,15 +55,9 @@ class Curator(Shown):
     """
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
-        self.study, self._engine, self._ledger = study, engine, ledger
-        self._bits = bits if bits is not None else SystemBits()
-        self._releasing = Releasing(engine, self._bits, split=study.parts > 1)
-        self._requests, self._population = Requests(*study.tables), population_of(study)
-        self._asked = AskedBefore(ledger, split=study.parts > 1)
-        self._purse = Purse(study, ledger, self._population)
-        self._claims = PopulationClaims(study, ledger, self._population)
+        super().__init__(study, engine, ledger, bits if bits is not None else SystemBits())
+        self._requests = Requests(*study.tables)
         self._newest: LateNumbers | None = None
-        self.paid_for: int | None = None  # the receipt of the newest question that was charged here
 
     def ask(
         self,
@@ -292,63 +282,17 @@ class Curator(Shown):
                 return batch
         return None
 
-    def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
-        return self._asked.repeated(*what) if (what := self._asked.unrequested(order)) else None
-
-    def _unanswered(self, order: Order) -> Receipt | None:
-        """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
-        return self._asked.unanswered(*what) if (what := self._asked.unrequested(order)) else None
-
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        order = self._asked.as_charged(batch.order(request, self._population.cap))
-        if known := self._asked_before(order):
-            receipt, text = known
-            return self._certify(batch, receipt, partial(many_from_text, text), repeated=True)
-        try:
-            charged = self._paid(batch, order)
-            released = self._released(batch, charged)
-            return self._certify(batch, charged.receipt, released, repeated=not charged.fresh)
-        except KeyboardInterrupt:
-            paid = self._unanswered(order) or self._ledger.requested(order.request or "")
-            self.paid_for = paid.number if paid else self.paid_for
-            raise Interrupted(self.paid_for) from None
+        release = BatchRelease(batch, self._claims, self._purse)
 
-    def _paid(self, batch: PricedBatch, order: Order) -> Charged:
-        """A charge; or the one that paid for the same before, and was never answered."""
-        earlier = self._unanswered(order)
-        with self._purse.advising(batch.price, self._purse.repriced(batch), plans=len(batch.plans)):
-            if earlier is None:
-                self._claims.refuse_beyond_cap(batch.radius)
-            self._releasing.prepare(batch.readings)  # public facts: what is missing is found now
-            charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
-        self.paid_for = charged.receipt.number
-        return charged
+        def certified(receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
+            return self._certify(batch, receipt, read, repeated=repeated)
 
-    def _released(self, batch: PricedBatch, charged: Charged) -> Reads:
-        """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
-
-        Claim:    however often it is read for one receipt, at most one noisy answer is released.
-        Assumes:  whether a reading is cut off by a crash, an interrupt or the engine, or is overtaken by
-                  another one, depends on no row and on no noise.
-        Source:   derived here.  Theorem: ONE-ANSWER.
-        """
-        number = charged.receipt.number
-        stored = None if charged.fresh else self._ledger.recall(number)
-        if stored is not None:
-            return partial(many_from_text, stored)
-        released = self._releasing.release(batch.plans, number)  # the only line that sees private data
-        text = many_to_text(released)
-        try:
-            stored = self._ledger.remember(number, text, self._claims.settled(batch, number, released))
-            return (lambda: released) if stored == text else partial(many_from_text, stored)
-        except LedgerCorrupt as fault:
-            raise LedgerCorrupt(
-                f"{fault.message}; receipt {number} is paid for: ask the same again"
-            ) from None
+        return self._walked(release, request, certified)
 
     def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)

@@ -1,26 +1,39 @@
-"""The only place where exact integers and noise meet: nothing exact leaves it."""
+"""The walk of whatever one charge pays for, and the only place where exact integers and noise meet.
+
+Asked before?  Then what is stored is the answer.  Otherwise: charge, read, add noise, keep; and nothing exact
+leaves this file.
+"""
 
 from __future__ import annotations
 
 import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from adyton.curator.certifying import PopulationClaims
+from adyton.curator.purse import AskedBefore, Planned, Purse
 from adyton.engines.base import Engine
-from adyton.errors import EngineFailed, sealed
+from adyton.errors import EngineFailed, Interrupted, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
-from adyton.ledger.texts import Stored
+from adyton.ledger import Charged, Ledger, Order, Receipt
+from adyton.ledger.links import Cap
+from adyton.ledger.texts import Stored, many_from_text, many_to_text
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
 from adyton.planning.part import Columns
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import PricedBatch, QuestionPlan
+from adyton.planning.price import Price
+from adyton.population.which import population_of
 from adyton.sensitivity import Reading
+from adyton.study import Study
 
 _operator_log = logging.getLogger("adyton.operator")
 _Found = TypeVar("_Found")
+_Kept = TypeVar("_Kept")  # what was released, as it was read back
+_Shown = TypeVar("_Shown")
 _AT_ONCE = 2**22  # as many as an engine computes in one scan
 
 
@@ -29,6 +42,10 @@ class Releasing:
 
     def __init__(self, engine: Engine, bits: Bits, *, split: bool = False) -> None:
         self._engine, self._bits, self._split = engine, bits, split
+
+    @property
+    def bits(self) -> Bits:
+        return self._bits
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         """The engine checks public facts.  Whatever else goes wrong in it, only the kind of error is told."""
@@ -42,20 +59,23 @@ class Releasing:
 
         Where units are split, from the part with the number of the receipt, and from no other.
         """
-        part = receipt if self._split else None
-        readings = [reading for plan in plans if plan.finding is None for reading in plan.readings]
-        if part is not None:
-            readings = [replace(reading, part=part) for reading in readings]
-        exact = self._in_turn(readings)
+        exact = self.exact(
+            [reading for plan in plans if plan.finding is None for reading in plan.readings], receipt
+        )
         return [
-            Stored(self._with_noise(plan, exact, part))
+            Stored(self._with_noise(plan, exact, receipt if self._split else None))
             if plan.finding is None
             else self._release_found(plan, plan.finding, receipt)
             for plan in plans
         ]
 
-    def _in_turn(self, readings: Sequence[Reading]) -> Iterator[Columns]:
-        """Not more at a time than fits into memory: integers that got their noise are let go."""
+    def exact(self, readings: Sequence[Reading], receipt: int) -> Iterator[Columns]:
+        """The integers that a receipt paid for, for whoever adds noise to them at once.
+
+        Not more at a time than fits into memory: integers that got their noise are let go.
+        """
+        if self._split:
+            readings = [replace(reading, part=receipt) for reading in readings]
         for some in _together(readings):
             yield from self._read(partial(self._engine.exact, some))
 
@@ -101,3 +121,146 @@ def _together(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         integers += own
     if some:
         yield some
+
+
+# What one charge pays for ----------------------------------------------------------------------------------
+
+
+class Release(Protocol[_Kept]):
+    """Something that is released once for one charge: a question, a batch, a selection, a synthetic table.
+
+    All but ``release`` is made of public facts and of what was released.
+    """
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """What the engine is asked for, as far as that is known before the charge."""
+        ...
+
+    @property
+    def advice(self) -> tuple[Price, Planned, int]:
+        """The price that was named, what any other price would cost, and how many plans that takes."""
+        ...
+
+    def order(self, request: str | None, cap: Cap | None) -> Order:
+        """The charge.  Its text, detail and amount say what is released: the same again is free."""
+        ...
+
+    def release(self, releasing: Releasing, receipt: int) -> _Kept:
+        """Reads and adds noise, after the charge: the only line that sees private data."""
+        ...
+
+    def text(self, released: _Kept) -> str:
+        """What is stored."""
+        ...
+
+    def read(self, text: str) -> _Kept: ...
+
+    def settled(self, receipt: int, released: _Kept) -> int | None:
+        """What validity pays, now that it is known what was released; None: what was charged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRelease:
+    """One question, or a batch of them."""
+
+    batch: PricedBatch
+    claims: PopulationClaims
+    purse: Purse
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        return self.batch.readings
+
+    @property
+    def advice(self) -> tuple[Price, Planned, int]:
+        return self.batch.price, self.purse.repriced(self.batch), len(self.batch.plans)
+
+    def order(self, request: str | None, cap: Cap | None) -> Order:
+        return self.batch.order(request, cap)
+
+    def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
+        return releasing.release(self.batch.plans, receipt)
+
+    def text(self, released: Sequence[Stored]) -> str:
+        return many_to_text(released)
+
+    def read(self, text: str) -> Sequence[Stored]:
+        return many_from_text(text)
+
+    def settled(self, receipt: int, released: Sequence[Stored]) -> int | None:
+        return self.claims.settled(self.batch, receipt, released)
+
+
+class Walk:
+    """Asked before, or paid for, read, given noise and kept, in this order; then it is shown."""
+
+    def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits) -> None:
+        self.study, self._engine, self._ledger, self._bits = study, engine, ledger, bits
+        self._releasing = Releasing(engine, bits, split=study.parts > 1)
+        self._population = population_of(study)
+        self._asked = AskedBefore(ledger, split=study.parts > 1)
+        self._purse = Purse(study, ledger, self._population)
+        self._claims = PopulationClaims(study, ledger, self._population)
+        self.paid_for: int | None = None  # the receipt of the newest release that was charged here
+
+    def _walked(
+        self,
+        release: Release[_Kept],
+        request: str | None,
+        show: Callable[[Receipt, Callable[[], _Kept], bool], _Shown],
+    ) -> _Shown:
+        """``show`` gets the receipt, how to read what is kept, and whether it was free."""
+        order = self._asked.as_charged(release.order(request, self._population.cap))
+        if known := self._asked_before(order):
+            receipt, text = known
+            return show(receipt, partial(release.read, text), True)
+        try:
+            charged = self._paid(release, order)
+            return show(charged.receipt, self._released(release, charged), not charged.fresh)
+        except KeyboardInterrupt:
+            paid = self._unanswered(order) or self._ledger.requested(order.request or "")
+            self.paid_for = paid.number if paid else self.paid_for
+            raise Interrupted(self.paid_for) from None
+
+    def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
+        return self._asked.repeated(*what) if (what := self._asked.unrequested(order)) else None
+
+    def _unanswered(self, order: Order) -> Receipt | None:
+        """A receipt that paid for the very same before a crash, an interrupt or a failure of the engine."""
+        return self._asked.unanswered(*what) if (what := self._asked.unrequested(order)) else None
+
+    def _paid(self, release: Release[_Kept], order: Order) -> Charged:
+        """A charge; or the one that paid for the same before, and was never answered."""
+        earlier = self._unanswered(order)
+        price, planned, plans = release.advice
+        with self._purse.advising(price, planned, plans=plans):
+            if earlier is None:
+                self._claims.refuse_beyond_cap(order.radius)
+            self._releasing.prepare(release.readings)  # public facts: what is missing is found now
+            charged = Charged(earlier, fresh=False) if earlier else self._ledger.charge(order)
+        self.paid_for = charged.receipt.number
+        return charged
+
+    def _released(self, release: Release[_Kept], charged: Charged) -> Callable[[], _Kept]:
+        """What the receipt paid for: one answer, kept durably before anybody sees it; the first one wins.
+
+        Claim:    however often it is read for one receipt, at most one noisy answer is released.
+        Assumes:  whether a reading is cut off by a crash, an interrupt or the engine, or is overtaken by
+                  another one, depends on no row and on no noise.
+        Source:   derived here.  Theorem: ONE-ANSWER.
+        """
+        number = charged.receipt.number
+        stored = None if charged.fresh else self._ledger.recall(number)
+        if stored is not None:
+            return partial(release.read, stored)
+        released = release.release(self._releasing, number)  # the only line that sees private data
+        text = release.text(released)
+        try:
+            stored = self._ledger.remember(number, text, release.settled(number, released))
+            return (lambda: released) if stored == text else partial(release.read, stored)
+        except LedgerCorrupt as fault:
+            raise LedgerCorrupt(
+                f"{fault.message}; receipt {number} is paid for: ask the same again"
+            ) from None
