@@ -16,6 +16,7 @@ ROWS = {
 }
 HOW_MANY = {"000": 39, "001": 10, "002": 34, "003": 17, "004": 12}
 PLACES = {row: re.findall(r"`([^`]+)`", where) for row, (_, where) in ROWS.items()}
+AUTHORS = dict(re.findall(r"^## (\d{3}): .* \((.+)\)$", PAGE, flags=re.MULTILINE))
 LAB = {topic.name: topic for topic in EXPERIMENTS}
 
 
@@ -73,8 +74,9 @@ def test_what_does_not_exist_is_noticed() -> None:
 @pytest.mark.parametrize("name", LAB)
 def test_the_page_and_the_lab_name_each_other(name: str) -> None:
     on_the_page = {row[:3] for row, places in PLACES.items() if f"adyton lab {name}" in places}
-    authors = {re.search(rf"^## {seed}: .* \((.+)\)$", PAGE, flags=re.MULTILINE)[1] for seed in on_the_page}
-    assert authors == {notes.author for notes in LAB[name].notes}
+    authors = {AUTHORS[seed] for seed in on_the_page}
+    papers = {"Dinur, Nissim", "Mironov"}  # of entries that no lecture notes describe
+    assert authors == {notes.author for notes in LAB[name].notes} - papers
 
 
 def test_every_correction_is_about_a_finished_row() -> None:

@@ -1,4 +1,4 @@
-"""Lecture notes that the entries of the lab were taken from; docs/seeds.md says what of each."""
+"""Lecture notes, which docs/seeds.md maps, and papers that the entries of the lab were taken from."""
 
 from __future__ import annotations
 
@@ -18,3 +18,7 @@ NIKOLOV = Notes("Nikolov", "notes on the definition of differential privacy")
 LI = Notes("Li, after Roth", "notes on adaptive data analysis")
 BELLET = Notes("Bellet", "slides on the exponential mechanism and composition")
 ZHOU = Notes("Zhou", "notes on randomized algorithms, lecture 20")
+
+# Papers of entries that no notes describe.
+DINUR = Notes("Dinur, Nissim", "Revealing information while preserving privacy, 2003")
+MIRONOV = Notes("Mironov", "On significance of the least significant bits for differential privacy, 2012")

@@ -20,10 +20,12 @@ from adyton.lab.choices.noisy_max import NOISY_MAX, noisy_max
 from adyton.lab.choices.sparse_vectors import SPARSE_VECTORS, sparse_vectors
 from adyton.lab.deterministic import DETERMINISTIC, deterministic
 from adyton.lab.differencing import DIFFERENCING, differencing
+from adyton.lab.float_bits import FLOAT_BITS, float_bits
 from adyton.lab.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
 from adyton.lab.laplace_error import LAPLACE_ERROR, laplace_error
 from adyton.lab.name_and_shame import NAME_AND_SHAME, name_and_shame
 from adyton.lab.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
+from adyton.lab.reconstruction import RECONSTRUCTION, reconstruction
 from adyton.lab.sensitivities import SENSITIVITIES, sensitivities
 from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
 from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
@@ -35,6 +37,8 @@ Experiment = Callable[[Bits, np.random.Generator], Report]
 EXPERIMENTS: dict[Topic, Experiment] = {
     DIFFERENCING: lambda bits, rng: differencing(bits),
     AVERAGING: lambda bits, rng: averaging(bits),
+    RECONSTRUCTION: reconstruction,
+    FLOAT_BITS: float_bits,
     DETERMINISTIC: lambda bits, rng: deterministic(),
     UNIFORM_NOISE: lambda bits, rng: uniform_noise(),
     NAME_AND_SHAME: lambda bits, rng: name_and_shame(rng),
