@@ -16,6 +16,7 @@ import pytest
 
 from adyton.errors import InvalidRequest
 from adyton.privacy import PrivacyUnit
+from adyton.query.conditions.atoms import Axes, axes_by
 from adyton.query.conditions.possible_cells import kept_cells
 from adyton.query.expressions import (
     And,
@@ -104,6 +105,20 @@ class RandomContract:
                 assert some == [column[place] for place in kept]
                 assert sum(map(bool, some)) == sum(map(bool, column))
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_counts_of_public_cells_add_up_to_plain_counts(self, opened: Open, seed: int) -> None:
+        rng, unit = random.Random(200 + seed), PrivacyUnit("add-or-remove", "who", 3)
+        engine = opened(TABLE, random_source(rng, 60), unit)
+        for _ in range(8):
+            conditions, by, axes = _possible(lambda: random_cells(rng))
+            asked = [Question(TABLE, (("n", Count(condition)),)) for condition in conditions]
+            asked += [Question(TABLE, (("n", Count()),), by=by, every_cell=True), axes.question()]
+            *plain, grouped, histogram = engine.exact([r for q in asked for r in readings_of(q, unit)])
+            counts = axes.counts(histogram[0])
+            assert [[int(counts[axes.mask(c)].sum())] for c in conditions] == [list(n) for (n,) in plain]
+            places = axes.places(by[0])
+            assert [int(counts[places == i].sum()) for i in range(len(grouped[0]))] == list(grouped[0])
+
     def test_bins_within_groups_of_which_some_are_left_out(self, opened: Open) -> None:
         rng, unit = random.Random(9), PrivacyUnit("add-or-remove", "who", 2)
         source = random_source(rng, 60)
@@ -140,6 +155,16 @@ def random_source(rng: random.Random, size: int) -> Source:
         column("city", "text", lambda: rng.choice(ODD_KEYS)),
         column("who", "integer", lambda: rng.randint(1, 9)),
     )
+
+
+def random_cells(rng: random.Random) -> tuple[list[Condition], tuple[Group], Axes]:
+    """Some conditions, a group, and the cells of all of them."""
+    conditions = [random_condition(rng, rng.randint(0, 2)) for _ in range(rng.randint(1, 4))]
+    group = rng.choice(_groups(rng))
+    axes = axes_by(TABLE, conditions, [group])
+    axes.check(20_000)
+    axes.question()  # refused where bins would have to be too narrow
+    return conditions, (group,), axes
 
 
 def random_readings(rng: random.Random, unit: PrivacyUnit, *, finds_keys: bool) -> tuple[Reading, ...]:

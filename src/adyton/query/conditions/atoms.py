@@ -1,0 +1,219 @@
+"""Public cells: the coarsest division of rows that questions can tell apart, found without looking at one.
+
+Every condition and every group is taken apart into pieces about one column; a column is divided into classes
+on which all pieces are constant, and a cell is a class of each.  So a count is a sum over cells, and one
+histogram answers all of the questions.
+
+Claim:    each row is in exactly one cell, and where ``mask`` gives a condition, it is true of exactly the
+          rows in the cells of the mask.
+Assumes:  rows hold values as their columns declare them, which is how engines load them.
+Source:   derived on the theorem's page.  Theorem: PUBLIC-CELLS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, rational
+from adyton.exact.cells import whole
+from adyton.query.conditions.axis import Axis, axis_of
+from adyton.query.conditions.possible import Integers, Rows, Truths
+from adyton.query.conditions.possible_cells import _codes, kept_cells
+from adyton.query.conditions.subjects import Piece, Subject, pieces_of, seen, seen_group
+from adyton.query.expressions import Compare, Condition, NumberExpression, all_of
+from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, ValueOf
+from adyton.query.measures import Cdf, Count, Measure, Proportion
+from adyton.query.missing import present
+from adyton.query.nodes import MOST_CELLS, Group, Question, without_dimensions
+from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn, day_number
+
+Bins = int | Sequence[Number | date]  # how many of about one width, or where each but the first begins
+Places = Sequence[int]  # of axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axes:
+    """The axes of the cells of ``table``; the last one changes fastest from cell to cell."""
+
+    table: Table
+    axes: tuple[Axis, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    def check(self, most: int = MOST_CELLS) -> None:
+        """InvalidRequest if there are too many cells."""
+        if self.cells > most:
+            widest = max(self.axes, key=lambda axis: axis.size)
+            raise InvalidRequest(
+                f"these questions divide the rows into {self.cells} cells; at most {most} are counted: leave "
+                f"out {widest.name!r}, which has {widest.size} parts, or use wider bins; nothing was charged"
+            )
+
+    def question(self, by: Places | None = None, where: Condition = EVERY_ROW) -> Question:
+        """The grouped count whose integers ``counts`` turns into the histogram of these axes, or of all."""
+        groups = tuple(axis.group for axis in self._chosen(by) if axis.size > 1)
+        return Question(self.table, (("n", Count()),), where, groups)
+
+    def counts(
+        self, integers: Sequence[int], by: Places | None = None, where: Condition = EVERY_ROW
+    ) -> Integers:
+        """Rows in each cell of these axes, from what an engine read for ``question`` of the same."""
+        chosen = self._chosen(by)
+        question = self.question(by, where)
+        kept, sizes = kept_cells(question), [len(axis.classes) for axis in chosen if axis.size > 1]
+        places = np.arange(prod(sizes)) if kept is None else np.array(kept, np.int64)
+        at = np.zeros(len(places), np.int64)
+        found = iter(np.unravel_index(places, sizes) if sizes else ())
+        for axis in chosen:
+            at = at * axis.size + (axis.classes[next(found)] if axis.size > 1 else 0)
+        counted = np.zeros(prod(axis.size for axis in chosen), np.int64)
+        np.add.at(counted, at, whole(integers).astype(np.int64))
+        return counted
+
+    def mask(self, condition: Condition, by: Places | None = None) -> Truths:
+        """The cells of these axes, or of all, whose rows meet the condition.
+
+        InvalidRequest, with the name of the column, where some cell has rows of both kinds.
+        """
+        self._check(pieces_of(condition), by)
+        true, _ = self._rows(by).condition(seen(condition))
+        return true
+
+    def places(self, group: Group, by: Places | None = None) -> Integers:
+        """Of each cell of these axes, or of all, the place of its rows among a group's values, else -1."""
+        shown, subject = seen_group(group)
+        self._check([(subject, Piece(shown))], by)
+        codes, there = _codes(shown, self._rows(by))
+        return np.where(there, codes, -1)
+
+    def read_by(self, *nodes: Condition | Group) -> tuple[int, ...]:
+        """The axes that decide these conditions and groups, rising."""
+        subjects: set[Subject] = set()
+        for node in nodes:
+            if isinstance(node, Condition):
+                subjects |= {subject for subject, _ in pieces_of(node)}
+            else:
+                subjects.add(seen_group(node)[1])
+        return tuple(place for place, axis in enumerate(self.axes) if axis.subject in subjects)
+
+    def _chosen(self, by: Places | None) -> list[Axis]:
+        return list(self.axes) if by is None else [self.axes[place] for place in by]
+
+    def _rows(self, by: Places | None) -> Rows:
+        """One row for each cell, of which what the chosen axes are about is known."""
+        chosen = self._chosen(by)
+        sizes = [axis.size for axis in chosen]
+        at = np.unravel_index(np.arange(prod(sizes)), sizes) if sizes else ()
+        columns = {
+            axis.subject.column.name: (axis.first[0][i], axis.first[1][i])
+            for axis, i in zip(chosen, at, strict=True)
+        }
+        return Rows(columns, prod(sizes))
+
+    def _check(self, pieces: Iterable[tuple[Subject, Piece]], by: Places | None) -> None:
+        known = {axis.subject: axis for axis in self._chosen(by)}
+        for subject, piece in dict.fromkeys(pieces):
+            if subject not in known or not known[subject].is_constant(piece):
+                raise InvalidRequest(f"the cells do not tell apart what is asked of {subject.name!r}")
+
+
+def axes_of(questions: Sequence[Question]) -> Axes:
+    """The cells of counts, shares and distributions of the rows of one table."""
+    conditions: list[Condition] = []
+    groups: list[Group] = []
+    tables = []
+    for question in questions:
+        for name, measure in question.measures:
+            own, asked = without_dimensions(name, measure, question)
+            conditions += [asked.where, *counted(own)]
+            groups += asked.by
+            tables.append(asked.table)
+    if any(table != tables[0] for table in tables):
+        raise InvalidRequest("common cells are those of one table")
+    return axes_by(tables[0], conditions, groups)
+
+
+def axes_by(table: Table, conditions: Iterable[Condition], groups: Iterable[Group] = ()) -> Axes:
+    """The cells of which all of these conditions and groups are unions."""
+    found: dict[Subject, dict[Piece, None]] = {}
+    for condition in dict.fromkeys(conditions):
+        for subject, piece in pieces_of(condition):
+            found.setdefault(subject, {})[piece] = None
+    for group in dict.fromkeys(groups):
+        shown, subject = seen_group(group)
+        found.setdefault(subject, {})[Piece(shown)] = None
+    made = (axis_of(subject, list(pieces), place) for place, (subject, pieces) in enumerate(found.items()))
+    return Axes(table, tuple(made))
+
+
+def counted(measure: Measure) -> tuple[Condition, ...]:
+    """The conditions whose numbers of rows a measure is made of.  InvalidRequest if there are none."""
+    match measure:
+        case Count(where):
+            return (where,)
+        case Proportion(condition, where):
+            return where, all_of(where, condition)
+        case Cdf(value, points, where):
+            there = all_of(where, present(value))
+            return there, *(all_of(where, Compare(value, "<=", Constant(point))) for point in points)
+    raise InvalidRequest("public cells are those of counts, shares and distributions of rows")
+
+
+# Cells of columns ------------------------------------------------------------------------------------------
+
+
+def axes_of_columns(table: Table, columns: Sequence[str], bins: Mapping[str, Bins] | None = None) -> Axes:
+    """A class for each declared value or bin of these columns, and one for a missing value.
+
+    ``bins`` are for numbers and dates: how many of about one width, or where each but the first begins.
+    """
+    wanted = {name.casefold(): given for name, given in (bins or {}).items()}
+    made = []
+    for place, name in enumerate(columns):
+        column = table.column(name)
+        pieces = _pieces(column, wanted.get(column.name.casefold()))
+        made.append(axis_of(Subject(column), [Piece(IsMissing(column)), *pieces], place))
+    if len({axis.subject for axis in made}) < len(made):
+        raise InvalidRequest("a column was named twice")
+    return Axes(table, tuple(made))
+
+
+def _pieces(column: Column, bins: Bins | None) -> list[Piece]:
+    if isinstance(column, CategoryColumn | BooleanColumn):
+        return [Piece(column)]
+    if isinstance(column, TextColumn):
+        raise InvalidRequest(
+            f"the values of {column.name!r} are not declared: leave it out, or declare a category"
+        )
+    if bins is None:
+        raise InvalidRequest(f"{column.name!r} has no declared values: give bins for it")
+    number: NumberExpression = DayCount(DayOf(column)) if isinstance(column, DateColumn) else ValueOf(column)
+    return [Piece(Compare(number, ">=", Constant(edge))) for edge in _edges(column.name, number, bins)]
+
+
+def _edges(name: str, number: NumberExpression, bins: Any) -> list[Fraction]:
+    lattice = number.lattice
+    if isinstance(bins, int):
+        if bins < 1:
+            raise InvalidRequest(f"the number of bins of {name!r} is at least 1")
+        width = -(-(lattice.high - lattice.low + 1) // bins)
+        return [step * lattice.grain for step in range(lattice.low + width, lattice.high + 1, width)]
+    if isinstance(bins, str) or not isinstance(bins, Sequence):
+        raise InvalidRequest(
+            f"the bins of {name!r} are their number, or a list of where each but the first begins"
+        )
+    return [Fraction(day_number(e)) if isinstance(e, date) else rational(e, f"bins of {name}") for e in bins]
