@@ -1,0 +1,179 @@
+"""Marginals by residuals, against the matrix written out in full on small products."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.workloads.residuals import Attribute, Residuals, best_residuals, components, subsets
+from adyton.mechanisms.workloads.strategy import Strategy
+
+SHAPES = [
+    (Attribute(3), Attribute(2)),
+    (Attribute(3, aside=True), Attribute(2)),
+    (Attribute(2, aside=True), Attribute(3, aside=True)),
+    (Attribute(2), Attribute(3), Attribute(2, aside=True)),
+    (Attribute(4),),
+]  # fmt: skip
+
+
+def cells(attributes: tuple[Attribute, ...]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(range(a.classes) for a in attributes)))
+
+
+def table(attributes: tuple[Attribute, ...], cell: tuple[int, ...], kept: tuple[int, ...]) -> np.ndarray:
+    made = np.zeros([attributes[a].classes for a in kept], np.int64)
+    made[tuple(cell[a] for a in kept)] = 1
+    return made
+
+
+def written_out(residuals: Residuals) -> Strategy:
+    """Column by column, from the tables of one unit."""
+    columns = [
+        residuals.measure({kept: table(residuals.attributes, cell, kept) for kept in residuals.tables})
+        for cell in cells(residuals.attributes)
+    ]
+    return Strategy("written out", np.stack(columns, axis=1))
+
+
+def all_subsets(attributes: tuple[Attribute, ...], seed: int = 0, ways: int | None = None) -> Residuals:
+    rng = np.random.default_rng(seed)
+    every = tuple(range(len(attributes)))
+    kept = [s for s in subsets(every) if len(s) <= (len(every) if ways is None else ways)]
+    return Residuals(attributes, {s: int(rng.integers(1, 20)) for s in kept})
+
+
+@pytest.mark.parametrize("attributes", SHAPES)
+@pytest.mark.parametrize("seed", range(3))
+def test_theorem_RESIDUAL_STRATEGY_diameters_and_radius(attributes: tuple[Attribute, ...], seed: int) -> None:
+    residuals = all_subsets(attributes, seed)
+    plain = written_out(residuals)
+    assert residuals.rows == plain.rows
+    for neighbours in ("add-or-remove", "replace"):
+        assert residuals.l2_diameter_squared(neighbours) == plain.l2_diameter_squared(neighbours)
+        assert residuals.l1_diameter(neighbours) >= plain.l1_diameter(neighbours)
+    assert residuals.l1_diameter("add-or-remove") == plain.l1_diameter("add-or-remove")
+    centre = np.zeros(plain.rows)
+    total = residuals.weights[()]
+    others = residuals.l2_diameter_squared("add-or-remove") - total**2
+    centre[0] = total if total**2 <= others else float(Fraction(others + total**2, 2 * total))
+    points = np.concatenate([np.zeros((1, plain.rows)), plain.matrix.T])
+    farthest = ((points - centre) ** 2).sum(axis=1).max()
+    assert farthest <= float(residuals.l2_radius_squared()) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("attributes", SHAPES)
+def test_theorem_RESIDUAL_STRATEGY_combinations_are_the_least_squares(
+    attributes: tuple[Attribute, ...],
+) -> None:
+    residuals = all_subsets(attributes)
+    plain, every = written_out(residuals), tuple(range(len(attributes)))
+    rng = np.random.default_rng(1)
+    for by in subsets(every):
+        size = math.prod(attributes[a].classes for a in by)
+        weights = rng.normal(size=(4, size))
+        combined = residuals.combination(by, weights)
+        question = np.array([weights[:, _place(attributes, by, cell)] for cell in cells(attributes)]).T
+        assert np.allclose(combined @ plain.matrix, question)  # unbiased
+        least = np.einsum("qc,cd,qd->q", question, plain.inverse, question)
+        assert np.allclose((combined**2).sum(axis=1), least)  # and of the least variance
+
+
+def _place(attributes: tuple[Attribute, ...], by: tuple[int, ...], cell: tuple[int, ...]) -> int:
+    return int(np.ravel_multi_index([cell[a] for a in by], [attributes[a].classes for a in by])) if by else 0
+
+
+def marginals(attributes: tuple[Attribute, ...], ways: int) -> list[tuple[tuple[int, ...], np.ndarray]]:
+    """All tables of so many attributes, without the classes aside."""
+    asked = []
+    for by in itertools.combinations(range(len(attributes)), ways):
+        shown = np.ones((), bool)
+        for a in by:
+            shown = np.multiply.outer(shown, np.arange(attributes[a].classes) < attributes[a].size)
+        asked.append((by, np.eye(shown.size)[shown.ravel()]))
+    return asked
+
+
+def energies(attributes: tuple[Attribute, ...], asked: list[tuple[tuple[int, ...], np.ndarray]]) -> dict:  # type: ignore[type-arg]
+    total: dict[tuple[int, ...], float] = {}
+    for by, weights in asked:
+        for kept, own in components(attributes, by, weights):
+            total[kept] = total.get(kept, 0.0) + float((own**2).sum())
+    return total
+
+
+def cost(residuals: Residuals, needed: dict, neighbours: str, norm: int) -> float:  # type: ignore[type-arg]
+    """Total variance times the price."""
+    variance = sum(energy / residuals.weights[kept] ** 2 for kept, energy in needed.items())
+    if norm == 2:
+        return variance * residuals.l2_diameter_squared(neighbours)  # type: ignore[arg-type]
+    return variance * residuals.l1_diameter(neighbours) ** 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("attributes", [SHAPES[0], SHAPES[1], SHAPES[3]])
+def test_theorem_RESIDUAL_STRATEGY_no_other_weights_are_better(
+    attributes: tuple[Attribute, ...], norm: int
+) -> None:
+    needed = energies(attributes, marginals(attributes, 2))
+    best = best_residuals(attributes, needed, "add-or-remove", norm)
+    own, rng = cost(best, needed, "add-or-remove", norm), np.random.default_rng(3)
+    for spread in (0.02, 0.2, 1.0):
+        for _ in range(100):
+            other = {k: max(1, round(c * math.exp(rng.normal() * spread))) for k, c in best.weights.items()}
+            assert cost(Residuals(attributes, other), needed, "add-or-remove", norm) >= own * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_theorem_RESIDUAL_STRATEGY_attains_the_singular_value_bound(size: int) -> None:
+    """Of all strategies whatever, where tables have no class aside (Li, Miklau 2013)."""
+    attributes = (Attribute(size),) * 3
+    asked = marginals(attributes, 2)
+    needed = energies(attributes, asked)
+    best = best_residuals(attributes, needed, "add-or-remove", 2)
+    rows = [
+        [row[_place(attributes, by, cell)] for cell in cells(attributes)]
+        for by, weights in asked
+        for row in weights
+    ]
+    bound = np.linalg.svd(np.array(rows), compute_uv=False).sum() ** 2 / size**3
+    assert bound * (1 - 1e-9) <= cost(best, needed, "add-or-remove", 2) <= bound * 1.001
+
+
+def test_eight_columns_of_ten_values_and_missing_ones_are_near_the_bound_without_them() -> None:
+    """The class aside costs less than three per cent; independent noise costs a quarter more."""
+    needed, apart = ({}, {})  # type: ignore[var-annotated]
+    for aside, kept in ((False, needed), (True, apart)):
+        attributes = (Attribute(10, aside),) * 8
+        kept |= energies(attributes, marginals(attributes, 2))
+    best = best_residuals((Attribute(10),) * 8, needed, "add-or-remove", 2)
+    bound = cost(best, needed, "add-or-remove", 2)
+    own = best_residuals((Attribute(10, aside=True),) * 8, apart, "add-or-remove", 2)
+    assert cost(own, apart, "add-or-remove", 2) <= 1.03 * bound
+    assert 28 * 2800 / cost(own, apart, "add-or-remove", 2) >= 1.25
+
+
+def test_replace_measures_the_total_in_the_room_that_is_left() -> None:
+    attributes = (Attribute(3), Attribute(4))
+    needed = energies(attributes, marginals(attributes, 2))
+    best = best_residuals(attributes, needed, "replace", 2)
+    assert best.l2_diameter_squared("add-or-remove") <= best.l2_diameter_squared("replace")
+    without = Residuals(attributes, {k: c for k, c in best.weights.items() if k})
+    assert best.l2_diameter_squared("replace") == without.l2_diameter_squared("replace")
+
+
+def test_what_is_not_measured_is_refused() -> None:
+    attributes = (Attribute(3), Attribute(4))
+    some = Residuals(attributes, {(): 5, (0,): 5})
+    some.combination((0, 1), np.ones((1, 12)))  # the total
+    with pytest.raises(InvalidRequest, match="not measure enough"):
+        some.combination((1,), np.eye(4))
+    with pytest.raises(InvalidRequest, match="two classes"):
+        Attribute(1)
+    with pytest.raises(InvalidRequest, match="whole weight"):
+        Residuals(attributes, {})
