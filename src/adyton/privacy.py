@@ -159,6 +159,34 @@ class PureCost:
         return (2 * _quantile_up(float_up(epsilon))) ** 2
 
 
+@dataclass(frozen=True, slots=True)
+class BoundedRangeCost:
+    """Bounded range: between two neighbours no two outputs change their odds by more than exp(epsilon).
+
+    Claim:    epsilon-DP; (epsilon**2 / 8)-zCDP; and mu-GDP with the mu of (epsilon / 2)-DP, which cannot be
+              improved: mu = 2 * quantile(1 / (1 + exp(-epsilon / 2))) of the standard normal.
+    Source:   Durfee, Rogers 2019 and Dong, Durfee, Rogers 2020 for bounded range and zCDP; the proofs, and
+              GDP, on the theorem's page.  Theorem: BOUNDED-RANGE.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _check_positive(self.epsilon)
+
+    @property
+    def pure(self) -> Fraction:
+        return self.epsilon
+
+    @property
+    def zcdp(self) -> Fraction:
+        return min(self.epsilon**2 / 8, PureCost(self.epsilon).zcdp)
+
+    @property
+    def gdp(self) -> Fraction:
+        return PureCost(self.epsilon / 2).gdp
+
+
 _HALF_PI_UP = Fraction(1_570_796_326_794_896_620, 10**18)
 _SMALL_EPSILON = Fraction(1, 10_000)  # up to here mu <= epsilon * sqrt(pi / 2) is exact to 1.8e-10
 _LARGE_EPSILON = Fraction(700)  # beyond, floats near exp(-epsilon) lose their digits

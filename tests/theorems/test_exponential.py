@@ -29,7 +29,7 @@ from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.scores import ScoreSensitivity, gaps_below_best, whole
 from adyton.mechanisms.selection.utility import classical_chance, exp_up, exponential_chance
 from adyton.noise.exponential_weights import choose
-from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -277,6 +277,6 @@ def test_law_declarations_that_promise_nothing_are_refused() -> None:
 
 
 def test_law_cost_is_what_was_declared() -> None:
-    assert ExponentialMechanism(("a",), TENTH, GENERAL).cost() == PureCost(TENTH)
+    assert ExponentialMechanism(("a",), TENTH, GENERAL).cost() == BoundedRangeCost(TENTH)
     assert ExponentialMechanism(("a",), Fraction(1, UNITS_PER_ONE), GENERAL).release([7], Seeded(1)) == "a"
     assert sum(1 for _ in tables(APPROVALS, 2)) == 1 + 8 + 36

@@ -19,7 +19,7 @@ from adyton.mechanisms.selection.scores import (
 )
 from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
 from adyton.noise import Bits, exponential_weights
-from adyton.privacy import PureCost
+from adyton.privacy import BoundedRangeCost
 
 T = TypeVar("T")
 
@@ -30,12 +30,13 @@ class ExponentialMechanism(Generic[T]):
 
     The span is 2 * bound, or the bound alone for monotone scores.
 
-    Claim:    epsilon-DP; the probabilities are exactly these: no float takes part in the choice.
+    Claim:    epsilon-DP, and of range epsilon, which is less in zcdp and gdp than epsilon-DP alone; the
+              probabilities are exactly these: no float takes part in the choice.
     Assumes:  ``candidates`` were fixed without looking at the data: one that is on the list because of
               somebody's row gives that row away.  One unit moves the integer scores as ``sensitivity`` says.
               The words of ``bits`` are uniform and independent of everything the analyst has seen.
     Source:   McSherry, Talwar 2007; Dwork, Roth 2014, Theorem 3.10.  Theorem: EXPONENTIAL-MECHANISM.
-              Theorem: DECLARED-RANGE.
+              Theorem: DECLARED-RANGE.  Theorem: BOUNDED-RANGE.
 
     Time depends on the number of candidates and on epsilon; on the scores only through a second try, of
     probability below candidates * 2**-54 (and where a score needs more than 64 bits).
@@ -45,7 +46,12 @@ class ExponentialMechanism(Generic[T]):
     epsilon: Fraction
     sensitivity: ScoreSensitivity
     name: ClassVar[str] = "exponential mechanism"
-    theorems: ClassVar[tuple[str, ...]] = ("SCORE-SPAN", "EXPONENTIAL-MECHANISM", "DECLARED-RANGE")
+    theorems: ClassVar[tuple[str, ...]] = (
+        "SCORE-SPAN",
+        "EXPONENTIAL-MECHANISM",
+        "DECLARED-RANGE",
+        "BOUNDED-RANGE",
+    )
 
     def __post_init__(self) -> None:
         if not self.candidates:
@@ -56,8 +62,9 @@ class ExponentialMechanism(Generic[T]):
     def rate(self) -> Fraction:
         return rate_of(self.epsilon, self.sensitivity)
 
-    def cost(self) -> PureCost:
-        return PureCost(self.epsilon)
+    def cost(self) -> BoundedRangeCost:
+        """Theorem: BOUNDED-RANGE."""
+        return BoundedRangeCost(self.epsilon)
 
     def release(self, scores: Scores, bits: Bits) -> T:
         gaps = gaps_of(scores, len(self.candidates))
