@@ -38,7 +38,7 @@ RAW = [  # what a locked DuckDB still runs, and what it runs until it is stopped
     "SELECT first(income) FROM people",
     "SELECT any_value(region), COUNT(*) FROM people",
     "SELECT arg_max(region, income) FROM people",
-    "SELECT mode(region) FROM people",
+    "SELECT mode(*) FROM people",
     "SELECT approx_quantile(income, 1.0) FROM people",
     "SELECT COUNT(*) FROM people WHERE error(region) IS NULL",
     "SELECT COUNT(*) FROM people WHERE CAST(region AS INT) = 1",

@@ -328,3 +328,45 @@ def _exactly(name: str, x: Fraction, y: Fraction, digits: int) -> Any:
 def test_theorem_BOX_OF_PARTS_every_function_has_a_value_and_an_interval() -> None:
     assert FUNCTIONS.keys() - BOXES.keys() == {"COALESCE"}  # it is told by what is NULL, not by numbers
     assert not BOXES.keys() - FUNCTIONS.keys()
+
+
+OCCURS = Window("OCCURRING", (ReleasedName("n"), ReleasedName("g")))
+
+
+@pytest.mark.parametrize("exact", [[0] * 8 + [4000] * 2, [1] * 10])
+def test_theorem_BOX_OF_PARTS_values_without_rows_are_not_counted(exact: list[int]) -> None:
+    """Ten values, eight without rows: with undivided levels one of them is counted in 18 % of all answers.
+    And ten with one row each: one of them is then ruled out in 22 %.
+
+    A share that is truly 0.05 rises more than six standard errors above it with probability 1e-9.
+    """
+    rng, times, truth = np.random.default_rng(11), 2_000, np.count_nonzero(exact)
+    keys: Mapping[str, Told] = {"g": (list(range(10)), np.arange(10))}
+    wrong = missed = 0
+    for _ in range(times):
+        values = certified({"n": np.array(exact, float)}, 20.0, rng, keys=keys).values(OCCURS)
+        low, high = values.noise.low[0], values.noise.high[0]
+        assert np.array_equal(values.value, np.full(10, low))
+        wrong += values.value[0] > truth
+        missed += not low <= truth <= high
+    most = (1 - LEVEL) + 6 * sqrt(LEVEL * (1 - LEVEL) / times)
+    assert wrong <= most * times
+    assert missed <= most * times
+
+
+def test_theorem_BOX_OF_PARTS_how_many_values_occur_is_told_for_each_group() -> None:
+    """By hand: the width is that of intervals that hold for all six at once, and is exceeded or not."""
+    width = GaussianNoise((Fraction(20),)).error(1 - 0.05 / 6)
+    noisy = np.array([width + 1.0, width, -width, 0.0, 5000.0, 1.0 - width])
+    told = Values(noisy, Intervals(LEVEL, noisy - width, noisy + width), Intervals(0.95, noisy, noisy + 0.5))
+    keys: Mapping[str, Told] = {
+        "h": (["a", "b"], np.array([0, 0, 0, 1, 1, 1])),
+        "g": ("xyz", np.arange(6) % 3),
+    }
+    rows = CertifiedRows(Answered({"n": noisy, **keys}, 6, {}), lambda _: {"n": told}, {}, 6, chosen=False)
+    found = rows.values(Window("OCCURRING", OCCURS.inner, ("h",)))
+    assert found.noise.low.tolist() == [1, 1, 1, 1, 1, 1]  # only counts above the width; equal is not above
+    assert found.noise.high.tolist() == [2, 2, 2, 3, 3, 3]  # -width + width is below 1
+    assert isinstance(found.population, Intervals)
+    assert found.population.low.tolist() == [2, 2, 2, 1, 1, 1]
+    assert found.population.high.tolist() == [2, 2, 2, 2, 2, 2]  # 0.5 expected rows are more than none

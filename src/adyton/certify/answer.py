@@ -192,6 +192,7 @@ class Answer(Shown):
     known: Mapping[str, Known] = field(default_factory=dict)  # of each value, by its name
     left_out_rows: str | None = None  # which rows the study never counts
     hidden: tuple[str, ...] = ()  # values that were asked for and are not shown, by their names
+    remarks: tuple[str, ...] = ()  # how rows were chosen or counted by noisy values
     rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
     widths_named: Mapping[str, float] = field(default_factory=dict)  # of means, as the price
     free: str | None = None  # why nothing was read and nothing charged; then the receipt is number 0
@@ -299,6 +300,7 @@ class Answer(Shown):
             **({"batch_size": self.batch_size} if self.batch_size > 1 else {}),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
             **({"hidden": list(self.hidden)} if self.hidden else {}),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
             **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
             **({"free": self.free} if self.free else {}),
         }
@@ -321,6 +323,7 @@ class Answer(Shown):
             *([self._planned_note()] if self.rows_planned else []),
             *([self.left_out_rows] if self.left_out_rows else []),
             *([_HIDDEN.format(", ".join(self.hidden))] if self.hidden else []),
+            *self.remarks,
             *([str(self.keys_found)] if self.keys_found else []),
             *([_LEFT_OUT.format(self.rows_hidden)] if self.rows_hidden else []),
             *cost_notes(self.cost, self.spent, self.left, self.limit, self.more, batch_size=self.batch_size),

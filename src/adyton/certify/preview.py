@@ -65,6 +65,7 @@ class Preview(Shown):
     would_fit: Mapping[str, object] | None = None
     batch_size: int = 1
     hidden: tuple[str, ...] = ()  # values that are asked for and will not be shown, by their names
+    remarks: tuple[str, ...] = ()  # how rows will be chosen or counted by noisy values
     left_out_rows: str | None = None  # which rows the study never counts
     keys_sought: KeysSought | None = None
     spread_first: Mapping[str, Bound] = field(default_factory=dict)
@@ -100,6 +101,7 @@ class Preview(Shown):
             "certificate": self.certificate.to_json(),
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
             **({"hidden": list(self.hidden)} if self.hidden else {}),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
             **({"spread_first": self._spread_first_json()} if self.spread_first else {}),
             **({"later": self.later.to_json()} if self.later else {}),
@@ -136,6 +138,7 @@ class Preview(Shown):
             f"The promise: {self.limit}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
             *([f"Asked for, paid for and not shown: {', '.join(self.hidden)}."] if self.hidden else []),
+            *self.remarks,
             *([_PARTS.format(len(self.parts))] if len(self.parts) > 1 else []),
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),

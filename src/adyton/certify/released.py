@@ -12,7 +12,7 @@ from adyton.certify.linear import GaussianValue, Linear, linear_of
 from adyton.certify.ratio_of_sums import ratio_box
 from adyton.certify.rows import Intervals, Values
 from adyton.certify.values import Absent
-from adyton.certify.window_boxes import rank_box, shifted_box, total_box
+from adyton.certify.window_boxes import occurring_box, rank_box, shifted_box, total_box
 from adyton.exact import float_up
 from adyton.exact.boxes import BOXES, Box, outward
 from adyton.exact.cells import Floats
@@ -33,7 +33,7 @@ from adyton.query.released.nodes import (
     is_null_by_value,
     names_in,
 )
-from adyton.query.released.windows import ENDS, RANKS, SHIFTS, laid_out
+from adyton.query.released.windows import ENDS, OCCURRING, RANKS, SHIFTS, laid_out
 
 Part = tuple[object, ...]
 Levels = Callable[[float], Mapping[str, Values]]
@@ -68,11 +68,11 @@ class CertifiedRows:
                   that the study says.
         Source:   derived here.  Theorem: BOX-OF-PARTS.
         """
-        told = self.answered.told(node)
-        assert isinstance(told, np.ndarray)
         number = self._number(self._parts(node))
         level = LEVEL if number <= 1 else float_up(each_of(LEVEL, number))
         noise = self._box(node, self._atoms(level), level)
+        told = noise.low if _is_occurring(node) else self.answered.told(node)
+        assert isinstance(told, np.ndarray)
         nothing = np.isnan(told) | (np.isinf(noise.low) & np.isinf(noise.high))
         noise = Box.everything(len(told)).where(nothing, noise)
         value = np.where(nothing, np.nan, told)
@@ -258,11 +258,17 @@ class CertifiedRows:
             told = self.answered.told(window)
             assert isinstance(told, np.ndarray)
             return rank_box(window, laid, ordered, told, noisy=noisy)
+        if window.function == OCCURRING:
+            return occurring_box(laid, self._box(window.inner[0], atoms, level), whole=level is not None)
         boxes = [self._box(part, atoms, level) for part in window.inner]
         null = self.answered.numbers(window.inner[0]).null if window.inner else None
         if window.function in (*SHIFTS, *ENDS):
             return shifted_box(window, laid, boxes)
         return total_box(window, laid, boxes[0] if boxes else None, null)
+
+
+def _is_occurring(node: Released) -> bool:
+    return isinstance(node, Window) and node.function == OCCURRING
 
 
 def _compared(left: Box, sign: str, right: Box) -> tuple[Truths, Truths]:

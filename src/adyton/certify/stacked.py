@@ -109,6 +109,7 @@ def stacked_answer(
         certificate=_certificate([answer.certificate for answer in answers]),
         rows_hidden=sum(answer.rows_hidden for answer in answers),
         hidden=tuple(dict.fromkeys(name for answer in answers for name in answer.hidden)),
+        remarks=tuple(dict.fromkeys(said for answer in answers for said in answer.remarks)),
         known={name: _known([one.get(name, NOTHING_KNOWN) for one in known]) for name in values},
         rows_planned=max((a.rows_planned for a in answers if a.rows_planned is not None), default=None),
         widths_named={
@@ -156,6 +157,7 @@ def stacked_preview(
         steps=tuple(step for part in parts for step in part.steps),
         certificate=_certificate([part.certificate for part in parts]),
         hidden=tuple(dict.fromkeys(name for part in parts for name in part.hidden)),
+        remarks=tuple(dict.fromkeys(said for part in parts for said in part.remarks)),
         spread_first={},
         parts=tuple(parts),
     )

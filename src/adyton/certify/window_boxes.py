@@ -54,6 +54,18 @@ def _total(function: str, low: Floats, high: Floats) -> tuple[float, float]:
     return least, most
 
 
+def occurring_box(laid: Sequence[Laid], counts: Box, *, whole: bool) -> Box:
+    """How many of the rows have a count above 0: surely, and possibly; if ``whole``, then it is 1 or more.
+
+    Theorem: BOX-OF-PARTS.
+    """
+    sure, possible = counts.low > 0, counts.high >= 1 if whole else counts.high > 0
+    low, high = np.zeros(len(sure)), np.zeros(len(sure))
+    for one in laid:
+        low[one.rows], high[one.rows] = sure[one.rows].sum(), possible[one.rows].sum()
+    return Box(low, high)
+
+
 def rank_box(window: Window, laid: Sequence[Laid], ordered: Box | None, told: Floats, *, noisy: bool) -> Box:
     """From the rows that surely and that possibly come before; keys alone are public."""
     if not noisy:

@@ -20,6 +20,7 @@ from adyton.curator.certifying import (
 from adyton.curator.previewing import previews, stream_preview
 from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import BatchRelease, Walk
+from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Tables
 from adyton.engines.base import Engine
@@ -322,10 +323,11 @@ class Curator(Walk, Shown):
                     certificate=self._claims.certificate(plan, context),
                     repeated=repeated,
                     keys_found=found_in(plan, own, receipt.number),
-                    rows_hidden=len(rows) - len(shown),
+                    rows_hidden=0 if plan.shape.folded else len(rows) - len(shown),
                     batch_size=len(batch.plans),
                     known=plan.shown,
                     hidden=plan.hidden,
+                    remarks=remarks(plan, shown) if plan.shape.shown else (),
                     left_out_rows=left_out_rows(self.study, plan.question),
                     rows_planned=batch.rows_planned(plan),
                     widths_named=batch.widths_named(plan),

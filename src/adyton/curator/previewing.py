@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from adyton.certify import Preview
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import AskedBefore, Purse
-from adyton.curator.shaping import computed_bounds, computed_populations
+from adyton.curator.remarks import remarks
+from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.exact import Number
 from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of
@@ -40,7 +41,7 @@ def previews(
     return [
         Preview(
             question=plan.text,
-            keys=None if plan.question.finds_keys else plan.keys().renamed(dict(plan.shape.names)),
+            keys=None if plan.question.finds_keys else shown_keys(plan),
             bounds=computed_bounds(plan) | {part.name: part.bound(plan.expected_rows) for part in plan.parts},
             population=computed_populations(plan, context)
             | {
@@ -48,6 +49,7 @@ def previews(
                 for part in plan.parts
             },
             hidden=plan.hidden,
+            remarks=remarks(plan),
             cost=purse.amount(batch.amount),
             spent=purse.amount(spent),
             spent_after=purse.amount(spent + batch.amount) if more else None,

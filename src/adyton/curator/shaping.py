@@ -104,7 +104,7 @@ class _Shaping:
         if not shape.shown:
             return left
         labels = {name: answered.told(node) for name, node in shape.shown if is_label(node)}
-        keys = dict(left.keys.columns) | {
+        keys = {n: key for n, key in left.keys.columns.items() if n not in shape.folded} | {
             name: KeyColumn(told[0], told[1]).at(places) for name, told in labels.items()
         }
         values = {
@@ -134,6 +134,16 @@ def _said(certified: CertifiedRows, clauses: Sequence[Having | Term]) -> dict[No
                 sides += [part.value]
     computed = {side for side in sides if isinstance(side, Apply | When | Window) and not is_label(side)}
     return {side: certified.values(side).value for side in computed}
+
+
+def shown_keys(plan: QuestionPlan) -> Keys:
+    """The groups of an answer under the names that were given; without those whose values are counted."""
+    keys, folded = plan.keys(), plan.shape.folded
+    if folded:
+        columns = {name: key for name, key in keys.columns.items() if name not in folded}
+        codes = np.stack([np.zeros(len(keys), np.int32), *(key.codes for key in columns.values())])
+        keys = Keys(columns, len(keys)).at(np.sort(np.unique(codes, axis=1, return_index=True)[1]))
+    return keys.renamed(dict(plan.shape.names))
 
 
 def computed_bounds(plan: QuestionPlan) -> dict[str, Bound]:

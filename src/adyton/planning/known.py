@@ -92,7 +92,7 @@ def known_of_computed(value: Released, known: Mapping[str, Known]) -> Known:
             return Known(step=1.0)
         case When(branches, otherwise):
             return _one_of([*(then for _, then in branches), otherwise])
-        case Window("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "NTILE" | "COUNT"):
+        case Window("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "NTILE" | "COUNT" | "OCCURRING"):
             return Known(step=1.0)
     return Known()
 

@@ -22,7 +22,8 @@ from adyton.query.names import is_declared
 from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons, table_of_persons
 from adyton.query.released.answered import Answered, KeyLabel, Places, Told
-from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term
+from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window
+from adyton.query.released.windows import OCCURRING
 from adyton.schema import Table
 
 Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]
@@ -84,6 +85,14 @@ class Shape:
         """Of these names of values those that are asked for, and paid for, and not shown as they are."""
         shown = {value for _, value in self.shown}
         return tuple(name for name in values if self.shown and ReleasedName(name) not in shown)
+
+    @property
+    def folded(self) -> frozenset[str]:
+        """The keys that are not shown, as a column says how many of their values occur."""
+        windows = [
+            value for _, value in self.shown if isinstance(value, Window) and value.function == OCCURRING
+        ]
+        return frozenset(one.inner[1].name for one in windows if isinstance(one.inner[1], ReleasedName))
 
     def named(self, keys: Mapping[str, KeyLabel]) -> dict[str, KeyLabel]:
         """The keys of a row under the names that they are shown as."""

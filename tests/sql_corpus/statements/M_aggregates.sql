@@ -66,20 +66,77 @@ SELECT REGR_R2(nights, score) AS r2 FROM visits
 SELECT REGR_COUNT(nights, score) AS n, REGR_AVGX(nights, score) AS mean_x, REGR_AVGY(nights, score) AS mean_y FROM visits
 
 -- name: mode_of_category
--- outcome: refused: ORDER BY n DESC LIMIT 1
+-- plain: SELECT status AS usual, COUNT(*) AS count FROM orders GROUP BY status ORDER BY count DESC LIMIT 1
+-- judge: SELECT status AS usual, COUNT(*) AS count FROM orders WHERE status IS NOT NULL GROUP BY status
+-- judge: ORDER BY COUNT(*) DESC, list_position(['open', 'paid', 'shipped', 'returned'], status) LIMIT 1
 SELECT MODE(status) AS usual FROM orders
 
 -- name: mode_within
--- outcome: refused: ORDER BY n DESC LIMIT 1
+-- plain: SELECT channel AS usual, COUNT(*) AS count FROM orders GROUP BY channel ORDER BY count DESC LIMIT 1
+-- judge: SELECT channel AS usual, COUNT(*) AS count FROM orders WHERE channel IS NOT NULL GROUP BY channel
+-- judge: ORDER BY COUNT(*) DESC, list_position(['web', 'store', 'phone'], channel) LIMIT 1
 SELECT MODE() WITHIN GROUP (ORDER BY channel) AS usual FROM orders
 
+-- name: mode_in_groups
+-- dearer: SELECT channel, priority, COUNT(*) AS count FROM orders WHERE gift GROUP BY channel, priority
+-- judge: SELECT channel, priority AS usual, COUNT(*) AS count FROM orders WHERE gift AND channel IS NOT NULL
+-- judge: AND priority IS NOT NULL GROUP BY channel, priority
+-- judge: QUALIFY ROW_NUMBER() OVER (PARTITION BY channel ORDER BY COUNT(*) DESC, priority) = 1 ORDER BY channel
+SELECT channel, MODE(priority) AS usual FROM orders WHERE gift GROUP BY channel ORDER BY channel
+
+-- name: mode_in_groups_filtered
+-- judge: SELECT kind, hour AS usual, COUNT(*) FILTER (WHERE urgent) AS count FROM visits WHERE kind IS NOT NULL
+-- judge: AND hour IS NOT NULL GROUP BY kind, hour
+-- judge: QUALIFY ROW_NUMBER() OVER (PARTITION BY kind ORDER BY COUNT(*) FILTER (WHERE urgent) DESC, hour) = 1
+SELECT kind, MODE(hour) FILTER (WHERE urgent) AS usual FROM visits GROUP BY 1
+
+-- name: most_common_two
+-- plain: SELECT status, COUNT(*) AS count FROM orders GROUP BY status ORDER BY count DESC LIMIT 2
+-- judge: SELECT status, COUNT(*) AS count FROM orders WHERE status IS NOT NULL GROUP BY status
+-- judge: ORDER BY COUNT(*) DESC, list_position(['open', 'paid', 'shipped', 'returned'], status) LIMIT 2
+SELECT APPROX_TOP_COUNT(status, 2) FROM orders
+
+-- name: mode_of_persons
+-- judge: SELECT visited AS usual, COUNT(*) AS count FROM (SELECT COUNT(*) AS visited FROM visits GROUP BY patient_id)
+-- judge: GROUP BY visited ORDER BY COUNT(*) DESC, visited LIMIT 1
+SELECT MODE(n) AS usual FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t
+
 -- name: distinct_categories
--- outcome: refused: GROUP BY channel HAVING n > 100
+-- plain: SELECT channel, COUNT(*) AS count FROM orders GROUP BY channel
 SELECT COUNT(DISTINCT channel) AS ways FROM orders
 
 -- name: distinct_categories_filtered
--- outcome: refused: GROUP BY kind HAVING n > 100
+-- plain: SELECT kind, COUNT(*) AS count FROM visits WHERE urgent AND ward IN (1, 2) GROUP BY kind
 SELECT COUNT(DISTINCT kind) AS kinds FROM visits WHERE urgent AND ward IN (1, 2)
+
+-- name: distinct_in_groups
+-- dearer: SELECT channel, status, COUNT(*) AS count FROM orders WHERE quantity > 30 GROUP BY channel, status
+SELECT channel, COUNT(DISTINCT status) AS ways FROM orders WHERE quantity > 30 GROUP BY channel ORDER BY channel
+
+-- name: distinct_months
+SELECT COUNT(DISTINCT MONTH(seen)) AS months FROM visits WHERE nights > 12
+
+-- name: distinct_filtered
+SELECT COUNT(DISTINCT priority) FILTER (WHERE gift AND quantity > 40) AS priorities FROM orders
+
+-- name: distinct_of_joined
+SELECT COUNT(DISTINCT c.zone) AS zones FROM orders o JOIN countries c ON o.country = c.code WHERE o.gift
+
+-- name: distinct_snowflake
+-- dialect: snowflake
+-- judge: SELECT COUNT(DISTINCT country) AS countries FROM orders
+SELECT APPROX_COUNT_DISTINCT(country) AS countries FROM orders
+
+-- name: distinct_prices
+SELECT COUNT(DISTINCT price) AS prices FROM orders WHERE quantity < 10
+
+-- name: distinct_beside_a_count
+-- outcome: refused: only aggregate of its SELECT
+SELECT COUNT(*) AS n, COUNT(DISTINCT channel) AS ways FROM orders
+
+-- name: mode_beside_a_mean
+-- outcome: refused: only aggregate of its SELECT
+SELECT MODE(status) AS usual, AVG(price) AS mean_price FROM orders
 
 -- name: any_gift
 SELECT BOOL_OR(gift) AS any_gift FROM orders WHERE quantity > 40

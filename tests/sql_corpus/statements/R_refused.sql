@@ -39,8 +39,8 @@ SELECT COUNT(*) AS n FROM (SELECT * FROM visits WHERE patient_id = 7) t
 SELECT MIN(patient_id) AS first_one FROM visits
 
 -- name: distinct_numbers
--- outcome: refused: distinct
-SELECT COUNT(DISTINCT price) AS prices FROM orders
+-- outcome: refused: at most 10,000
+SELECT COUNT(DISTINCT cost * nights) AS products FROM visits
 
 -- name: row_windows
 -- outcome: refused:

@@ -17,6 +17,7 @@ RANKS = ("RANK", "DENSE_RANK", "ROW_NUMBER", "PERCENT_RANK", "CUME_DIST", "NTILE
 SHIFTS = ("LAG", "LEAD")
 ENDS = ("FIRST_VALUE", "LAST_VALUE")
 TOTALS = ("SUM", "AVG", "MIN", "MAX", "COUNT")
+OCCURRING = "OCCURRING"  # how many rows surely have a count above 0: intervals decide that, not values alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ from adyton.query.text import from_text, name_text, number_text
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
+DISTINCT = ("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT", "NDV")
+COMMON = ("MODE", "APPROX_TOP_COUNT", "APPROX_TOP_K", "TOPK")
 Bounds = tuple[Fraction, Fraction]
 # A measure, and what it is called if it is given no name.
 Named = tuple[str, Measure]
@@ -172,10 +174,14 @@ def _persons(source: Source, node: exp.Expr, where: Condition) -> Named:
 
 
 def _which_occur(source: Source, column: CategoryColumn | BooleanColumn) -> str:
-    """How to see which declared values occur: how many of them do is no sum over rows."""
+    """How many declared values occur is no sum over rows, and has no place beside other aggregates."""
     name, table = name_text(column.name), from_text(source.table)
-    common = f"SELECT {name}, COUNT(*) AS n FROM {table} GROUP BY {name} HAVING n > 100"
-    return f"distinct values cannot be counted; see which of them are common: {common}"
+    return f"how many values occur is asked alone: SELECT COUNT(DISTINCT {name}) FROM {table}"
+
+
+def _most_common(source: Source, node: exp.Expr, where: Condition) -> Named:
+    name = called(source, node)
+    raise source.refusal(node, f"{name} is an item of SELECT by itself, and the only aggregate there")
 
 
 def _person(source: Source, node: exp.Expr) -> str:
@@ -359,7 +365,8 @@ _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev"
 AGGREGATES: dict[str, Callable[[Source, exp.Expr, Condition], Named]] = {
     "COUNT": _count,
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), _count_if),
-    **dict.fromkeys(("APPROX_COUNT_DISTINCT", "APPROX_DISTINCT"), _approximate_persons),
+    **dict.fromkeys(DISTINCT, _approximate_persons),
+    **dict.fromkeys(COMMON, _most_common),
     "SUM": _sum,
     **dict.fromkeys(("AVG", "MEAN"), _mean),
     "PROPORTION": _proportion,

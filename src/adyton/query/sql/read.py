@@ -20,7 +20,7 @@ from adyton.query.measures import Cdf, Count, Measure
 from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape
-from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
+from adyton.query.sql.aggregates import AGGREGATES, COMMON, DISTINCT, read_measure, read_value, read_where
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
@@ -108,7 +108,7 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
 
 def _may_be_rewritten(node: exp.Expr) -> bool:
     if type(node) is exp.Anonymous:
-        return str(node.this).upper() in TRUTHS
+        return str(node.this).upper() in (*TRUTHS, *COMMON, *DISTINCT)
     return type(node) in SHAPES or node.args.get("db") is not None
 
 

@@ -15,10 +15,6 @@ _NOT_COMPARED = "rows of answers are never compared with one another; UNION ALL 
 _ONE = "ask one SELECT at a time"
 _QUANTILE = "write QUANTILE(number, fraction), such as QUANTILE({number}, 0.5)"
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates"
-_MOST_COMMON = (
-    "write SELECT {category}, COUNT(*) AS n FROM {table} GROUP BY {category} ORDER BY n DESC LIMIT 1: "
-    "the counts of all groups are released, and the largest of them are shown"
-)
 _FROM_GROUPS = (
     "write SELECT {category}, COUNT(*) FROM {table} GROUP BY {category}, and compute it from the answer"
 )
@@ -93,7 +89,6 @@ _REASONS: dict[str, str] = {
     **dict.fromkeys(("COLLECT_SET", "GROUP_CONCAT", "LISTAGG", "STRING_AGG", "XMLAGG"), _SINGLE_ROWS),
     **dict.fromkeys(("JSON_AGG", "JSONB_AGG", "JSON_OBJECT_AGG", "MAP_AGG", "OBJECT_AGG"), _SINGLE_ROWS),
     **dict.fromkeys(("ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY"), _ROW_OF_EXTREME),
-    **dict.fromkeys(("MODE", "APPROX_TOP_COUNT", "APPROX_TOP_K", "TOPK"), _MOST_COMMON),
     **dict.fromkeys(("KURTOSIS", "KURTOSIS_POP", "SKEWNESS", "SKEW"), _HIGHER_MOMENT),
     **dict.fromkeys(("REGR_SXX", "REGR_SXY", "REGR_SYY"), "write REGR_COUNT, and VARIANCE or COVAR_POP"),
     **dict.fromkeys(("GEOMEAN", "GEOMETRIC_MEAN", "PRODUCT"), _PRODUCT),

@@ -71,8 +71,9 @@ def check_windows(question: Question, shape: Shape) -> None:
     said = [value for _, value in shape.shown] + [term.value for term in shape.order]
     windows = any(map(has_window, said)) or shape.qualify is not None
     if windows and not question.finds_keys and number_of_cells(question) > MOST_WINDOW_ROWS:
+        what = "values are counted" if shape.folded else "windows are worked out"
         raise InvalidRequest(
-            f"windows are worked out over at most {MOST_WINDOW_ROWS:,} rows of an answer; "
+            f"{what} over at most {MOST_WINDOW_ROWS:,} rows of an answer; "
             f"this one has {number_of_cells(question):,}: export it without them, or use wider groups"
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from adyton.query.released.nodes import Frame, Released, ReleasedName, Window
-from adyton.query.released.windows import ENDS, RANKS, SHIFTS, TOTALS
+from adyton.query.released.windows import ENDS, OCCURRING, RANKS, SHIFTS, TOTALS
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.names import called, title
 
@@ -27,7 +27,7 @@ def read_window(reader: Reader, node: exp.Expr, behind: bool) -> Released:
         raise source.refusal(node, "windows stand in SELECT, QUALIFY and ORDER BY only, not in one another")
     function = node.this
     name = called(source, function) if type(function) is exp.Anonymous else title(function)
-    if name not in (*WINDOWS, *TOTALS):
+    if name not in (*WINDOWS, *TOTALS, OCCURRING):
         raise source.refusal(node, f"{name} is no window; windows are {', '.join((*TOTALS, *WINDOWS))}")
     reader.windows, reader.in_window = False, True
     partition = tuple(_partition(reader, one) for one in node.args.get("partition_by") or ())
@@ -53,6 +53,8 @@ def _arguments(reader: Reader, node: exp.Expr, name: str, behind: bool) -> tuple
         more = (_small(reader, inner[1], 0),) if len(inner) > 1 else ()
         default = (reader.number(inner[2], behind),) if len(inner) > 2 else ()
         return (reader.number(inner[0], behind), *more, *default)
+    if name == OCCURRING:  # the count, and the group whose values are counted
+        return (reader.number(inner[0], behind), reader.value(inner[1], behind=behind))
     reader.check_number(node, f"{name}(value) OVER (...)", 1)
     return (reader.number(inner[0], behind),)
 

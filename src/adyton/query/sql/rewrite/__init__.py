@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from adyton.errors import InvalidRequest
+from adyton.query.sql.aggregates import COMMON, DISTINCT
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.rewrite.brackets import without_brackets
 from adyton.query.sql.rewrite.constants import fold_constants
@@ -21,8 +22,9 @@ from adyton.query.sql.rewrite.joins import declared_joins
 from adyton.query.sql.rewrite.public_lists import settle_lists
 from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
 from adyton.query.sql.rewrite.subselects import one_select
-from adyton.query.sql.rewrite.truths import count_truths
+from adyton.query.sql.rewrite.truths import TRUTHS, count_truths
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
+from adyton.query.sql.rewrite.values_counted import count_values
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
 from adyton.schema import Table
 
@@ -30,6 +32,7 @@ from adyton.schema import Table
 SHAPES = frozenset(
     {
         *(exp.With, exp.Subquery, exp.Exists, exp.In, exp.Tuple, exp.Join, exp.Group, exp.Order, exp.Alias),
+        exp.Distinct,
         *OPERATORS,
     }
 )
@@ -48,11 +51,13 @@ def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Ex
 def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
     check_items(context, tree)
     kinds = {type(node) for node in tree.walk()}
+    called = {str(node.this).upper() for node in tree.find_all(exp.Anonymous)}
     if exp.Subquery in kinds:
         without_brackets(context, tree)  # FROM (a JOIN b)
     if exp.With in kinds:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
-    count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
+    if called & {*TRUTHS}:
+        count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
     write_plain_names(context, tree)  # schema.table is table
     if exp.Tuple in kinds:
         compare_one_by_one(context, tree)  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
@@ -64,6 +69,8 @@ def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
     if exp.In in kinds or exp.Exists in kinds:
         settle_lists(context, tree)  # public values that a column cannot have
     fold_constants(context, tree)  # 1 = 1 is TRUE
+    if exp.Distinct in kinds or called & {*COMMON, *DISTINCT}:
+        count_values(context, tree)  # MODE(x), COUNT(DISTINCT x): the counts of all values of x
     return tree
 
 

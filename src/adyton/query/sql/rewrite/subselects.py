@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from adyton.query.sql.from_clause import no_such_table
-from adyton.query.sql.rewrite.answers import asked_inside, is_answer
+from adyton.query.sql.rewrite.answers import aggregate_inside, asked_inside, is_answer
 from adyton.query.sql.rewrite.joins import without_right_joins
 from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, bare_item, check_where, output_name
 from adyton.query.sql.rewrite.public_lists import list_public_values
@@ -28,7 +28,6 @@ from adyton.query.sql.rewrite.scopes import (
     sources,
     table_name,
 )
-from adyton.query.sql.rewrite.two_level import aggregate_inside
 
 _SINGLE_ROWS = "single rows are never answered; ask for aggregates, such as COUNT(*)"
 _CHOOSES = {

@@ -40,7 +40,8 @@ def nothing_asked(source: Source, asked: Request | Combined) -> Free:
     else:
         shown = dict(asked.shape.names)
         labels = [name for name, value in asked.shape.shown if is_label(value)]
-        keys = (*(shown.get(group.name, group.name) for group in asked.question.by), *labels)
+        groups = [group.name for group in asked.question.by if group.name not in asked.shape.folded]
+        keys = (*(shown.get(name, name) for name in groups), *labels)
         columns = [name for name, _ in asked.shape.shown or asked.question.measures]
         values = tuple(name for name in columns if name not in labels)
     return Free(said_in(source), _NO_ROWS, tuple((name, ()) for name in keys), values)

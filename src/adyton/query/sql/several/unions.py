@@ -160,7 +160,8 @@ class _Selected:
 def _kinds(part: Part) -> dict[str, str]:
     """What the keys of a part hold, by the names that they are shown as."""
     question, shown = part.request.question, dict(part.request.shape.names)
-    kinds = {shown.get(group.name, group.name): _kind_of(group) for group in question.by}
+    kept = [group for group in question.by if group.name not in part.request.shape.folded]
+    kinds = {shown.get(group.name, group.name): _kind_of(group) for group in kept}
     labels = {name: _label_of(value) for name, value in part.request.shape.shown if is_label(value)}
     return kinds | {name: _kind(label) for name, label in [*labels.items(), *part.constants]}
 
