@@ -6,9 +6,12 @@ its place and a reason, before anything is charged.  Text is only ever read here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
 
 from sqlglot import exp
 
@@ -21,21 +24,28 @@ from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape
 from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.persons import read_persons, without_unused
+from adyton.query.sql.plain_parser import CASTS
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
-from adyton.query.sql.words import CASTS, Known, question_tree, syntax_tree
+from adyton.query.sql.words import LONGEST_TEXT, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
 from adyton.schema import Table
 
 MOST_ITEMS = 100
+_PATTERNS = 256
+_MARK = "\0"  # which no text may hold
+_FIRST_MARK = 987_654_000
+_NUMBER = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|(?P<number>(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))"""
+)
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 SET_CLAUSES = ("rollup", "cube", "grouping_sets")
 _BEHIND = ("order", "limit", "offset")
@@ -53,15 +63,95 @@ FUNCTIONS = (
 
 def parse_asked(sql: str, table: Table, *further: Table) -> Asked:
     """What ``sql`` asks about ``table``, or ``further`` tables of the same persons."""
-    options, tree = question_tree(sql, known_words(table, *further))
-    source = Source(sql, table, table.name)
+    return _asked(sql, *question_tree(sql, known_words(table, *further)), (table, *further))
+
+
+class TextReader:
+    """Reads texts about the same tables.  One that differs from earlier ones in its numbers alone is not
+    parsed again: what the parser does with digits does not depend on them.
+    """
+
+    def __init__(self, *tables: Table) -> None:
+        self._tables, self._known = tables, known_words(*tables)
+        self._pattern = lru_cache(maxsize=_PATTERNS)(_Pattern)
+
+    def asked(self, sql: str) -> Asked:
+        """As ``parse_asked``."""
+        tree = self._tree_of_another(sql)
+        if tree is not None:
+            with suppress(InvalidRequest):  # it is read below, to say where in this very text it is wrong
+                return _asked(sql, Options(), tree, self._tables)
+        return _asked(sql, *question_tree(sql, self._known), self._tables)
+
+    def _tree_of_another(self, sql: str) -> exp.Expr | None:
+        """The tree of a text like this, with the numbers of this one; None for the first such text."""
+        if len(sql) > LONGEST_TEXT or _MARK in sql:
+            return None
+        numbers: list[str] = []
+        pattern = self._pattern(_NUMBER.sub(partial(_taken, numbers), sql))
+        pattern.asked += 1
+        if pattern.asked == 2:
+            pattern.tree = self._tree_with_marks(pattern.text, len(numbers))
+        try:
+            marked = dict(zip(_marks(len(numbers)), numbers, strict=True))
+            return None if pattern.tree is None else _filled(pattern.tree, marked)
+        except RecursionError:
+            return None
+
+    def _tree_with_marks(self, pattern: str, numbers: int) -> exp.Expr | None:
+        """With a mark in place of each number; None unless each of them is found in the tree once."""
+        first, *rest = pattern.split(_MARK)
+        text = first + "".join(mark + part for mark, part in zip(_marks(numbers), rest, strict=True))
+        try:
+            options, tree = question_tree(text, self._known)
+        except InvalidRequest:
+            return None
+        found = [node.this for node in tree.find_all(exp.Literal)]
+        once = all(found.count(mark) == text.count(mark) == 1 for mark in _marks(numbers))
+        return tree if once and options == Options() else None
+
+
+@dataclass(slots=True)
+class _Pattern:
+    """A text without its numbers, how often it was asked, and its tree with marks in their places."""
+
+    text: str
+    asked: int = 0
+    tree: exp.Expr | None = None
+
+
+def _taken(numbers: list[str], found: re.Match[str]) -> str:
+    if found.lastgroup is None:  # a string, a quoted name or a comment
+        return found.group()
+    numbers.append(found.group())
+    return _MARK
+
+
+def _marks(numbers: int) -> list[str]:
+    return [str(_FIRST_MARK + place) for place in range(numbers)]
+
+
+def _filled(part: Any, numbers: Mapping[str, str]) -> Any:
+    """A copy of a tree, or of a part of it, without places in a text."""
+    if isinstance(part, list):
+        return [_filled(one, numbers) for one in part]
+    if not isinstance(part, exp.Expr):
+        return part
+    args = {name: _filled(value, numbers) for name, value in part.args.items()}
+    if type(part) is exp.Literal:
+        args["this"] = numbers.get(part.this, part.this)
+    return type(part)(**args)
+
+
+def _asked(sql: str, options: Options, tree: exp.Expr, tables: tuple[Table, ...]) -> Asked:
+    source = Source(sql, tables[0], tables[0].name)
     tree = _inner(source, tree)
     with source.at(tree):
         if type(tree) is exp.Select and not _is_unusual(tree):
-            asked = read_select(source, options, tree, (table, *further))
+            asked = read_select(source, options, tree, tables)
             if not is_empty(asked) and not is_row_of_nothing(asked):
                 return asked
-        return _unusual(source, options, tree, (table, *further))
+        return _unusual(source, options, tree, tables)
 
 
 def parse(sql: str, table: Table, *further: Table) -> Question:
@@ -109,6 +199,8 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
 def _may_be_rewritten(node: exp.Expr) -> bool:
     if type(node) is exp.Anonymous:
         return str(node.this).upper() in TRUTHS
+    if type(node) in OPERATORS:
+        return type(node.this) is type(node.args["expression"]) is exp.Literal  # 1 = 1
     return type(node) in SHAPES or node.args.get("db") is not None
 
 
