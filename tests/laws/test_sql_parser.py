@@ -10,9 +10,8 @@ import sqlglot.parser
 from sqlglot import Dialect, exp
 
 from adyton.errors import InvalidRequest
-from adyton.query.sql.plain_parser import PlainParser, parser_from_source
 from adyton.query.sql.read import parse
-from adyton.query.sql.words import _DIALECT, _WRITTEN_AS_THEY_ARE
+from adyton.query.sql.words import _DIALECT, _WRITTEN_AS_THEY_ARE, PlainParser, parser_from_source
 from adyton.schema import CategoryColumn, IntegerColumn, Table
 
 TEXTS = [

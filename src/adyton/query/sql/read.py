@@ -7,11 +7,10 @@ its place and a reason, before anything is charged.  Text is only ever read here
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
 
 from sqlglot import exp
 
@@ -24,25 +23,23 @@ from adyton.query.names import distinct_names, is_person, names_in
 from adyton.query.nodes import Group, Question
 from adyton.query.request import AS_ASKED, Asked, Combined, Request, Shape
 from adyton.query.sql.aggregates import AGGREGATES, read_measure, read_value, read_where
+from adyton.query.sql.alike import MARK, Pattern, compares_alone, filled, has_all_marks, marked, with_numbers
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.from_clause import read_from
 from adyton.query.sql.functions.calls import ROW_FUNCTIONS
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.groups import Item, read_group, read_groups, read_histogram, read_items
 from adyton.query.sql.persons import read_persons, without_unused
-from adyton.query.sql.plain_parser import CASTS
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
-from adyton.query.sql.words import LONGEST_TEXT, Known, question_tree, syntax_tree
+from adyton.query.sql.words import CASTS, LONGEST_TEXT, Known, question_tree, syntax_tree
 from adyton.query.text import group_value_text
 from adyton.schema import Table
 
 MOST_ITEMS = 100
 _PATTERNS = 256
-_MARK = "\0"  # which no text may hold
-_FIRST_MARK = 987_654_000
 _NUMBER = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|(?P<number>(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))"""
 )
@@ -67,80 +64,43 @@ def parse_asked(sql: str, table: Table, *further: Table) -> Asked:
 
 
 class TextReader:
-    """Reads texts about the same tables.  One that differs from earlier ones in its numbers alone is not
-    parsed again: what the parser does with digits does not depend on them.
-    """
+    """Reads texts about the same tables, and those that differ in numbers alone once."""
 
     def __init__(self, *tables: Table) -> None:
         self._tables, self._known = tables, known_words(*tables)
-        self._pattern = lru_cache(maxsize=_PATTERNS)(_Pattern)
+        self._pattern = lru_cache(maxsize=_PATTERNS)(Pattern)
 
     def asked(self, sql: str) -> Asked:
         """As ``parse_asked``."""
-        tree = self._tree_of_another(sql)
-        if tree is not None:
-            with suppress(InvalidRequest):  # it is read below, to say where in this very text it is wrong
-                return _asked(sql, Options(), tree, self._tables)
+        if len(sql) <= LONGEST_TEXT and MARK not in sql:
+            numbers: list[str] = []
+            pattern = self._pattern(_NUMBER.sub(partial(_taken, numbers), sql))
+            pattern.asked += 1
+            if pattern.asked == 2:
+                self._read_once(pattern, len(numbers))
+            with suppress(InvalidRequest, RecursionError):  # said below, with the place in this very text
+                if pattern.request is not None:
+                    return with_numbers(pattern.request, numbers)
+                if pattern.tree is not None:
+                    return _asked(sql, Options(), filled(pattern.tree, numbers), self._tables)
         return _asked(sql, *question_tree(sql, self._known), self._tables)
 
-    def _tree_of_another(self, sql: str) -> exp.Expr | None:
-        """The tree of a text like this, with the numbers of this one; None for the first such text."""
-        if len(sql) > LONGEST_TEXT or _MARK in sql:
-            return None
-        numbers: list[str] = []
-        pattern = self._pattern(_NUMBER.sub(partial(_taken, numbers), sql))
-        pattern.asked += 1
-        if pattern.asked == 2:
-            pattern.tree = self._tree_with_marks(pattern.text, len(numbers))
-        try:
-            marked = dict(zip(_marks(len(numbers)), numbers, strict=True))
-            return None if pattern.tree is None else _filled(pattern.tree, marked)
-        except RecursionError:
-            return None
-
-    def _tree_with_marks(self, pattern: str, numbers: int) -> exp.Expr | None:
-        """With a mark in place of each number; None unless each of them is found in the tree once."""
-        first, *rest = pattern.split(_MARK)
-        text = first + "".join(mark + part for mark, part in zip(_marks(numbers), rest, strict=True))
-        try:
+    def _read_once(self, pattern: Pattern, numbers: int) -> None:
+        with suppress(InvalidRequest):
+            text = marked(pattern.text)
             options, tree = question_tree(text, self._known)
-        except InvalidRequest:
-            return None
-        found = [node.this for node in tree.find_all(exp.Literal)]
-        once = all(found.count(mark) == text.count(mark) == 1 for mark in _marks(numbers))
-        return tree if once and options == Options() else None
-
-
-@dataclass(slots=True)
-class _Pattern:
-    """A text without its numbers, how often it was asked, and its tree with marks in their places."""
-
-    text: str
-    asked: int = 0
-    tree: exp.Expr | None = None
+            if options == Options() and has_all_marks(tree, text, numbers):
+                pattern.tree = tree.copy()
+                asked = _asked(text, options, tree, self._tables)
+                if isinstance(asked, Request) and compares_alone(pattern.tree, asked, numbers):
+                    pattern.request = asked
 
 
 def _taken(numbers: list[str], found: re.Match[str]) -> str:
     if found.lastgroup is None:  # a string, a quoted name or a comment
         return found.group()
     numbers.append(found.group())
-    return _MARK
-
-
-def _marks(numbers: int) -> list[str]:
-    return [str(_FIRST_MARK + place) for place in range(numbers)]
-
-
-def _filled(part: Any, numbers: Mapping[str, str]) -> Any:
-    """A copy of a tree, or of a part of it, without places in a text."""
-    if isinstance(part, list):
-        return [_filled(one, numbers) for one in part]
-    if not isinstance(part, exp.Expr):
-        return part
-    args = {name: _filled(value, numbers) for name, value in part.args.items()}
-    if type(part) is exp.Literal:
-        args["this"] = numbers.get(part.this, part.this)
-    return type(part)(**args)
+    return MARK
 
 
 def _asked(sql: str, options: Options, tree: exp.Expr, tables: tuple[Table, ...]) -> Asked:

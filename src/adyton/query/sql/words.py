@@ -9,14 +9,18 @@ is written out again, so that nothing is lost.  The text never reaches an engine
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+import sqlglot.parser
 from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -24,7 +28,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 from adyton.errors import InvalidRequest
 from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, check_order, taken_options
 from adyton.query.sql.names import Refused, place, refuse, shortened
-from adyton.query.sql.plain_parser import CASTS, PlainParser
 from adyton.query.sql.reasons import reason_against
 from adyton.query.sql.several.limits import plain_limits
 from adyton.schema import Table
@@ -51,10 +54,10 @@ _SOFT_KEYWORDS = {
     *(_T.LIKE, _T.ILIKE, _T.ESCAPE, _T.DPIPE, _T.MOD, _T.DIV, _T.DCOLON, _T.INTERVAL, _T.TIMESTAMP),
 }
 _ALL_KEYWORDS = _KEYWORDS | _SOFT_KEYWORDS
-_TYPES = PlainParser.TYPE_TOKENS - {_T.VAR, _T.IDENTIFIER}
 
 # What may be left out, or is written in another way for the same.
 _SAY_NOTHING = {_T.L_PAREN, _T.R_PAREN, _T.DOT, _T.ALIAS, _T.INNER, _T.OUTER, _T.ASC, _T.DCOLON}
+CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 _SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
 _NESTING = (exp.Cast, exp.Is, exp.In, exp.Between, exp.Mod, exp.IntDiv, exp.Predicate)
 _DEEPEST_CHAIN = 80
@@ -76,6 +79,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _PLAIN_WORD = re.compile(r"\w+")
 _CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|(?!/\*)[^'"]""", re.DOTALL)
+_SOURCE = "parser.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,3 +356,35 @@ def _syntax_error(error: SqlglotError, text: str) -> Refused:
     near = details[0].get("highlight") or shortened(text)
     start = len(details[0].get("start_context") or "")
     return Refused(f"this cannot be read as SQL {place(text, start, near)}")
+
+
+def parser_from_source() -> Any:
+    """The class as it stands in the source file, also where a compiled form of it takes its place."""
+    path = Path(sqlglot.parser.__file__).with_name(_SOURCE)
+    spec = spec_from_file_location(f"{__name__}_source", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module.Parser
+
+
+if TYPE_CHECKING:
+    from sqlglot.parser import Parser
+elif Path(sqlglot.parser.__file__).name == _SOURCE:
+    Parser = sqlglot.parser.Parser
+else:  # sqlglot[c]: nothing that is interpreted may inherit from what is compiled
+    Parser = parser_from_source()
+
+
+_TYPES = Parser.TYPE_TOKENS - {_T.VAR, _T.IDENTIFIER}
+
+
+class PlainParser(Parser):
+    """Reads every call as a name with arguments.  What a function means is not for the parser to decide."""
+
+    FUNCTIONS: ClassVar = {}
+    FUNCTION_PARSERS: ClassVar = {name: Parser.FUNCTION_PARSERS[name] for name in ("EXTRACT", *CASTS)}
+    NO_PAREN_FUNCTIONS: ClassVar = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
