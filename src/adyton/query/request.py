@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from adyton.query.released.answered import Answered, KeyLabel, Places, Told
 from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window
 from adyton.query.released.windows import OCCURRING
 from adyton.schema import Table
+
+if TYPE_CHECKING:
+    from adyton.query.sql.read import TextReader
 
 Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]
 _TEXTS = 256
@@ -230,7 +234,15 @@ class Requests:
         return (self._of_text if texts else self._read)(asked, dialect)
 
     def _read(self, asked: str | Draft | Question, dialect: str | None) -> Asked:
+        if type(asked) is str and dialect is None:
+            return self._texts.asked(asked)
         return asked_of(asked, *self._tables, dialect=dialect)
+
+    @cached_property
+    def _texts(self) -> TextReader:
+        from adyton.query.sql.read import TextReader
+
+        return TextReader(*self._tables)
 
 
 def _is_declared(table: Table, tables: Sequence[Table]) -> bool:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from adyton.errors import InvalidRequest
 from adyton.query.sql.aggregates import COMMON, DISTINCT
-from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.expressions import Source
 from adyton.query.sql.rewrite.brackets import without_brackets
 from adyton.query.sql.rewrite.constants import fold_constants
 from adyton.query.sql.rewrite.every_item import write_out_items
@@ -28,12 +28,12 @@ from adyton.query.sql.rewrite.values_counted import count_values
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
 from adyton.schema import Table
 
-# Without any of these, and without a schema before a table, there is nothing to rewrite.
+# Without any of these, without a schema before a table, and without written values that are compared with
+# each other there is nothing to rewrite.
 SHAPES = frozenset(
     {
         *(exp.With, exp.Subquery, exp.Exists, exp.In, exp.Tuple, exp.Join, exp.Group, exp.Order, exp.Alias),
         exp.Distinct,
-        *OPERATORS,
     }
 )
 

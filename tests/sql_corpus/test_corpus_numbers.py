@@ -1,0 +1,128 @@
+"""A text whose tree is that of another one, with its own numbers, means what it means when it is parsed alone."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adyton.errors import InvalidRequest
+from adyton.query.request import Asked, Free
+from adyton.query.sql import read
+from adyton.query.sql.read import TextReader, parse_asked
+from adyton.schema import Table
+from hostile_sql import CLAUSES, HEADS, NESTED, SELECTS, SHAPES, STATEMENTS
+from how_often import often
+from sql_corpus import cases
+from sql_corpus.studies import study_of
+from strategies import PEOPLE
+
+NUMBERS = (
+    "0",
+    "1",
+    "2",
+    "3",
+    "5",
+    "7",
+    "12",
+    "030",
+    "65",
+    "100",
+    "987654001",
+    "0.5",
+    "2.25",
+    "1e1",
+    ".5",
+    "9" * 400,
+)
+HOSTILE = [*STATEMENTS, *SELECTS, *CLAUSES, *NESTED, *SHAPES, *HEADS]
+VARIATIONS = often(5, 50)
+TRICKY = [  # two numbers that may be the same, or mean something by their value
+    "SELECT COUNT(*) FROM people WHERE age IN (3, 4)",
+    "SELECT COUNT(*) FROM people WHERE age > 3 AND age IN (4, 5) AND NOT (income < 7 OR age BETWEEN 8 AND 9)",
+    "SELECT COUNT(*) FROM people WHERE 3 < age AND 4 = 5",
+    "SELECT COUNT(*) FROM people WHERE age > -3 AND income > 4 / 2",
+    "SELECT region, COUNT(*) FROM people WHERE age > 3 GROUP BY 1 HAVING COUNT(*) > 4 LIMIT 5",
+    "SELECT COUNT(*) FROM (SELECT age AS a FROM people WHERE age > 3) WHERE a < 4",
+    "SELECT AVG(age) FROM people WHERE CASE WHEN age > 3 THEN income > 4 ELSE age < 5 END",
+    "SELECT COUNT(*) FROM people WHERE smoker = 1 OR age > 2",
+]
+ANSWERED = [s for s in cases.STATEMENTS if s.dialect is None]
+
+
+def with_other_numbers(text: str, rng: random.Random) -> str:
+    """Also in strings, names and comments, and numbers of which the text has others beside them."""
+    chance = rng.choice((0.0, 0.5, 1.0))
+    return re.sub(r"\d+(\.\d+)?", lambda n: rng.choice(NUMBERS) if rng.random() < chance else n[0], text)
+
+
+def said(ask: Callable[[str], Asked], text: str) -> object:
+    try:
+        asked = ask(text)
+    except InvalidRequest as refused:
+        return refused.message
+    return asked, None if isinstance(asked, Free) else asked.listed
+
+
+def differing(tables: Sequence[Table], text: str) -> list[str]:
+    rng, reader = random.Random(text), TextReader(*tables)
+    texts = [text] * 2 + [with_other_numbers(text, rng) for _ in range(VARIATIONS)]
+    return [one for one in texts if said(reader.asked, one) != said(lambda t: parse_asked(t, *tables), one)]
+
+
+@pytest.mark.parametrize("study", ["clinic", "shop"])
+def test_other_numbers_in_statements_of_the_corpus(study: str, tmp_path: Path) -> None:
+    """Mutant: marks that are not taken out again; a string that counts as a number."""
+    tables = study_of(study, tmp_path).tables
+    own = [statement.sql for statement in ANSWERED if statement.study == study]
+    assert len(own) > 80
+    assert [text for sql in own for text in differing(tables, sql)] == []
+
+
+def test_other_numbers_in_statements_that_are_refused() -> None:
+    """Word for word the same refusal, with the place in this very text.  Mutant: the error of the copy is let out."""
+    assert [text for sql in HOSTILE for text in differing((PEOPLE,), sql)] == []
+
+
+def test_other_numbers_where_they_decide_more_than_a_comparison() -> None:
+    """Mutant: a question is kept wherever its condition holds each number once, as with IN, whose list may shrink."""
+    assert [
+        text for sql in TRICKY for other in range(30) for text in differing((PEOPLE,), f"{sql}{' ' * other}")
+    ] == []
+
+
+def test_a_text_like_an_earlier_one_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def noted(text: str, *args: Any) -> Any:
+        parsed.append(text)
+        return question_tree(text, *args)
+
+    question_tree = read.question_tree
+    monkeypatch.setattr(read, "question_tree", noted)
+    reader = TextReader(PEOPLE)
+    for number in range(10):
+        asked = reader.asked(
+            f"SELECT COUNT(*) FROM people WHERE age > {number}.5 AND region <> 'north' LIMIT 1{number}"
+        )
+        assert asked.shape.limit == 10 + number  # type: ignore[union-attr]
+    assert len(parsed) == 2  # the first one, and the second one with marks for its numbers
+    reader.asked("SELECT COUNT(*) FROM people WHERE age > 3.5 AND region <> 'south' LIMIT 10")
+    assert len(parsed) == 3
+
+
+def test_a_plain_filter_with_another_number_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, text = (
+        TextReader(PEOPLE),
+        "SELECT AVG(income) AS a FROM people WHERE age >= {} AND income BETWEEN 2 AND {}",
+    )
+    for number in range(2):
+        reader.asked(text.format(number, 10 + number))
+    monkeypatch.setattr(read, "read_select", None)
+    asked = reader.asked(text.format(40, 50))
+    monkeypatch.undo()
+    assert asked == parse_asked(text.format(40, 50), PEOPLE)
