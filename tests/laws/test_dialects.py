@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from adyton.errors import InvalidRequest
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import Request, asked_of
 from adyton.query.sql.several.dialects import DIALECTS, translated
+from adyton.schema import DateColumn, Table
 from adyton.study import Study, read_study
 from adyton.transports.cli.app import app
 
@@ -28,6 +30,9 @@ SAID = {
         'SELECT SAFE_DIVIDE(SUM(income), SUM(age)) AS q FROM people WHERE region = "north"': "SELECT SUM(income) / SUM(age) FROM people WHERE region = 'north'",
         "SELECT SUM(IF(smoker, age, 0)) AS s FROM people": "SELECT SUM(CASE WHEN smoker THEN age ELSE 0 END) FROM people",
         "SELECT kind, SUM(IFNULL(age, 0)) AS s FROM people GROUP BY ROLLUP(kind)": "SELECT kind, SUM(age) FROM people GROUP BY ROLLUP(kind)",
+        "SELECT GREATEST(COUNT(*), 5) AS s FROM `project.data.people`": "SELECT COUNT(*) FROM people",
+        "SELECT kind, SUM(age) AS s FROM people GROUP BY kind ORDER BY s DESC NULLS LAST": "SELECT kind, SUM(age) FROM people GROUP BY kind",
+        "SELECT SAFE_DIVIDE(SAFE_DIVIDE(SUM(income), 2), SUM(age)) AS q FROM people": "SELECT SUM(income) / 2 / SUM(age) FROM people",
     },
     "snowflake": {
         "SELECT SUM(IFF(smoker, age, 0)) AS s, ZEROIFNULL(SUM(income)) AS t FROM PEOPLE": "SELECT SUM(CASE WHEN smoker THEN age ELSE 0 END), SUM(income) FROM people",
@@ -39,22 +44,28 @@ SAID = {
         "SELECT SUM(age) FILTER (WHERE smoker) AS s FROM people WHERE age::int > 30": "SELECT SUM(age) FROM people WHERE smoker AND age > 30",
         "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind FETCH FIRST 1 ROWS ONLY": "SELECT 'a', COUNT(*) FROM people WHERE kind = 'a'",
         "SELECT COUNT(*) AS n FROM people WHERE region ~~ 'n%'": "SELECT COUNT(*) FROM people WHERE region = 'north'",
+        "SELECT SUM(CAST(age / 7 AS INT)) AS n FROM people": "SELECT SUM(ROUND(age / 7)) FROM people",
     },
     "mysql": {
         'SELECT `kind`, SUM(`age`) AS s FROM `people` WHERE region = "south" OR smoker GROUP BY `kind`': "SELECT kind, SUM(age) FROM people WHERE region = 'south' OR smoker GROUP BY 1",
         "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind ORDER BY kind LIMIT 1, 1": "SELECT 'b', COUNT(*) FROM people WHERE kind = 'b'",
         "SELECT SUM(IF(age > 50, 1, 0)) AS s FROM people WHERE smoker || age > 100": "SELECT SUM(CASE WHEN age > 50 THEN 1 ELSE 0 END) FROM people WHERE smoker OR age > 100",
         "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind WITH ROLLUP": "SELECT kind, COUNT(*) FROM people GROUP BY ROLLUP(kind)",
+        "SELECT SUM(age / 12) AS s, SUM(CAST(age / 7 AS SIGNED)) AS n FROM people": "SELECT SUM(age / 12), SUM(ROUND(age / 7)) FROM people",
     },
     "tsql": {
         "SELECT TOP 1 [kind], COUNT(*) AS n FROM [people] GROUP BY [kind] ORDER BY [kind] DESC": "SELECT 'b', COUNT(*) FROM people WHERE kind = 'b'",
         "SELECT SUM(IIF(age > 50, age, 0)) AS s, COUNT_BIG(*) AS n FROM people": "SELECT SUM(CASE WHEN age > 50 THEN age ELSE 0 END), COUNT(*) FROM people",
         "SELECT SUM(ISNULL(age, 0)) AS s FROM people": "SELECT SUM(age) FROM people",
+        "SELECT SUM(CAST((age - 60) / 7.0 AS INT)) AS s, SUM(CONVERT(INT, income / 3)) AS t FROM people": "SELECT SUM(TRUNC((age - 60) / 7)), SUM(TRUNC(income / 3)) FROM people",
+        "SELECT CAST(AVG(income) AS INT) AS s FROM people": "SELECT TRUNC(AVG(income)) FROM people",
         "SELECT kind, COUNT(*) AS n FROM people GROUP BY kind ORDER BY kind OFFSET 1 ROWS FETCH NEXT 1 ROWS ONLY": "SELECT 'b', COUNT(*) FROM people WHERE kind = 'b'",
     },
     "spark": {
         "SELECT SUM(IF(smoker, age, 0)) AS s, COUNT_IF(age > 20) AS n FROM people": "SELECT SUM(CASE WHEN smoker THEN age ELSE 0 END), COUNT(*) FILTER (WHERE age > 20) FROM people",
         "SELECT `kind`, SUM(NVL(age, 0)) AS s FROM people GROUP BY `kind`": "SELECT kind, SUM(age) FROM people GROUP BY 1",
+        "SELECT SUM(INT(age / 7)) AS s, SUM(CAST(0.5 * income AS BIGINT)) AS t FROM people": "SELECT SUM(TRUNC(age / 7)), SUM(TRUNC(income / 2)) FROM people",
+        "SELECT SUM(CAST(smoker AS INT)) AS s, SUM(CAST(age > 30 AS INT)) AS t, CAST(COUNT(*) AS INT) AS n FROM people": "SELECT COUNT(*) FILTER (WHERE smoker), COUNT(*) FILTER (WHERE age > 30), COUNT(*) FROM people",
     },
     "duckdb": {
         "SELECT kind, COUNT(*) AS n FROM people GROUP BY ALL": "SELECT kind, COUNT(*) FROM people GROUP BY 1",
@@ -66,6 +77,8 @@ SAID = {
     },
     "sqlite": {
         "SELECT SUM(IIF(age == 50, 1, 2)) AS s FROM people": "SELECT SUM(CASE WHEN age = 50 THEN 1 ELSE 2 END) FROM people",
+        "SELECT SUM(CAST(age / 7.0 AS INTEGER)) AS s FROM people": "SELECT SUM(TRUNC(age / 7)) FROM people",
+        "SELECT SUM(CAST(x AS INTEGER)) AS s FROM (SELECT income / 3 AS x FROM people)": "SELECT SUM(TRUNC(income / 3)) FROM people",
         "SELECT kind, SUM(IFNULL(age, 0)) AS s FROM people GROUP BY kind LIMIT 5 OFFSET 1": "SELECT 'b', SUM(age) FROM people WHERE kind = 'b'",
     },
 }
@@ -107,7 +120,44 @@ def test_the_head_stays() -> None:
     assert asked.epsilon == Fraction(1, 2)
 
 
+BORN = Table("people", (DateColumn("born", date(2000, 1, 1), date(2020, 12, 31)),))
+SAME_DAYS = {
+    ("postgres", "EXTRACT(DOW FROM born)"): "DOW(born)",
+    ("postgres", "date_part('dow', born)"): "DOW(born)",
+    ("redshift", "DATE_PART(dow, born)"): "DOW(born)",
+    ("postgres", "born + INTERVAL '1 month'"): "born + INTERVAL 1 MONTH",
+    ("postgres", "to_char(born, 'YYYY-MM')"): "STRFTIME(born, '%Y-%m')",
+    ("snowflake", "TO_CHAR(born, 'YYYY-MM')"): "STRFTIME(born, '%Y-%m')",
+    ("mysql", "DATE_FORMAT(born, '%Y-%m')"): "STRFTIME(born, '%Y-%m')",
+    ("mysql", "DATE_FORMAT(born, '%W')"): "DAYNAME(born)",
+    ("spark", "date_format(born, 'yyyy-MM')"): "STRFTIME(born, '%Y-%m')",
+    ("spark", "trunc(born, 'MM')"): "DATE_TRUNC('month', born)",
+    ("spark", "date_sub(born, 3)"): "born - 3",
+    ("spark", "date_add(born, 3)"): "born + 3",
+    ("bigquery", "DATE_TRUNC(born, ISOWEEK)"): "DATE_TRUNC('week', born)",
+    ("mysql", "TIMESTAMPDIFF(DAY, born, DATE '2021-01-01')"): "DATE_DIFF('day', born, DATE '2021-01-01')",
+    ("tsql", "DATEDIFF(month, born, '2021-01-01')"): "DATE_DIFF('month', born, DATE '2021-01-01')",
+}
+
+
+@pytest.mark.parametrize(("dialect", "group"), SAME_DAYS)
+def test_law_days_are_the_same_in_other_words(dialect: str, group: str) -> None:
+    """The same groups, whose names say how they were written."""
+    asked = [
+        asked_of(f"SELECT {said} AS g, COUNT(*) AS n FROM people GROUP BY 1", BORN, dialect=words)
+        for said, words in ((group, dialect), (SAME_DAYS[dialect, group], None))
+    ]
+    assert asked[0] == asked[1]
+
+
 REFUSED = {
+    (
+        "mysql",
+        "SELECT AVG(TIMESTAMPDIFF(MONTH, a, b)) FROM people",
+    ): "MONTHS between two days are not translated",
+    ("spark", "SELECT AVG(datediff(YEAR, a, b)) FROM people"): "YEARS between two days are not translated",
+    ("redshift", "SELECT AVG(YEAR(ADD_MONTHS(a, 1))) FROM people"): "the last days of months",
+    ("postgres", "SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY age DESC) FROM people"): "write 1 - p",
     ("oracle", "SELECT COUNT(*) FROM people"): "known are bigquery, duckdb, mysql",
     ("", "SELECT COUNT(*) FROM people"): "there is no dialect",
     ("bigquery", "SELECT COUNT(*) FROM people; SELECT 1"): "one SELECT",

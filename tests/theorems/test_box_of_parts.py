@@ -28,6 +28,7 @@ from adyton.query.released.nodes import (
     Apply,
     Every,
     Frame,
+    IsNull,
     Relation,
     Released,
     ReleasedName,
@@ -138,6 +139,28 @@ def test_theorem_BOX_OF_PARTS_a_case_is_any_branch_that_may_be_the_one() -> None
     node = When(((Relation(x, ">", y), Fraction(1)), (Relation(x, "=", y), Fraction(0))), Fraction(-1))
     values = certified(exact, 25.0, rng).values(node)
     assert covered(values, np.sign(exact["a"] - exact["b"])) >= at_least(ROWS)
+
+
+def test_theorem_BOX_OF_PARTS_what_cannot_be_null_is_not() -> None:
+    """A CASE about NULL is its one branch where rows alone decide, and both where values or a divisor do.
+
+    Mutants: ``_decided_null`` decides nothing; it looks through every function.
+    """
+    rng = np.random.default_rng(12)
+    exact = {"a": rng.integers(1000, 1030, 40).astype(float), "b": rng.integers(-9, 9, 40).astype(float)}
+    found = certified(exact, 25.0, rng, keys={"k": (list(range(40)), np.arange(40))})
+    x, y, nothing = ReleasedName("a"), ReleasedName("b"), Box.everything(40)
+    before = Window("LAG", (x,), (), (Term("k"),))
+    for null, first in [(x, False), (apply("ABS", apply("-", x, y)), False), (before, True)]:
+        values = found.values(When(((IsNull(null), Fraction(7)),), Fraction(8)))
+        right = [7.0 if first and row == 0 else 8.0 for row in range(40)]
+        assert values.value.tolist() == values.noise.low.tolist() == values.noise.high.tolist() == right
+    for null in (apply("/", x, y), apply("NULLIF", x, y), apply("ABS", apply("/", x, y))):
+        values = found.values(When(((IsNull(null), Fraction(7)),), Fraction(8)))
+        assert set(values.noise.low) == {7.0}
+        assert set(values.noise.high) == {8.0}
+    values = found.values(When(((IsNull(x), None),), x))
+    assert np.all(values.noise.low > nothing.low)
 
 
 def test_theorem_BOX_OF_PARTS_where_a_divisor_may_be_0_nothing_is_said() -> None:

@@ -17,7 +17,7 @@ from adyton.exact import float_up
 from adyton.exact.boxes import BOXES, Box, outward
 from adyton.exact.cells import Floats
 from adyton.exact.outward import each_of
-from adyton.query.released.answered import Answered, Truths, as_floats
+from adyton.query.released.answered import Answered, Truths, as_floats, missing
 from adyton.query.released.nodes import (
     Apply,
     Every,
@@ -30,6 +30,7 @@ from adyton.query.released.nodes import (
     Some,
     When,
     Window,
+    inside,
     is_null_by_value,
     names_in,
 )
@@ -37,6 +38,8 @@ from adyton.query.released.windows import ENDS, OCCURRING, RANKS, SHIFTS, laid_o
 
 Part = tuple[object, ...]
 Levels = Callable[[float], Mapping[str, Values]]
+# Where their arguments are numbers, so is what they give.
+_NEVER_NULL = ("+", "-", "*", "NEG", "ABS", "SIGN", "FLOOR", "CEIL", "TRUNC", "ROUND", "GREATEST", "LEAST")
 
 
 class CertifiedRows:
@@ -246,8 +249,18 @@ class CertifiedRows:
                 return _compared(self._box(left, atoms, level), sign, self._box(right, atoms, level))
             case Relation():
                 return self.answered.holds(having), self.answered.holds(having, wanted=False)
-        nowhere = np.zeros(self.answered.rows, np.bool_)
-        return nowhere, nowhere
+            case IsNull(inner):
+                return self._decided_null(inner)
+
+    def _decided_null(self, node: Released) -> tuple[Truths, Truths]:
+        """By which rows there are, where nothing in it is NULL by its value; what is unknown is neither."""
+        told = missing(self.answered.told(node), self.answered.rows)
+        if not names_in(node) & self._levels(LEVEL).keys():
+            return told, ~told
+        parts = [one for one in inside(node) if isinstance(one, Apply | When)]
+        if not all(isinstance(part, Apply) and part.function in _NEVER_NULL for part in parts):
+            return np.zeros_like(told), np.zeros_like(told)
+        return self.answered.numbers(node).null, ~told
 
     def _window_box(self, window: Window, atoms: Mapping[str, Box], level: float | None) -> Box:
         laid = laid_out(self.answered, window)

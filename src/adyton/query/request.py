@@ -192,7 +192,7 @@ def asked_of(
         return parse_asked(asked, table, *further)
     from adyton.query.sql.several.dialects import translated
 
-    plain = translated(asked, dialect)
+    plain = translated(asked, dialect, table, *further)
     try:
         return parse_asked(plain, table, *further)
     except InvalidRequest as wrong:

@@ -79,6 +79,7 @@ def _measure(source: Source, node: exp.Expr) -> Measure | None:
         inner, zero = map(source.bare, node.expressions)
         if type(zero) is exp.Literal and not zero.is_string and source.constant(zero) == 0:
             return _measure(source, inner)
-    if type(node) is exp.Cast and node.args["to"].this in (exp.DType.DOUBLE, exp.DType.FLOAT):
+    is_cast = type(node) in (exp.Cast, exp.TryCast)
+    if is_cast and node.args["to"].this in (exp.DType.DOUBLE, exp.DType.FLOAT):
         return _measure(source, node.this)
     return read_measure(source, node)[1] if is_aggregate(node) else None

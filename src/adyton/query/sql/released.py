@@ -93,7 +93,7 @@ class Reader:
             return str(node.this)
         if type(node) is exp.Cast and node.args["to"].this is exp.DType.DATE:
             return day_of(self.source.written_day(node).number).isoformat()
-        if type(node) in _READ and type(node) in (exp.Anonymous, exp.Case, exp.Cast):
+        if type(node) in _READ and type(node) in (exp.Anonymous, exp.Case, exp.Cast, exp.TryCast):
             return _READ[type(node)](self, node, True)
         return self.source.constant(node)
 
@@ -143,7 +143,7 @@ class Reader:
 
     def _cast(self, node: exp.Expr, behind: bool) -> Released:
         """To whole numbers it rounds, to decimals to their digits; other numbers stay as they are."""
-        self.source.check_parts(node, "this", "to")
+        self.source.check_parts(node, "this", "to", "safe")
         value, to = self.number(node.this, behind), node.args["to"]
         if to.this in _WHOLE:
             return Apply("ROUND", (value, Fraction(0)))
@@ -349,6 +349,7 @@ _READ: dict[type[exp.Expr], Callable[[Reader, exp.Expr, bool], Released]] = {
     exp.Neg: Reader._negative,
     exp.Case: Reader._case,
     exp.Cast: Reader._cast,
+    exp.TryCast: Reader._cast,
     exp.Anonymous: Reader._call,
     exp.Window: read_window,
 }
