@@ -14,8 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adyton.accounting.pld import pairs
-from adyton.accounting.pld.pld import FinitePair, delta_down, delta_up, epsilon_up
+from adyton.accounting.pld.pld import delta_down, delta_up, epsilon_up
 from how_often import often
+from literature.finite_pair import FinitePair
 
 KNOWN = FinitePair(
     (Fraction(829, 1000), Fraction(171, 1000)),
