@@ -38,7 +38,6 @@ TEXTBOOK = (
     "mechanisms/randomized_response.py",
     "mechanisms/rounding.py",
     "mechanisms/selection/",
-    "mechanisms/sparse/split.py::slide_cost",
     "mechanisms/workloads/",
     "noise/exponential_weights.py",
     "validity/published/",
