@@ -32,13 +32,12 @@ CERTIFYING = (
 )
 # Rooms on no answer's path.
 TEXTBOOK = (
-    "accounting/approximate_filter.py",
     "accounting/pld/",
     "accounting/textbook/",
+    "literature/",
     "mechanisms/randomized_response.py",
     "mechanisms/rounding.py",
     "mechanisms/selection/",
-    "mechanisms/sparse/split.py::slide_cost",
     "mechanisms/workloads/",
     "noise/exponential_weights.py",
     "validity/published/",
@@ -68,7 +67,8 @@ Samplers, receipts, plans, widths that the theorems above are built from, and th
 ## Textbook and comparison
 
 No answer rests on these: composition and conversion for `adyton compose`, `calibrate` and `plan`, mechanisms
-that stand beside studies, and published theorems that ours are compared with.
+that stand beside studies, and published theorems that ours are compared with. `literature` is in tests/, as
+no part of adyton uses it.
 
 {textbook}
 """
@@ -84,7 +84,7 @@ def cited() -> set[str]:
 def place_of(name: str) -> str:
     """The first piece of code that a page speaks about."""
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    places = re.search(r"^code: src/adyton/([^,\s]+)", page, re.MULTILINE)
+    places = re.search(r"^code: (?:src/adyton|tests)/([^,\s]+)", page, re.MULTILINE)
     assert places is not None, name
     return places[1]
 

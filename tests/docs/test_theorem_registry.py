@@ -36,7 +36,8 @@ def sources(folder: str) -> list[str]:
 
 
 def cited_in_code() -> set[str]:
-    return {name for text in sources("src") for name in re.findall(r"Theorem: ([A-Z0-9][A-Z0-9-]*)", text)}
+    texts = [*sources("src"), *sources("tests/literature")]
+    return {name for text in texts for name in re.findall(r"Theorem: ([A-Z0-9][A-Z0-9-]*)", text)}
 
 
 def listed_by_parts() -> set[str]:

@@ -10,11 +10,9 @@ from fractions import Fraction
 from certified import Certified, never_larger, never_smaller
 
 from adyton.accounting import gaussian, zcdp
-from adyton.accounting.approximate_filter import ApproximateFilter
 from adyton.accounting.filters import filter_named
 from adyton.accounting.odometer import ZcdpOdometer
 from adyton.accounting.pld import pld
-from adyton.accounting.pld.slot_plan import SlotPlan
 from adyton.accounting.textbook import groups, renyi
 from adyton.accounting.textbook.calibration import analytic_sigma, classical_sigma, true_delta
 from adyton.accounting.textbook.comparison import THEOREMS, largest_price
@@ -34,6 +32,9 @@ from adyton.accounting.textbook.optimal import optimal, optimal_delta
 from adyton.accounting.textbook.trade_off import ApproximateView, GaussianView, LaplaceView
 from adyton.exact import units_up
 from adyton.privacy import GaussianCost, Guarantee, PureCost
+from literature.approximate_filter import ApproximateFilter
+from literature.finite_pair import FinitePair
+from literature.slot_plan import SlotPlan
 
 MILLIONTH, BILLIONTH = "1/1000000", "1/1000000000"
 
@@ -52,7 +53,7 @@ def _three_pairs(times: int) -> list[tuple[pld.Pair, int]]:
 
 
 def _uneven(times: int) -> list[tuple[pld.Pair, int]]:
-    return [(pld.FinitePair(("0.5", "0.3", "0.2"), ("0.45", "0.3", "0.25")), times)]
+    return [(FinitePair(("0.5", "0.3", "0.2"), ("0.45", "0.3", "0.25")), times)]
 
 
 CONVERSIONS = (

@@ -23,19 +23,20 @@ from adyton.mechanisms.selection import utility
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.noisy_max import NoisyMax
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from adyton.mechanisms.selection.quantile import PrivateQuantile, PrivateQuantiles
+from adyton.mechanisms.selection.quantile import PrivateQuantile
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
 from adyton.mechanisms.sparse.above_threshold import AboveThreshold
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.sparse.sparse import Sparse
-from adyton.mechanisms.sparse.split import late_halt_cost
 from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
 from adyton.mechanisms.workloads.mwem import Mwem
 from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.mechanisms.workloads.strategy import identity, tree, wavelet
 from adyton.mechanisms.workloads.workload import Prefixes
 from adyton.sensitivity.bounds import Sensitivity
+from literature.private_quantiles import PrivateQuantiles
+from literature.sparse_slide import late_halt_cost
 
 REPLACE, ADD = "replace", "add-or-remove"
 

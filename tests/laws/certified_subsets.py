@@ -18,7 +18,6 @@ from adyton.validity.planner import plan
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
-from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold, p_value_threshold_paid
 from adyton.validity.subset.tails import Before, gaussian_price, largest_normal, pure_price, ways_after
 from adyton.validity.subset.widths import (
@@ -28,6 +27,7 @@ from adyton.validity.subset.widths import (
     rough_variance_width,
     variance_width,
 )
+from literature.every_function import every_function_width, information_bound
 
 TWENTIETH = "1/20"
 

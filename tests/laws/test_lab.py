@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
@@ -28,6 +27,7 @@ from adyton.lab.differencing import exact_guess
 from adyton.lab.laplace_error import mean_error, variance
 from adyton.noise import two_sided_geometric
 from adyton.transports.cli import lab as cli_lab
+from adyton.transports.cli.app import app
 
 NAMES = [topic.name for topic in EXPERIMENTS]
 
@@ -264,15 +264,7 @@ def test_exponential_chances_do_not_overflow() -> None:
 # The command line ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def app() -> typer.Typer:
-    application = typer.Typer()
-    cli_lab.register(application)
-    application.command("other")(lambda: None)  # so that "lab" stays the name of a command
-    return application
-
-
-def test_the_list_names_everything(app: typer.Typer) -> None:
+def test_the_list_names_everything() -> None:
     for words in (["lab"], ["lab", "--list"], ["lab", "hair", "--list"]):
         done = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
         assert done.exit_code == 0
@@ -281,7 +273,7 @@ def test_the_list_names_everything(app: typer.Typer) -> None:
     assert [entry["name"] for entry in listed["entries"]] == NAMES
 
 
-def test_an_entry_prints_itself_and_its_figure(app: typer.Typer, tmp_path: Path) -> None:
+def test_an_entry_prints_itself_and_its_figure(tmp_path: Path) -> None:
     page = tmp_path / "hair.html"
     done = CliRunner().invoke(app, ["lab", "hair", "--figure", str(page)])
     assert done.exit_code == 0, done.output
@@ -296,7 +288,7 @@ def test_an_entry_prints_itself_and_its_figure(app: typer.Typer, tmp_path: Path)
     "words", [["nothing"], ["--figure", "list.html"], ["hair", "--figure", "no/such/folder/hair.html"]]
 )
 def test_what_the_lab_cannot_do_is_refused(
-    app: typer.Typer, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["lab", *words])
@@ -306,9 +298,7 @@ def test_what_the_lab_cannot_do_is_refused(
     assert json.loads(as_json.stdout)["error"]["kind"] == "invalid_request"
 
 
-def test_a_number_that_is_not_as_expected_sets_the_exit_code(
-    app: typer.Typer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_that_is_not_as_expected_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Report(TOPIC, (Finding("probe", 2, 1, 0),), (), CHART)
     monkeypatch.setattr(cli_lab, "_report", lambda name: wrong)
     assert CliRunner().invoke(app, ["lab", "probe"]).exit_code == 1

@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from adyton.transports.cli import accounting as cli_accounting
-
-app = typer.Typer(pretty_exceptions_enable=False)
-cli_accounting.register(app)
+from adyton.transports.cli.app import app
 
 
 def run(*words: str) -> Result:

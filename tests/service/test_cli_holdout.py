@@ -9,10 +9,9 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from adyton.transports.cli import holdout as cli_holdout
+from adyton.transports.cli.app import app
 
 N = 3000
 
@@ -25,8 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def adyton(*words: str) -> Result:
-    app = typer.Typer()
-    cli_holdout.register(app)
     return CliRunner().invoke(app, ["holdout", *words], env={"COLUMNS": "200"})
 
 

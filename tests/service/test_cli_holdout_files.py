@@ -8,12 +8,11 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
 from adyton.errors import InvalidRequest
 from adyton.holdout.files import read_values
-from adyton.transports.cli import holdout as cli_holdout
+from adyton.transports.cli.app import app
 
 CANARY = "8675309"
 
@@ -25,8 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def adyton(*words: str) -> Result:
-    app = typer.Typer()
-    cli_holdout.register(app)
     return CliRunner().invoke(app, ["holdout", *words], env={"COLUMNS": "200"})
 
 

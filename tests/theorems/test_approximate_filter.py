@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.approximate_filter import DELTA_UNITS, ApproximateFilter, Spent
 from adyton.errors import BudgetRefused, InvalidRequest
 from adyton.exact import UNITS_PER_ONE
 from adyton.privacy import Guarantee
+from literature.approximate_filter import DELTA_UNITS, ApproximateFilter, Spent
 
 MILLIONTH = Fraction(1, 10**6)
 

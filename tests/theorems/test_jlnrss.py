@@ -10,7 +10,6 @@ from scipy.special import ndtr
 from small_tables import SMALL, Small
 
 from adyton.errors import InvalidRequest
-from adyton.validity.published import bassily as bnsssu
 from adyton.validity.published.jung import (
     closed_form_epsilon,
     jlnrss_width,
@@ -19,6 +18,7 @@ from adyton.validity.published.jung import (
     transfer_width,
     width_at,
 )
+from literature import bassily as bnsssu
 
 
 def test_theorem_JLNRSS_TRANSFER_published_widths() -> None:

@@ -19,10 +19,10 @@ from adyton.holdout.methods.ladder import (
     ladder_width,
     nearest,
     plan_ladder,
-    published_ladder_width,
     value_of,
 )
 from adyton.noise import SystemBits
+from literature.thresholdout import published_ladder_width
 
 BITS = SystemBits()
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from adyton.accounting.pld import convolve, lattice, pairs, profile, slots, steering
 from adyton.accounting.pld.lattice import step_down, step_up
 from adyton.accounting.pld.pld import (
-    FinitePair,
     GaussianPair,
     LaplacePair,
     Pair,
@@ -28,6 +27,7 @@ from adyton.accounting.pld.pld import (
     epsilon_up,
 )
 from adyton.exact.outward import UNIT_ROUNDOFF
+from literature.finite_pair import FinitePair
 
 MILLIONTH = 1e-6
 few = settings(deadline=None, max_examples=25)

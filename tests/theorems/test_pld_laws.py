@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from adyton.accounting import gaussian
 from adyton.accounting.pld.pld import (
-    FinitePair,
     GaussianPair,
     LaplacePair,
     Pair,
@@ -23,6 +22,7 @@ from adyton.accounting.pld.pld import (
     epsilon_up,
 )
 from adyton.errors import InvalidRequest
+from literature.finite_pair import FinitePair
 
 MILLIONTH = 1e-6
 few = settings(deadline=None, max_examples=25)

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adyton.accounting.pld import pairs
-from adyton.accounting.pld.pld import FinitePair, delta_down, delta_up, epsilon_up
+from adyton.accounting.pld.pld import delta_down, delta_up, epsilon_up
 from how_often import often
+from literature import finite_pair
+from literature.finite_pair import FinitePair
 
 KNOWN = FinitePair(
     (Fraction(829, 1000), Fraction(171, 1000)),
@@ -56,7 +57,7 @@ def least_delta(pair: FinitePair, epsilon: float, factor: Fraction) -> Fraction:
 
 def bounds_hold(pair: FinitePair) -> bool:
     """At every epsilon where a rounded logarithm could cut off what is left."""
-    reach = max(pair.reach, pairs._log_up(max(Fraction(p) / Fraction(q) for p, q in pair._outputs())))
+    reach = max(pair.reach, finite_pair._log_up(max(Fraction(p) / Fraction(q) for p, q in pair._outputs())))
     for at in EPSILONS.values():
         epsilon = at(reach)
         low, high = exp_between(epsilon)
@@ -95,10 +96,10 @@ def test_theorem_PLD_ROUND_OFF_a_rounded_logarithm_is_seen(monkeypatch: pytest.M
 
 def test_theorem_CONNECT_THE_DOTS_logarithms_on_both_sides() -> None:
     for ratio in (Fraction(1), 1 + Fraction(1, 10**400), Fraction(3, 2), Fraction(7, 4), Fraction(2**900)):
-        assert pairs._log_down(ratio) <= math.log(ratio) <= pairs._log_up(ratio)
-        assert pairs._log_up(ratio) <= math.log(ratio) * (1 + 2.0**-49) + 1e-300
-    assert pairs._log_up(Fraction(1)) == pairs._log_down(Fraction(1)) == 0
-    assert pairs._log_up(1 + Fraction(1, 10**400)) > 0
+        assert finite_pair._log_down(ratio) <= math.log(ratio) <= finite_pair._log_up(ratio)
+        assert finite_pair._log_up(ratio) <= math.log(ratio) * (1 + 2.0**-49) + 1e-300
+    assert finite_pair._log_up(Fraction(1)) == finite_pair._log_down(Fraction(1)) == 0
+    assert finite_pair._log_up(1 + Fraction(1, 10**400)) > 0
 
 
 def test_theorem_PLD_PRICES_A_PLAN_equal_laws_cost_nothing() -> None:

@@ -17,13 +17,13 @@ from selection_oracle import ROUNDING, exponential, fit, neighbouring, tables, w
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.selection.quantile import (
     PrivateQuantile,
-    PrivateQuantiles,
     blocks_of,
     rank_sensitivity,
 )
 from adyton.noise.coins import below
 from adyton.noise.exponential_weights import choose
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from literature.private_quantiles import PrivateQuantiles, near_maximum, near_minimum
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -235,8 +235,8 @@ def test_theorem_QUANTILE_UTILITY_near_the_ends(neighbours: Neighbours) -> None:
     """A value that is no smaller than the least row and has few rows below it; false alarm below 1e-9."""
     rows = list(range(1000, 3000))
     low, high, epsilon = 0, 10**6, Fraction(2)
-    least = PrivateQuantile.near_minimum(low, high, epsilon, neighbours, 1 - 1e-12)
-    most = PrivateQuantile.near_maximum(low, high, epsilon, neighbours, 1 - 1e-12)
+    least = near_minimum(low, high, epsilon, neighbours, 1 - 1e-12)
+    most = near_maximum(low, high, epsilon, neighbours, 1 - 1e-12)
     bits, reach = Seeded(53), 2 * least.offset
     assert most.offset == -least.offset < 0
     assert least.offset == PrivateQuantile(Fraction(0), low, high, epsilon, neighbours).error(1 - 1e-12) + 1

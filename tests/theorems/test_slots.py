@@ -15,9 +15,9 @@ from mpmath import mpf
 from adyton import accounting
 from adyton.accounting.pld import pld
 from adyton.accounting.pld.pld import GaussianPair, LaplacePair, RandomizedResponsePair
-from adyton.accounting.pld.slot_plan import SlotPlan
 from adyton.accounting.pld.slots import counted, fold, grouped
 from adyton.errors import BudgetRefused, InvalidRequest
+from literature.slot_plan import SlotPlan
 
 SMALL, LARGE = RandomizedResponsePair("0.4"), RandomizedResponsePair("1.1")
 Chooser = Callable[[tuple[int, ...], tuple[Fraction, ...]], int]

@@ -16,7 +16,8 @@ from sparse_law import FLOAT, answers, chance, hardest, scripted, table_of, tail
 from adyton.errors import InvalidRequest
 from adyton.mechanisms import Sparse
 from adyton.mechanisms.sparse.above_threshold import SparseState, draw_one
-from adyton.mechanisms.sparse.split import late_halt_cost, questions_per_threshold, slide_cost, value_share
+from adyton.mechanisms.sparse.split import questions_per_threshold, value_share
+from literature.sparse_slide import late_halt_cost, slide_cost
 
 KINDS = [(c, refresh) for c in (1, 2, 3) for refresh in (False, True)]
 

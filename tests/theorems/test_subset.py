@@ -17,7 +17,6 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import binom, norm
 
 from adyton.validity.plans.plans import questions_within
-from adyton.validity.subset.every_function import every_function_width, information_bound
 from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
 from adyton.validity.subset.tails import (
     KEPT,
@@ -36,6 +35,7 @@ from adyton.validity.subset.widths import (
     price_of,
     variance_width,
 )
+from literature.every_function import every_function_width, information_bound
 
 FAILURE = Fraction(1, 20)
 

@@ -18,12 +18,11 @@ from adyton.holdout.methods.thresholdout import (
     ThresholdoutPlan,
     noise_part,
     plan_thresholdout,
-    published_epsilons,
-    published_overfits,
     width_of,
 )
 from adyton.noise import two_sided_geometric
 from adyton.validity.hinge.pairs import RandomizedResponses, stability_width_of
+from literature.thresholdout import published_epsilons, published_overfits
 
 REACH = 90
 TRAINING = "t"

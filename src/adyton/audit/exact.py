@@ -66,14 +66,6 @@ def exact_curve(first: Law, second: Law, epsilons: Sequence[float]) -> list[Delt
     return [exact_delta(first, second, epsilon) for epsilon in epsilons]
 
 
-def exact_epsilon(first: Law, second: Law) -> float:
-    """The largest logarithm of a ratio among the listed outputs: the pure epsilon, if nothing is left out."""
-    p, q = _aligned(first, second)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.abs(np.log(p) - np.log(q))
-    return float(np.nanmax(ratios))
-
-
 def _one_sided(p: Floats, q: Floats, epsilon: float, error: float) -> tuple[float, float]:
     grown = math.exp(epsilon)
     low = np.maximum(p * (1 - error) - grown * q * (1 + 2 * error), 0)

@@ -13,16 +13,12 @@ relatively, u = 2**-53, if expm1, exp and tanh of the C library are known to 2 u
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from adyton.exact.outward import UNIT_ROUNDOFF
-
 Array = np.ndarray[Any, np.dtype[np.float64]]
-_HARDLY_ANYTHING = 1e-300  # stands for no mass, because its logarithm exists
 _STEP_BITS = 22  # so that whole multiples of a step are floats, exactly, up to 2**31 of them
 
 
@@ -61,40 +57,6 @@ def cells_down(reach: float, step: float) -> int:
     """The greatest whole number of steps that is not above ``reach``."""
     near = round(reach / step)
     return near if near * step <= reach else near - 1
-
-
-def connect_the_dots(
-    losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0
-) -> LossLattice:
-    """The least lattice law that dominates finitely many (loss, mass of P).
-
-    Claim:    the hockey-stick divergence of the lattice law is at least that of the losses for every epsilon,
-              and equal at the points of the lattice.
-    Source:   Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022.  Theorem: CONNECT-THE-DOTS.
-    """
-    atoms = list(losses)
-    if not atoms:
-        return LossLattice(0, np.full(1, _HARDLY_ANYTHING), infinite)
-    below = [math.floor(loss / step) for loss, _ in atoms]
-    below = [j if j * step <= loss else j - 1 for j, (loss, _) in zip(below, atoms, strict=True)]
-    start = min(below)
-    masses = np.zeros(max(below) - start + 2)
-    for j, (loss, mass) in zip(below, atoms, strict=True):
-        masses[j + 1 - start] += mass * share_above(loss - j * step, step)
-        masses[j - start] += mass * share_below((j + 1) * step - loss, step)
-    return LossLattice(start, masses * (1 + 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
-
-
-def round_down(losses: Iterable[tuple[float, float]], step: float, infinite: float = 0.0) -> LossLattice:
-    """Each loss moved to the point below it: never above the truth, because delta grows with the loss."""
-    atoms = [(math.floor(loss / step) - 1, mass) for loss, mass in losses]
-    if not atoms:
-        return LossLattice(0, np.full(1, _HARDLY_ANYTHING), infinite)
-    start = min(j for j, _ in atoms)
-    masses = np.zeros(max(j for j, _ in atoms) - start + 1)
-    for j, mass in atoms:
-        masses[j - start] += mass
-    return LossLattice(start, masses * (1 - 2 * len(atoms) * UNIT_ROUNDOFF), infinite)
 
 
 def share_above(distance: float, step: float) -> float:

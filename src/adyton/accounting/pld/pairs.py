@@ -1,8 +1,8 @@
 """Dominating pairs: the two laws that an attacker must tell apart at worst.
 
 A pair has a Gaussian part, which stays a number (mu squared adds up exactly), and a part on a lattice of
-losses, from above (``pessimistic``) and from below (``optimistic``).  Nearly all of the pairs are symmetric:
-telling P from Q is as hard as telling Q from P.  One that is not must be composed in each direction apart.
+losses, from above (``pessimistic``) and from below (``optimistic``).  The pairs here are symmetric: telling
+P from Q is as hard as telling Q from P.  One that is not must be composed in each direction apart.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -20,19 +20,15 @@ from adyton.accounting.pld.lattice import (
     LossLattice,
     cells_down,
     cells_up,
-    connect_the_dots,
     mirrored,
-    round_down,
     share_above,
     share_below,
 )
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, positive, rational
-from adyton.exact.outward import FEW
+from adyton.exact import Number, float_down, float_up, positive
 
 LARGEST_REACH = 100
 """exp(100) in the likelihood ratio of a single release protects nobody, and longer lattices need memory."""
-_NO_LOSS = 2**1000  # a ratio beyond it has no logarithm in floats
 
 
 class Pair(Protocol):
@@ -73,19 +69,12 @@ class _Symmetric:
     def symmetric(self) -> bool:
         return True
 
-    @property
-    def mu_squared(self) -> float:
-        return 0.0
+    def backwards(self) -> Self:
+        return self
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponsePair(_Symmetric):
-    """Any epsilon0-DP release: the truth with probability 1 / (1 + exp(-epsilon0)), else the opposite.
-
-    Claim:    dominates every release that is epsilon0-DP given the past.
-    Source:   Kairouz, Oh, Viswanath 2015.  Theorem: CONNECT-THE-DOTS.
-    """
-
+class _PurePair(_Symmetric):
     epsilon0: Number
     reach: float = field(init=False, repr=False, compare=False)
 
@@ -94,8 +83,18 @@ class RandomizedResponsePair(_Symmetric):
         object.__setattr__(self, "epsilon0", exact)
         object.__setattr__(self, "reach", float_up(exact))
 
-    def backwards(self) -> RandomizedResponsePair:
-        return self
+    @property
+    def mu_squared(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponsePair(_PurePair):
+    """Any epsilon0-DP release: the truth with probability 1 / (1 + exp(-epsilon0)), else the opposite.
+
+    Claim:    dominates every release that is epsilon0-DP given the past.
+    Source:   Kairouz, Oh, Viswanath 2015.  Theorem: CONNECT-THE-DOTS.
+    """
 
     def pessimistic(self, step: float) -> LossLattice:
         epsilon = self.reach
@@ -119,24 +118,13 @@ class RandomizedResponsePair(_Symmetric):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplacePair(_Symmetric):
+class LaplacePair(_PurePair):
     """Laplace noise of scale sensitivity / epsilon0.  Not two-sided geometric noise: that is worse, and for
     sensitivity 1 exactly ``RandomizedResponsePair``.
 
     Half of P has the loss epsilon0, exp(-epsilon0) / 2 of it has -epsilon0, and between them the loss has the
     density exp((l - epsilon0) / 2) / 4: the dots are connected in closed form.  Theorem: CONNECT-THE-DOTS.
     """
-
-    epsilon0: Number
-    reach: float = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        exact = _reach(self.epsilon0)
-        object.__setattr__(self, "epsilon0", exact)
-        object.__setattr__(self, "reach", float_up(exact))
-
-    def backwards(self) -> LaplacePair:
-        return self
 
     def pessimistic(self, step: float) -> LossLattice:
         epsilon = self.reach
@@ -168,7 +156,7 @@ class LaplacePair(_Symmetric):
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianPair:
+class GaussianPair(_Symmetric):
     """Gaussian noise: N(mu, 1) against N(0, 1).  Never discretised, because squares of mu add up exactly."""
 
     mu: Number
@@ -180,15 +168,8 @@ class GaussianPair:
         object.__setattr__(self, "mu_squared", float_up(exact**2))
 
     @property
-    def symmetric(self) -> bool:
-        return True
-
-    @property
     def reach(self) -> float:
         return 0.0
-
-    def backwards(self) -> GaussianPair:
-        return self
 
     def pessimistic(self, step: float) -> LossLattice:
         return NOTHING
@@ -198,59 +179,6 @@ class GaussianPair:
 
     def log_mgf(self, theta: float) -> float:
         return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class FinitePair:
-    """Two laws on finitely many outputs, given as exact numbers that sum to 1; they need not be symmetric."""
-
-    first: tuple[Number, ...]
-    second: tuple[Number, ...]
-
-    def __post_init__(self) -> None:
-        for name in ("first", "second"):
-            object.__setattr__(self, name, _law(getattr(self, name)))
-        if len(self.first) != len(self.second):
-            raise InvalidRequest("the two laws of a pair have the same outputs")
-        if any(p and q and max(p / q, q / p) > _NO_LOSS for p, q in self._outputs()):
-            raise InvalidRequest(f"a loss is at most {LARGEST_REACH}, and one of these is far more")
-        if self.reach > LARGEST_REACH:
-            raise InvalidRequest(f"a loss is at most {LARGEST_REACH}, not {self.reach:g}")
-
-    @property
-    def symmetric(self) -> bool:
-        return sorted(self._outputs()) == sorted((q, p) for p, q in self._outputs())
-
-    @property
-    def mu_squared(self) -> float:
-        return 0.0
-
-    @property
-    def reach(self) -> float:
-        return max((_log_up(max(p / q, q / p)) for p, q in self._outputs() if p and q), default=0.0)
-
-    def backwards(self) -> FinitePair:
-        return FinitePair(self.second, self.first)
-
-    def pessimistic(self, step: float) -> LossLattice:
-        losses = [(_log_up(p / q), float_up(p)) for p, q in self._outputs() if p and q]
-        return connect_the_dots(losses, step, float_up(self._unexplained()))
-
-    def optimistic(self, step: float) -> LossLattice:
-        losses = [(_log_down(p / q), float_down(p)) for p, q in self._outputs() if p and q]
-        return round_down(losses, step, float_down(self._unexplained()))
-
-    def log_mgf(self, theta: float) -> float:
-        exponents = [
-            math.log(float_up(p)) + theta * _log_up(p / q) for p, q in self._outputs() if p and q
-        ] or [0.0]
-        return max(exponents) + math.log(math.fsum(math.exp(x - max(exponents)) for x in exponents))
-
-    def _outputs(self) -> list[tuple[Fraction, Fraction]]:
-        return [(Fraction(p), Fraction(q)) for p, q in zip(self.first, self.second, strict=True)]
-
-    def _unexplained(self) -> Fraction:
-        return sum((p for p, q in self._outputs() if not q), Fraction(0))
 
 
 def _reach(value: Number, what: str = "epsilon0") -> Fraction:
@@ -258,28 +186,6 @@ def _reach(value: Number, what: str = "epsilon0") -> Fraction:
     if number > LARGEST_REACH:
         raise InvalidRequest(f"{what} is at most {LARGEST_REACH} for one release, not {float(number):g}")
     return number
-
-
-def _law(masses: tuple[Number, ...]) -> tuple[Fraction, ...]:
-    law = tuple(rational(mass, "a probability") for mass in masses)
-    if min(law, default=Fraction(-1)) < 0 or sum(law) != 1:
-        raise InvalidRequest("probabilities are at least 0 and sum to 1 exactly; give them as fractions")
-    return law
-
-
-def _log_up(ratio: Fraction) -> float:
-    """Not below ln(ratio).  Near 1 the excess is rounded, not the ratio: a small loss keeps its digits.
-
-    Rounding the argument moves a logarithm by at most 1.5 u of it in the first case and 1.5 u in the second,
-    the C library adds 2 u of it, and 8 u of it are added.
-    """
-    excess = float_up(ratio - 1)
-    near = math.log1p(excess) if abs(excess) <= 0.5 else math.log(ratio)
-    return near + FEW * abs(near)
-
-
-def _log_down(ratio: Fraction) -> float:
-    return -_log_up(1 / ratio)
 
 
 def _density_above(over: float, step: float) -> float:
@@ -292,4 +198,4 @@ def _density_below(over: float, step: float) -> float:
     return math.exp(-over / 2) / 2 * math.expm1(-over / 2) * math.expm1(over / 2 - step) / -math.expm1(-step)
 
 
-__all__ = ["Array", "FinitePair", "GaussianPair", "LaplacePair", "Pair", "RandomizedResponsePair"]
+__all__ = ["Array", "GaussianPair", "LaplacePair", "Pair", "RandomizedResponsePair"]

@@ -1,6 +1,6 @@
 """Privacy loss distributions: the tightest price of a plan, certified from above.
 
-The slots are fixed in advance: this prices a plan (slot_plan.py).  It is not a filter, and nothing here gives
+The slots are fixed in advance: this prices a plan.  It is not a filter, and nothing here gives
 an epsilon "so far" while parameters are still being chosen: such a number would not be a guarantee.
 
 Why not dp-accounting?  Version 0.6 was measured beside it (benchmarks/accounting.py).  1,000 Laplace(0.01) at
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from adyton.accounting.pld.pairs import FinitePair, GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from adyton.accounting.pld.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import counted
 from adyton.accounting.pld.steering import for_delta, for_epsilon, steered
@@ -23,7 +23,6 @@ from adyton.errors import InvalidRequest
 from adyton.exact.search import root_between
 
 __all__ = [
-    "FinitePair",
     "GaussianPair",
     "LaplacePair",
     "Pair",

@@ -6,7 +6,6 @@ is charged once, when the holdout is made; its state is a chain of notes on that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -46,52 +45,6 @@ class Reply:
     said: str
     value: Fraction | None
     half_width: float | None
-
-
-class Priced(Protocol):
-    """Charged for each score."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def scores(self) -> int:
-        """The most scores that can be given."""
-        ...
-
-    @property
-    def price(self) -> int:
-        """Of one score, in units of the ledger."""
-        ...
-
-    @property
-    def radius(self) -> int: ...
-    @property
-    def filter_name(self) -> str: ...
-    @property
-    def theorems(self) -> tuple[str, ...]: ...
-    def read(self, values: Steps, number: int) -> int:
-        """The exact sum that score ``number`` rests on."""
-        ...
-
-    def release(self, exact: int, number: int, bits: Bits) -> int:
-        """What leaves as score ``number``: a noisy or rounded sum."""
-        ...
-
-    def share(self, released: int) -> Fraction:
-        """The released sum as a value."""
-        ...
-
-    def half_width(self) -> float:
-        """What the plan promises of every score."""
-        ...
-
-    def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
-        """The ends of the intervals of these scores."""
-        ...
-
-    def settings(self) -> dict[str, str | int]:
-        """What the file of the holdout says about it."""
-        ...
 
 
 class Staged(Protocol):

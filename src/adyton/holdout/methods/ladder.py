@@ -145,12 +145,6 @@ def ladder_width(frame: HoldoutSize, scores: int, rung: int) -> float:
     return float_up(Fraction(stray) + Fraction(rung, frame.whole) + frame.rounding)
 
 
-def published_ladder_width(items: int, scores: int, rung: float, failure: float) -> float:
-    """e + rung with exp(-2 e**2 n + (1/rung + 2) ln(4 k / rung) + 1) = failure, as in the paper."""
-    log = (1 / rung + 2) * math.log(4 * scores / rung) + 1 - math.log(failure)
-    return math.sqrt(log / (2 * items)) + rung
-
-
 def plan_ladder(frame: HoldoutSize, scores: int, tolerance: Fraction | None = None) -> LadderPlan:
     """The rung with about the least half-width; the tolerance may be left out."""
     whole(scores, "the number of scores")

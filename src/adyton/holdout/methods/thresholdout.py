@@ -20,7 +20,7 @@ from typing import ClassVar
 from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_up, whole
 from adyton.exact.outward import SAFE
-from adyton.exact.search import largest_near, largest_that_holds, minimise
+from adyton.exact.search import largest_near, minimise
 from adyton.holdout.methods.base import HoldoutSize, Reply, State
 from adyton.holdout.metrics import Steps, total
 from adyton.mechanisms.sparse.above_threshold import draw_one
@@ -206,34 +206,3 @@ def _near_scale(frame: HoldoutSize, overfits: int, questions: int) -> float:
         return slope * scale / frame.whole + stability_width(mu, frame.failure)
 
     return minimise(width, middle / 8, middle * 8, _STEPS)
-
-
-# What was published ----------------------------------------------------------------------------------------
-
-
-def published_overfits(items: int, tolerance: float, failure: float, questions: int) -> int:
-    """The most overfits that the published theorem certifies: 0 for every n up to 10**6 and tau up to 0.1.
-
-    T = 3 tau / 4, sigma = tau / (96 ln(4 m / beta)), n >= min(n0, n1)(B, sigma, tau / 8, beta / (2 m)).
-    """
-    sigma = tolerance / (96 * math.log(4 * questions / failure))
-    tau, beta = tolerance / 8, failure / (2 * questions)
-
-    def enough(overfits: int) -> bool:
-        n0 = max(2 * overfits / (sigma * tau), math.log(6 / beta) / tau**2)
-        n1 = 80 * math.sqrt(overfits * math.log(1 / (tau * beta))) / (tau * sigma)
-        return items >= min(n0, n1)
-
-    return largest_that_holds(enough, 10**9)
-
-
-def published_epsilons(overfits: int, sigma: float, items: int, delta: float) -> dict[str, float]:
-    """What B overfits cost: purely, as the paper's lemma, as half of it, and as advanced composition proves.
-
-    The half that some slides show is not proved: two B-fold compositions of 1/(sigma n), each with delta / 2,
-    cost more.
-    """
-    one = 1 / (sigma * items)
-    lemma = math.sqrt(32 * overfits * math.log(2 / delta)) * one
-    advanced = one * math.sqrt(2 * overfits * math.log(2 / delta)) + overfits * one * math.expm1(one)
-    return {"pure": 2 * overfits * one, "lemma": lemma, "half": lemma / 2, "proved": 2 * advanced}

@@ -37,11 +37,6 @@ Sensitivity = Annotated[
 View = Annotated[str, typer.Option(help="Which figure: composition, profile or trade-off.", metavar="NAME")]
 
 
-def register(app: typer.Typer) -> None:
-    for command in (compose, calibrate):
-        app.command()(command)
-
-
 def compose(
     epsilon: Each = None,
     sigma: Sigma = None,

@@ -17,10 +17,6 @@ New = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(amend)
-
-
 def amend(old: Old, new: New, as_json: Json = False) -> None:
     """Go on under corrected facts: what was spent is carried over, and the old study is closed for good."""
 

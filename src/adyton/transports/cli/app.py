@@ -1,4 +1,4 @@
-"""The command line: studies and questions here, other commands in cli_*.py."""
+"""The command line: studies and questions here, each other command in the file of its name."""
 
 from __future__ import annotations
 
@@ -14,42 +14,18 @@ from adyton.curator import Curator, open_study
 from adyton.errors import InvalidRequest
 from adyton.query.sql.several.dialects import DIALECTS
 from adyton.study import read_study
-from adyton.transports.cli import (
-    accounting as cli_accounting,
-)
-from adyton.transports.cli import (
-    amend as cli_amend,
-)
-from adyton.transports.cli import (
-    audit as cli_audit,
-)
-from adyton.transports.cli import (
-    bounds as cli_bounds,
-)
-from adyton.transports.cli import (
-    check as cli_check,
-)
-from adyton.transports.cli import (
-    dummy as cli_dummy,
-)
-from adyton.transports.cli import (
-    holdout as cli_holdout,
-)
-from adyton.transports.cli import (
-    init as cli_init,
-)
-from adyton.transports.cli import (
-    lab as cli_lab,
-)
-from adyton.transports.cli import (
-    p_value as cli_p_value,
-)
-from adyton.transports.cli import (
-    plan as cli_plan,
-)
-from adyton.transports.cli import (
-    upgrade as cli_upgrade,
-)
+from adyton.transports.cli.accounting import calibrate, compose
+from adyton.transports.cli.amend import amend
+from adyton.transports.cli.audit import audit
+from adyton.transports.cli.bounds import suggest_bounds
+from adyton.transports.cli.check import check
+from adyton.transports.cli.dummy import dummy
+from adyton.transports.cli.holdout import app as holdout
+from adyton.transports.cli.init import init
+from adyton.transports.cli.lab import lab
+from adyton.transports.cli.p_value import p_value
+from adyton.transports.cli.plan import plan
+from adyton.transports.cli.upgrade import upgrade_ledger
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
@@ -121,7 +97,7 @@ def common(
     return  # only the options of adyton itself; without a docstring its help is that of the app
 
 
-cli_init.register(app)
+app.command()(init)
 
 
 @app.command()
@@ -140,20 +116,14 @@ def preview(
     as_json: Json = False,
 ) -> None:
     """Say what an answer would cost and how wide it would be. Reads nothing, charges nothing."""
-    words = {
-        "within": within,
-        "epsilon": epsilon,
-        "share": share,
-        "scale": scale,
-        "expected_rows": expected_rows,
-    }
+    price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
             case str(question):
-                return curator.preview(question, expect=expect, dialect=dialect, **_price(**words))
+                return curator.preview(question, expect=expect, dialect=dialect, **price())
             case questions:
-                return Batch.previewed_by(curator, questions, _price(**words), expect, dialect)
+                return Batch.previewed_by(curator, questions, price(), expect, dialect)
 
     _show(study, make, as_json, verbose=verbose)
 
@@ -178,20 +148,14 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question: charge first, then read, then answer."""
-    words = {
-        "within": within,
-        "epsilon": epsilon,
-        "share": share,
-        "scale": scale,
-        "expected_rows": expected_rows,
-    }
+    price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
         match _one_or_several(sql, file):
             case str(question):
-                return curator.ask(question, request=request, dialect=dialect, **_price(**words))
+                return curator.ask(question, request=request, dialect=dialect, **price())
             case questions:
-                return Batch.asked_of(curator, questions, request, _price(**words), dialect)
+                return Batch.asked_of(curator, questions, request, price(), dialect)
 
     _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
 
@@ -273,13 +237,12 @@ def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
     raise InvalidRequest("give either a question or --file, a file of questions")
 
 
-def _price(*, expected_rows: str | None, **words: str | None) -> dict[str, Any]:
-    named: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
-    return (
-        named
-        if expected_rows is None
-        else {**named, "expected_rows": whole(expected_rows, "--expected-rows")}
-    )
+def _price(
+    within: str | None, epsilon: str | None, share: str | None, scale: str | None, expected_rows: str | None
+) -> dict[str, Any]:
+    words = {"within": within, "epsilon": epsilon, "share": share, "scale": scale}
+    rows = None if expected_rows is None else whole(expected_rows, "--expected-rows")
+    return {name: said for name, said in {**words, "expected_rows": rows}.items() if said is not None}
 
 
 def _show(
@@ -315,21 +278,11 @@ def _dummy_of(study: Path) -> Curator:
     return dummy_of(read_study(study))
 
 
-_COMMANDS = (
-    cli_check,
-    cli_amend,
-    cli_bounds,
-    cli_p_value,
-    cli_dummy,
-    cli_accounting,
-    cli_audit,
-    cli_holdout,
-    cli_lab,
-    cli_plan,
-    cli_upgrade,
-)
-for commands in _COMMANDS:
-    commands.register(app)
+_OF_A_STUDY = (check, amend, suggest_bounds, p_value, dummy)
+_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger)
+for command in _OF_A_STUDY + _OTHERS:
+    app.command(command.__name__.replace("_", "-"))(command)
+app.add_typer(holdout, name="holdout")
 
 
 if __name__ == "__main__":

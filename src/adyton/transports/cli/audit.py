@@ -23,10 +23,6 @@ Write = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(audit)
-
-
 def audit(
     name: Name = None,
     everything: All = False,

@@ -38,10 +38,6 @@ ExpectedRows = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("suggest-bounds")(suggest_bounds)
-
-
 def suggest_bounds(
     study: StudyFile,
     column: ColumnName,

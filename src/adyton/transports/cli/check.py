@@ -15,10 +15,6 @@ from adyton.transports.terminal import Json, show
 _SURPRISING = 1  # exit code
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(check)
-
-
 def check(
     study: Annotated[Path, typer.Argument(help="The study file, e.g. people.toml.", show_default=False)],
     epsilon: Annotated[

@@ -20,10 +20,6 @@ Rows = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(dummy)
-
-
 def dummy(
     study: StudyFile, output: Output, rows: Rows = None, force: Force = False, as_json: Json = False
 ) -> None:

@@ -91,13 +91,6 @@ Head = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
-    for command in (create, score, statement, verify):
-        group.command()(command)
-    app.add_typer(group, name="holdout")
-
-
 def create(
     file: File,
     labels: Labels = None,
@@ -213,3 +206,8 @@ def verify(file: File, head: Head = None, as_json: Json = False) -> None:
 
 def _whole(text: str | None, what: str) -> int | None:
     return None if text is None else whole(text, what)
+
+
+app = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
+for command in (create, score, statement, verify):
+    app.command()(command)

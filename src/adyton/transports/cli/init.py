@@ -48,10 +48,6 @@ Metadata = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing study file.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(init)
-
-
 def init(
     data: Data,
     epsilon: Epsilon,

@@ -17,10 +17,6 @@ Name = Annotated[str | None, typer.Argument(help="What to show; without it, the 
 List = Annotated[bool, typer.Option("--list", help="List everything that the lab can show.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(lab)
-
-
 def lab(name: Name = None, listed: List = False, figure: Figure = None, as_json: Json = False) -> None:
     """Show an attack or a worked example. Exit code 1: a number is not as expected."""
     agrees = True

@@ -23,10 +23,6 @@ Publish = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("p-value")(p_value)
-
-
 def p_value(
     study: StudyFile, alpha: Alpha = "0.05", p: PValue = None, publish: Publish = False, as_json: Json = False
 ) -> None:

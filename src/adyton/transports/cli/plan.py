@@ -27,10 +27,6 @@ Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
 _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(plan)
-
-
 def plan(
     rows: Rows = None,
     tolerance: Tolerance = None,

@@ -15,10 +15,6 @@ if TYPE_CHECKING:  # loaded by the command: others need not wait for it
 File = Annotated[Path, typer.Argument(help="The study file, or that of a holdout.", show_default=False)]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("upgrade-ledger")(upgrade_ledger)
-
-
 def upgrade_ledger(file: File, as_json: Json = False) -> None:
     """Convert a ledger of format 1: everything is verified and carried over, and the old file is kept."""
 
