@@ -22,7 +22,8 @@ from adyton.validity.published.mutual_information import (
     simple_event_probability,
     threshold_after,
 )
-from adyton.validity.published.rogers import first_release_width, rrsstw_width, sum_width
+from adyton.validity.published.rogers import rrsstw_width, sum_width
+from literature.quoted import first_release_width
 
 
 def information(small: Small) -> float:

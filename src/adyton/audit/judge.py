@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.exact.search import edge
 from adyton.exact.special import special
 from adyton.validity.binomial import greatest_probability, least_probability
-
-Counts = npt.NDArray[np.int64]
 
 FINALISTS = 5
 _FARTHEST = 50.0  # above the claim: a larger loss is not looked for

@@ -197,16 +197,16 @@ class _Doubled:
     def at(self, z: Array) -> tuple[Floats, Floats, Floats]:
         """The nearest float, what is left, and by how much both together may be wrong."""
         near = z.astype(float)
-        product, rest = _product(near, self.scale[0])
+        product, rest = two_product(near, self.scale[0])
         small = rest + near * self.scale[1]
         whole = z.dtype == np.int64
         if whole and largest(z) > 2**53:
             small += (z - near.astype(np.int64)) * self.scale[0]
-        total, left = _sum(product, self.shift[0])
+        total, left = two_sum(product, self.shift[0])
         error = (np.abs(product) + abs(self.shift[0])) * _ERROR
         if self.exact and not (whole and largest(z) > 2**53):
             error[(rest == 0) | (left == 0)] = 0.0  # nothing was rounded
-        high, low = _sum(total, left + (small + self.shift[1]))
+        high, low = two_sum(total, left + (small + self.shift[1]))
         return high, low, error
 
     def too_small(self, z: Array, high: Floats, low: Floats) -> npt.NDArray[np.bool_]:
@@ -242,15 +242,15 @@ def _two_floats(value: Fraction) -> tuple[float, float]:
     return high, float(value - Fraction(high))
 
 
-def _sum(a: Floats, b: Floats | float) -> tuple[Floats, Floats]:
+def two_sum(a: Floats, b: Floats | float) -> tuple[Floats, Floats]:
     """a + b without error, as a float and what is left."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
-def _product(a: Floats, b: float) -> tuple[Floats, Floats]:
-    """a * b without error."""
+def two_product(a: Floats, b: Floats | float) -> tuple[Floats, Floats]:
+    """a * b without error, as a float and what is left."""
     product = a * b
     a1 = _SPLIT * a - (_SPLIT * a - a)
     b1 = _SPLIT * b - (_SPLIT * b - b)

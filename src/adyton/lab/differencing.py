@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI, LI
 from adyton.lab.cigarettes import BOB, HISTOGRAM, WITHOUT_BOB, curator_of, rows_of
-from adyton.lab.empirical import Empirical
 from adyton.noise import Bits, rounded_gaussian
 
 DIFFERENCING = Topic("differencing", (BASSI, LI), "Differencing: exact answers about everybody name Bob")
 _PRICE = "0.4"
 _TRIES = 20_000
 _SQL = "SELECT SUM(cigarettes) AS total FROM people"
+
+
+@dataclass(frozen=True, slots=True)
+class Empirical:
+    """The empirical mechanism: the exact answer, no noise.  NOT PRIVATE: the baseline of attacks."""
+
+    rows: tuple[int, ...]
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def total(self) -> int:
+        return sum(self.rows)
+
+    def mean(self) -> Fraction:
+        return Fraction(self.total(), self.count())
+
+    @classmethod
+    def of(cls, rows: Sequence[int]) -> Empirical:
+        return cls(tuple(rows))
 
 
 def differencing(bits: Bits) -> Report:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.exact.cells import Floats
+from adyton.exact.cells import Floats, two_product, two_sum
 
 Words = npt.NDArray[np.uint64]
 Pair = tuple[Floats, Floats]  # the sum of both is meant
@@ -25,7 +25,6 @@ UNREAD = 2.0**-115  # over p: 128 digits were read, the last 64 of them as one f
 _PER_ONE = 64  # points of the table
 _TERMS, _LONG = 19, 9  # of a polynomial; of these with two floats
 _PRECISION = 200
-_SPLIT = 2.0**27 + 1
 
 
 class Taylor:
@@ -86,13 +85,13 @@ def exponential(mp: Any, x: Any, terms: int) -> list[Any]:
 def pair_of(prefixes: npt.NDArray[np.int64], more: Words) -> Pair:
     """The p whose 128 binary places are ``prefixes`` and ``more``."""
     upper, lower = prefixes >> 32, prefixes & 0xFFFFFFFF
-    high, low = _sum(upper.astype(float) * 2.0**-32, lower.astype(float) * 2.0**-64)
-    return _sum(high, low + more.astype(np.float64) * 2.0**-128)
+    high, low = two_sum(upper.astype(float) * 2.0**-32, lower.astype(float) * 2.0**-64)
+    return two_sum(high, low + more.astype(np.float64) * 2.0**-128)
 
 
 def floor_of(scale: float, level: Pair, shift: float) -> tuple[npt.NDArray[np.int64], Floats]:
     """floor(scale * level + shift), and how far above it the number lies, but for 2**-36."""
-    product, rest = _product(level[0], scale)
+    product, rest = two_product(level[0], scale)
     base = np.floor(product)
     above = (product - base) + (rest + scale * level[1] + shift)
     more = np.floor(above)
@@ -101,31 +100,15 @@ def floor_of(scale: float, level: Pair, shift: float) -> tuple[npt.NDArray[np.in
 
 def less_number(x: Floats, high: float, low: float) -> Pair:
     """x - (high + low)."""
-    difference, rest = _sum(x, np.full_like(x, -high))
+    difference, rest = two_sum(x, np.full_like(x, -high))
     return difference, rest - low
 
 
 def _add(a: Pair, b: Pair) -> Pair:
-    high, low = _sum(a[0], b[0])
-    return _sum(high, low + (a[1] + b[1]))
+    high, low = two_sum(a[0], b[0])
+    return two_sum(high, low + (a[1] + b[1]))
 
 
 def _times(a: Pair, b: Floats) -> Pair:
-    high, low = _product(a[0], b)
+    high, low = two_product(a[0], b)
     return high, low + a[1] * b
-
-
-def _sum(a: Floats, b: Floats) -> Pair:
-    """Without error."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _product(a: Floats, b: Floats | float) -> Pair:
-    """Without error."""
-    product = a * b
-    a1 = _SPLIT * a - (_SPLIT * a - a)
-    b1 = _SPLIT * b - (_SPLIT * b - b)
-    a2, b2 = a - a1, b - b1
-    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2

@@ -22,7 +22,6 @@ from adyton.schema import day_number, day_of
 
 _MARCH_OF_YEAR_0 = -719_468  # the days from 1970-01-01 to 0000-03-01
 _FIRST_DAY = -719_162  # and to 0001-01-01
-Starting = ("year", "quarter", "month", "week", "day")
 
 
 def days_since_1970(day: Days) -> NumberExpression:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
@@ -117,8 +117,6 @@ _VALIDITY_KEYS = (
     *("independent", "confidence", "stability", "questions", "tolerance", "beyond_plan"),
     *("share", "spread", "group", "noise", "method"),
 )
-
-_BEYOND: tuple[Literal["refuse", "answer"], ...] = ("refuse", "answer")
 
 
 def _validity(raw: dict[str, Any], notes: Notes) -> Validity:

@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from adyton.exact.search import largest_within, least_within
+from adyton.validity.hinge.joint import Width as JointWidth
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
 from adyton.validity.published.compressibility import rounding_width
-from adyton.validity.published.jung import jlnrss_width
+from adyton.validity.published.jung import NoisyWidth, jlnrss_width
 from adyton.validity.published.rogers import rrsstw_width
 from adyton.validity.published.six_epsilon import laplace_width
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
@@ -92,24 +93,14 @@ def _rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Cert
     return Certified(found.tolerance, found.step)
 
 
-def _laplace(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified | None:
-    found = laplace_width(rows, questions, failure)
-    return Certified(found.tolerance, found.scale) if found else None
+def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | JointWidth | None]) -> Width:
+    """By a theorem that knows nothing of what is expected."""
 
+    def width(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified | None:
+        found = width_of(rows, questions, failure)
+        return Certified(found.tolerance, found.scale) if found else None
 
-def _jlnrss(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    found = jlnrss_width(rows, questions, failure)
-    return Certified(found.tolerance, found.scale)
-
-
-def _rrsstw(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    found = rrsstw_width(rows, questions, failure)
-    return Certified(found.tolerance, found.scale)
-
-
-def _hinge(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
-    found = joint_width(rows, questions, failure)
-    return Certified(found.tolerance, found.scale)
+    return width
 
 
 def _hinge_questions(rows: int, tolerance: Fraction, failure: Fraction, _: Expected) -> Certified:
@@ -153,10 +144,10 @@ METHODS: tuple[Method, ...] = (
     Method("split", "SAMPLE-SPLITTING", _split, groups=True),
     Method("split, exact", "SAMPLE-SPLITTING", _exact_split, shares=True),
     Method("rounding", "TRANSCRIPT-COMPRESSION", _rounding),
-    Method("laplace", "SIX-EPSILON", _laplace),
-    Method("jlnrss", "JLNRSS-TRANSFER", _jlnrss),
-    Method("rrsstw", "RRSSTW-MONITOR", _rrsstw),
-    Method("hinge", "CENTRED-HINGE-JOINT", _hinge, _hinge_questions, _hinge_rows),
+    Method("laplace", "SIX-EPSILON", _by(laplace_width)),
+    Method("jlnrss", "JLNRSS-TRANSFER", _by(jlnrss_width)),
+    Method("rrsstw", "RRSSTW-MONITOR", _by(rrsstw_width)),
+    Method("hinge", "CENTRED-HINGE-JOINT", _by(joint_width), _hinge_questions, _hinge_rows),
     _subset("subset", "constant"),
     _subset("subset, decreasing", "decreasing"),
 )

@@ -11,7 +11,7 @@ from fractions import Fraction
 from adyton.accounting import gaussian
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, rational
-from adyton.exact.interval import exp, interval, tanh_half, upper
+from adyton.exact.interval import interval, tanh_half, upper
 from adyton.exact.outward import UNIT_ROUNDOFF
 from adyton.privacy import Guarantee
 
@@ -91,17 +91,6 @@ def divergence_up(epsilon: Number) -> float:
     """
     e = positive(epsilon, "epsilon")
     return float_up(e * upper(tanh_half(interval(e))))
-
-
-def loose_total_variation(epsilon: Number) -> float:
-    """(exp(epsilon) - 1) / 2, as quoted in lectures: true and wasteful; see ``total_variation_up``."""
-    return float_up(upper((exp(interval(positive(epsilon, "epsilon"))) - 1) / 2))
-
-
-def loose_divergence(epsilon: Number) -> float:
-    """epsilon (exp(epsilon) - 1), as quoted in lectures: true and wasteful; see ``divergence_up``."""
-    e = interval(positive(epsilon, "epsilon"))
-    return float_up(upper(e * (exp(e) - 1)))
 
 
 def _share(value: Number, what: str) -> Fraction:

@@ -31,7 +31,6 @@ from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import AGE, ODD_NAMES, PEOPLE, REGION, ROWS, SOME
 from adyton.testing.engines.fitting import FittingContract
 from adyton.testing.engines.keys import KeysContract
-from adyton.testing.engines.limits import LimitsContract
 from adyton.testing.engines.parts import PartsContract
 from adyton.testing.engines.persons import PersonsContract
 from adyton.testing.engines.questions import QuestionsContract
@@ -47,7 +46,6 @@ class EngineContract(
     PartsContract,
     KeysContract,
     RandomContract,
-    LimitsContract,
 ):
     """Subclass it and supply ``make_engine``."""
 
@@ -129,3 +127,19 @@ class EngineContract(
             assert engine.exact(readings_of(Question(PEOPLE, (("n", Count()),)), ROWS)) == [[[7]]]
             engine.close()
             engine.close()
+
+    def test_a_question_without_time_fails(self, make_engine: MakeEngine, opened: Open) -> None:
+        """Each time, and nothing else does: loading has a limit of its own; with time there is an answer."""
+        readings = readings_of(Question(PEOPLE, (("s", Sum(ValueOf(AGE))),), by=(REGION,)), ROWS)
+        hasty = make_engine(PEOPLE, ROWS, SOME, "salt", timeout=1e-9)
+        hasty.prepare()
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                hasty.exact(readings)
+        hasty.close()
+        assert opened(PEOPLE, SOME).exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+    @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+    def test_a_limit_that_is_none_is_refused(self, make_engine: MakeEngine, seconds: float) -> None:
+        with pytest.raises(InvalidRequest, match="time-out"):
+            make_engine(PEOPLE, ROWS, SOME, "salt", timeout=seconds)

@@ -40,8 +40,8 @@ def transfer_failure(beta: float, delta: float, c: float, d: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianWidth:
-    """A half-width, and the standard deviation of the noise for it."""
+class NoisyWidth:
+    """A half-width, and the scale of the noise for it: of Gaussian noise its standard deviation."""
 
     tolerance: float
     scale: float
@@ -67,7 +67,7 @@ def _at(n: int, k: int, failure: float, rho: float, delta: float) -> float:
     return transfer_width(epsilon, empirical, slack, slack)
 
 
-def jlnrss_width(rows: int, questions: int, failure: Number) -> GaussianWidth:
+def jlnrss_width(rows: int, questions: int, failure: Number) -> NoisyWidth:
     """The least ``width_at`` that a search finds, and its noise."""
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = float_down(probability(failure, "the failure probability"))
@@ -79,7 +79,7 @@ def jlnrss_width(rows: int, questions: int, failure: Number) -> GaussianWidth:
     rho = minimise(
         lambda rho: _at(n, k, share, rho, best_delta(rho)), middle / k**0.5 / 1e3, middle * 1e3, 30
     )
-    return GaussianWidth(_at(n, k, share, rho, best_delta(rho)), scale_of(n, rho))
+    return NoisyWidth(_at(n, k, share, rho, best_delta(rho)), scale_of(n, rho))
 
 
 def scale_of(rows: int, rho: float) -> float:

@@ -8,7 +8,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, probability, whole
 from adyton.exact.outward import SAFE
 from adyton.exact.search import minimise
-from adyton.validity.published.jung import GaussianWidth
+from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.published.mutual_information import best_exponent
 from adyton.validity.textbook.concentration import log_up
 
@@ -37,7 +37,7 @@ def _sum(n: int, k: int, failure: float, log: float, telling: float, scale: floa
     return (math.sqrt(best_exponent(information) / (2 * n * failure)) + scale * math.sqrt(2 * log)) * SAFE
 
 
-def rrsstw_width(rows: int, questions: int, failure: Number, *, centred: bool = False) -> GaussianWidth:
+def rrsstw_width(rows: int, questions: int, failure: Number, *, centred: bool = False) -> NoisyWidth:
     """The least ``sum_width`` over the noise, and that noise."""
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     share = probability(failure, "the failure probability")
@@ -47,18 +47,4 @@ def rrsstw_width(rows: int, questions: int, failure: Number, *, centred: bool = 
         return _sum(n, k, rate, log, scale * factor, scale)
 
     scale = minimise(width, 0.1 / n, 1e3, _STEPS)
-    return GaussianWidth(width(scale), scale)
-
-
-def first_release_width(rows: int, questions: int, failure: Number) -> float:
-    """The published figure: twice the larger term, where both are equal.  Theorem: RRSSTW-MONITOR."""
-    n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
-    share = probability(failure, "the failure probability")
-    rate, log = float_down(share), log_up(4 * k / share)
-
-    def terms(scale: float) -> tuple[float, float]:
-        information = k / (2 * n * scale * scale)
-        return 2 * math.sqrt(best_exponent(information) / (2 * n * rate)), 2 * scale * math.sqrt(2 * log)
-
-    scale = minimise(lambda s: max(terms(s)), 0.1 / n, 1e3, 80)
-    return max(terms(scale)) * SAFE
+    return NoisyWidth(width(scale), scale)

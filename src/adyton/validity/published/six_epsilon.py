@@ -7,13 +7,13 @@ reach.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, positive, probability, rational, whole
 from adyton.exact.outward import SAFE
 from adyton.exact.search import minimise
+from adyton.validity.published.jung import NoisyWidth
 from adyton.validity.textbook.concentration import exp_up, log_up
 
 LARGEST_EPSILON = Fraction(1, 5)
@@ -35,15 +35,7 @@ def six_epsilon_tail(rows: int, epsilon: Number, delta: Number) -> float:
     return min(1.0, max(float_up(4 * d / e), exp_up(e * e * n / 8)))
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceWidth:
-    """A half-width, and the scale of the Laplace noise for it."""
-
-    tolerance: float
-    scale: float
-
-
-def laplace_width(rows: int, questions: int, failure: Number) -> LaplaceWidth | None:
+def laplace_width(rows: int, questions: int, failure: Number) -> NoisyWidth | None:
     """6 epsilon + the largest of k Laplace noise terms, over everything that may be chosen; None if no window
     is open.
 
@@ -54,7 +46,7 @@ def laplace_width(rows: int, questions: int, failure: Number) -> LaplaceWidth | 
     n, k = whole(rows, "the number of rows"), whole(questions, "the number of questions")
     total = float_down(probability(failure, "the failure probability"))
 
-    def best(noise: float) -> LaplaceWidth | None:
+    def best(noise: float) -> NoisyWidth | None:
         return _for_shares(n, k, noise, total - noise)
 
     def value(noise: float) -> float:
@@ -64,7 +56,7 @@ def laplace_width(rows: int, questions: int, failure: Number) -> LaplaceWidth | 
     return best(minimise(value, total / 100, total * 0.99, _STEPS))
 
 
-def _for_shares(n: int, k: int, noise: float, transfer: float) -> LaplaceWidth | None:
+def _for_shares(n: int, k: int, noise: float, transfer: float) -> NoisyWidth | None:
     """The best epsilon when these shares of the failure are for the noise and for the transfer."""
     start = max(math.sqrt(12 / n), math.sqrt(-8 * math.log(transfer) / n)) * SAFE
     if start >= LARGEST_EPSILON:
@@ -75,7 +67,7 @@ def _for_shares(n: int, k: int, noise: float, transfer: float) -> LaplaceWidth |
         return 6 * epsilon * SAFE + log / (n * _each(epsilon, k, transfer))
 
     epsilon = minimise(width, start, float(LARGEST_EPSILON), _STEPS)
-    return LaplaceWidth(width(epsilon) * SAFE, SAFE / (n * _each(epsilon, k, transfer)))
+    return NoisyWidth(width(epsilon) * SAFE, SAFE / (n * _each(epsilon, k, transfer)))
 
 
 def _each(epsilon: float, k: int, transfer: float) -> float:
