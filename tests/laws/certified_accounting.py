@@ -34,6 +34,7 @@ from adyton.exact import units_up
 from adyton.privacy import GaussianCost, Guarantee, PureCost
 from literature.approximate_filter import ApproximateFilter
 from literature.finite_pair import FinitePair
+from literature.pld_from_below import delta_down, epsilon_down
 from literature.slot_plan import SlotPlan
 
 MILLIONTH, BILLIONTH = "1/1000000", "1/1000000000"
@@ -228,7 +229,7 @@ COMPOSITION = (
     ),
     never_larger(
         "slots, one kind: at least",
-        lambda epsilon, times, delta: pld.epsilon_down([(pld.LaplacePair(epsilon), times)], delta),
+        lambda epsilon, times, delta: epsilon_down([(pld.LaplacePair(epsilon), times)], delta),
         dict(epsilon="0.1", times=100, delta=1e-6),
     ),
     never_smaller(
@@ -253,7 +254,7 @@ COMPOSITION = (
     ),
     never_larger(
         "slots, three kinds: delta at least",
-        lambda times, epsilon: pld.delta_down(_three_pairs(times), epsilon),
+        lambda times, epsilon: delta_down(_three_pairs(times), epsilon),
         dict(times=10, epsilon=2.0),
     ),
 )

@@ -16,13 +16,12 @@ from adyton.accounting.pld.pld import (
     LaplacePair,
     Pair,
     RandomizedResponsePair,
-    delta_down,
     delta_up,
-    epsilon_down,
     epsilon_up,
 )
 from adyton.errors import InvalidRequest
 from literature.finite_pair import FinitePair
+from literature.pld_from_below import delta_down, epsilon_down
 
 MILLIONTH = 1e-6
 few = settings(deadline=None, max_examples=25)

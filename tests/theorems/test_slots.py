@@ -17,6 +17,7 @@ from adyton.accounting.pld import pld
 from adyton.accounting.pld.pld import GaussianPair, LaplacePair, RandomizedResponsePair
 from adyton.accounting.pld.slots import counted, fold, grouped
 from adyton.errors import BudgetRefused, InvalidRequest
+from literature.pld_from_below import delta_down, epsilon_down
 from literature.slot_plan import SlotPlan
 
 SMALL, LARGE = RandomizedResponsePair("0.4"), RandomizedResponsePair("1.1")
@@ -93,7 +94,7 @@ def test_theorem_PLD_PRICES_A_PLAN_only_whole_plans_have_a_price() -> None:
     assert "not a filter" in repr(plan)
     public = {name for name, _ in inspect.getmembers(SlotPlan) if not name.startswith("_")}
     assert public == {"declared", "delta", "epsilon", "is_filter", "left", "theorems", "use"}
-    for function in (pld.epsilon_up, pld.delta_up, pld.epsilon_down, pld.delta_down):
+    for function in (pld.epsilon_up, pld.delta_up, epsilon_down, delta_down):
         assert next(iter(inspect.signature(function).parameters)) == "slots"
 
 

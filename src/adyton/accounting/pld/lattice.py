@@ -41,22 +41,10 @@ def step_up(width: float) -> float:
     return math.ldexp(math.ceil(math.ldexp(digits, _STEP_BITS)), exponent - _STEP_BITS)
 
 
-def step_down(width: float) -> float:
-    """The greatest float of few digits that is not above ``width``."""
-    digits, exponent = math.frexp(width)
-    return math.ldexp(math.floor(math.ldexp(digits, _STEP_BITS)), exponent - _STEP_BITS)
-
-
 def cells_up(reach: float, step: float) -> int:
     """The least whole number of steps that is not below ``reach``."""
     near = max(1, round(reach / step))
     return near if near * step >= reach else near + 1
-
-
-def cells_down(reach: float, step: float) -> int:
-    """The greatest whole number of steps that is not above ``reach``."""
-    near = round(reach / step)
-    return near if near * step <= reach else near - 1
 
 
 def share_above(distance: float, step: float) -> float:

@@ -1,8 +1,8 @@
 """Dominating pairs: the two laws that an attacker must tell apart at worst.
 
 A pair has a Gaussian part, which stays a number (mu squared adds up exactly), and a part on a lattice of
-losses, from above (``pessimistic``) and from below (``optimistic``).  The pairs here are symmetric: telling
-P from Q is as hard as telling Q from P.  One that is not must be composed in each direction apart.
+losses, from above.  The pairs here are symmetric: telling P from Q is as hard as telling Q from P.  One that
+is not must be composed in each direction apart.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from adyton.accounting.pld.lattice import (
     NOTHING,
     Array,
     LossLattice,
-    cells_down,
     cells_up,
     mirrored,
     share_above,
     share_below,
 )
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, float_down, float_up, positive
+from adyton.exact import Number, float_up, positive
 
 LARGEST_REACH = 100
 """exp(100) in the likelihood ratio of a single release protects nobody, and longer lattices need memory."""
@@ -51,10 +50,6 @@ class Pair(Protocol):
 
     def pessimistic(self, step: float) -> LossLattice:
         """A law on the lattice that dominates the lattice part."""
-        ...
-
-    def optimistic(self, step: float) -> LossLattice:
-        """A law on the lattice that the lattice part dominates."""
         ...
 
     def log_mgf(self, theta: float) -> float:
@@ -104,14 +99,6 @@ class RandomizedResponsePair(_PurePair):
         half[last] = share_above(epsilon - (last - 1) * step, step)
         return mirrored(half / (1 + math.exp(-epsilon)), step)
 
-    def optimistic(self, step: float) -> LossLattice:
-        last = cells_down(float_down(Fraction(self.epsilon0)), step)
-        if last == 0:
-            return NOTHING
-        half = np.zeros(last + 1)
-        half[last] = 1 / (1 + math.exp(-last * step))
-        return mirrored(half, step)
-
     def log_mgf(self, theta: float) -> float:
         e = self.reach
         return theta * e - math.log1p(math.exp(-e)) + math.log1p(math.exp(-(2 * theta + 1) * e))
@@ -138,17 +125,6 @@ class LaplacePair(_PurePair):
         half[last] = _density_above(over, step) + share_above(over, step) / 2
         return mirrored(half, step)
 
-    def optimistic(self, step: float) -> LossLattice:
-        """Laplace noise of a smaller epsilon0 on the lattice; cells of two steps merged into their middle."""
-        last = cells_down(float_down(Fraction(self.epsilon0)), step)
-        if last == 0:
-            return NOTHING
-        losses = np.arange(-last, last + 1) * step
-        masses = math.sinh(step / 2) * np.exp((losses - last * step) / 2)
-        masses[::2] = 0.0
-        masses[[0, -1]] = [math.exp(-last * step) / 2, 0.5]
-        return LossLattice(-last, masses)
-
     def log_mgf(self, theta: float) -> float:
         e = self.reach
         inner = math.expm1(-(2 * theta + 1) * e) / (2 * theta + 1)
@@ -172,9 +148,6 @@ class GaussianPair(_Symmetric):
         return 0.0
 
     def pessimistic(self, step: float) -> LossLattice:
-        return NOTHING
-
-    def optimistic(self, step: float) -> LossLattice:
         return NOTHING
 
     def log_mgf(self, theta: float) -> float:

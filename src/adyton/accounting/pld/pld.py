@@ -28,9 +28,7 @@ __all__ = [
     "Pair",
     "RandomizedResponsePair",
     "Slots",
-    "delta_down",
     "delta_up",
-    "epsilon_down",
     "epsilon_up",
 ]
 
@@ -65,27 +63,9 @@ def delta_up(slots: Slots, epsilon: float) -> float:
     return max(steered(counts, steer).pessimistic().delta_up(epsilon) for counts in _directions(slots))
 
 
-def epsilon_down(slots: Slots, delta: float) -> float:
-    """An epsilon that is not enough, or 0: the truth lies between it and ``epsilon_up``."""
-    _check_delta(delta)
-    return max(_epsilon_down(counts, delta) for counts in _directions(slots))
-
-
-def delta_down(slots: Slots, epsilon: float) -> float:
-    """A delta that is not above the least one: the truth lies between it and ``delta_up``."""
-    _check_epsilon(epsilon)
-    steer = for_epsilon(epsilon)
-    return max(steered(counts, steer).optimistic().delta_down(epsilon) for counts in _directions(slots))
-
-
 def _epsilon_up(counts: dict[Pair, int], delta: float) -> float:
     profile = steered(counts, for_delta(delta)).pessimistic()
     return _crossing(profile, profile.delta_up, delta)[1]
-
-
-def _epsilon_down(counts: dict[Pair, int], delta: float) -> float:
-    profile = steered(counts, for_delta(delta)).optimistic()
-    return _crossing(profile, profile.delta_down, delta)[0]
 
 
 def _crossing(profile: Profile, bound: Callable[[float], float], delta: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""delta(epsilon) of a sum of losses on a lattice and one Gaussian, from below and from above.
+"""delta(epsilon) of a sum of losses on a lattice and one Gaussian, from above.
 
 delta(epsilon) = E max(0, 1 - exp(epsilon - L)).  With the tilted law of the lattice part and y = l - epsilon,
 
@@ -67,15 +67,6 @@ class Profile:
         tilted = _dot(masses, weights) + self.total.absolute * _norm(weights) + self.total.outside
         factor = math.exp(max(exponent, -_LARGEST_EXPONENT) + self._relative(losses, epsilon))
         return min(1.0, max(factor * tilted, _LEAST_DELTA) + unexplained)
-
-    def delta_down(self, epsilon: float) -> float:
-        """Claim: not above delta(epsilon) of the composition.  Theorem: PLD-ROUND-OFF."""
-        losses, masses = self._relevant(epsilon)
-        weights = self._weights(losses - epsilon, -1.0)
-        tilted = _dot(masses, weights) - self.total.absolute * _norm(weights) - 2 * self.total.outside
-        exponent = self._exponent(epsilon) - self._relative(losses, epsilon)
-        finite = math.exp(min(exponent, _LARGEST_EXPONENT)) * max(0.0, tilted)
-        return min(1.0, finite - math.expm1(-self.infinite) * (1 - 8 * UNIT_ROUNDOFF))
 
     def _relevant(self, epsilon: float) -> tuple[Array, Array]:
         """Losses and masses that can count; without a Gaussian only losses above epsilon do."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.accounting.pld.convolve import LONG, Shelf, composed, merged
-from adyton.accounting.pld.lattice import NOTHING, Array, LossLattice, step_down, step_up
+from adyton.accounting.pld.lattice import NOTHING, Array, LossLattice, step_up
 from adyton.accounting.pld.pairs import Pair
 from adyton.accounting.pld.profile import Profile
 from adyton.accounting.pld.slots import fold, grouped
@@ -52,12 +52,6 @@ class Steered:
     def pessimistic(self) -> Profile:
         """Dominates the plan.  Theorem: CONNECT-THE-DOTS."""
         return self._profile(self.shelves, self.mu[1])
-
-    def optimistic(self) -> Profile:
-        """Dominated by the plan."""
-        step = step_down(self.unit / (2 * self.cells))
-        shelves = _shelves(self.groups, step, lambda pair: pair.optimistic(step))
-        return self._profile(shelves, self.mu[0])
 
     def _profile(self, shelves: Shelves, mu: float) -> Profile:
         _, theta = _tilts(shelves, mu, self.goal, _largest(self.groups))
