@@ -356,7 +356,7 @@ CLAUSES = [
     "SELECT COUNT(*) FROM people GROUP BY LABEL(FLOOR(age / 100) / 2, 'a', 'b')",
     "SELECT COUNT(*) FROM people GROUP BY CASE WHEN smoker THEN 'a' ELSE 1 END",
     "SELECT COUNT(*) FROM people GROUP BY CASE WHEN smoker THEN 1 ELSE 'a' END",
-    "SELECT COUNT(*) FROM people GROUP BY CASE smoker WHEN 1 THEN 'a' END",
+    "SELECT COUNT(*) FROM people GROUP BY CASE smoker WHEN 2 THEN 'a' END",
     "SELECT COUNT(*) FROM people GROUP BY LABEL(FLOOR(age / 100), 1.5, 2)",
     "SELECT COUNT(*) FROM people GROUP BY LABEL(FLOOR(age / 100), 'a', NULL)",
     "SELECT COUNT(*) FROM people GROUP BY 1 < 3",

@@ -186,3 +186,18 @@ SELECT COUNT(*) AS n FROM patients WHERE 2024 - YEAR(born) >= 65
 
 -- name: nested_functions
 SELECT SUM(ABS(COALESCE(nights, 0) - LEAST(score, 5))) AS x, COUNT(*) AS n FROM visits WHERE COALESCE(LOWER(kind), '') <> 'day case'
+
+-- name: split_part_of_category
+SELECT SPLIT_PART(kind, ' ', 1) AS first_word, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1
+
+-- name: place_in_a_string
+SELECT COUNT(*) AS n FROM visits WHERE STRPOS(kind, 'patient') > 2
+
+-- name: padded_numbers
+SELECT LPAD(CAST(priority AS VARCHAR), 2, '0') AS place, COUNT(*) AS n FROM orders GROUP BY 1 ORDER BY 1
+
+-- name: boolean_as_number
+SELECT COUNT(*) AS gifts FROM orders WHERE gift = 1 AND quantity > 3
+
+-- name: boolean_cases_as_numbers
+SELECT CASE gift WHEN 1 THEN 'gift' WHEN 0 THEN 'own' END AS whose, SUM(price) AS paid FROM orders GROUP BY 1 ORDER BY 1

@@ -65,6 +65,7 @@ _REASONS: dict[str, str] = {
     "MONTHS_BETWEEN": _MONTHS,
     "NATURAL": "say on which columns: JOIN table ON a.key = b.key, or USING (key)",
     "NOW": _TODAY,
+    "POSITION": "write STRPOS({category}, 'part')",
     "RAND": _CHANCE,
     "RANDOM": _CHANCE,
     "REGEXP_CONTAINS": _LISTED,

@@ -21,7 +21,7 @@ from adyton.query.sql.functions.values import (
     missing_value,
     truth_of,
 )
-from adyton.schema import CategoryColumn
+from adyton.schema import BooleanColumn, CategoryColumn
 
 if TYPE_CHECKING:
     from adyton.query.sql.expressions import Source
@@ -52,7 +52,7 @@ def compared(source: Source, node: exp.Expr, left: Value, operator: Operator, ri
     if is_text(left) and is_text(right) and (isinstance(left, Texts) or not isinstance(right, str)):
         return compared_texts(left, operator, right)  # type: ignore[arg-type]  # both are strings
     if operator in ("=", "<>") and not _is_written(left):
-        found = _truths(truth_of(left), operator, truth_of(right))
+        found = _truths(truth_of(left), operator, truth_of(_as_truth(left, right)))
         if found is not None:
             return found
     raise source.refusal(node, f"{described(left)} cannot be compared by {operator} with {described(right)}")
@@ -67,6 +67,13 @@ def same_or_missing(source: Source, node: exp.Expr, left: Value, right: Value) -
 
 def _is_written(value: Value) -> bool:
     return isinstance(value, Constant | str | bool)
+
+
+def _as_truth(beside: Value, value: Value) -> Value:
+    """Beside a boolean column, 1 is true and 0 false."""
+    if isinstance(beside, BooleanColumn) and isinstance(value, Constant) and value.value in (0, 1):
+        return bool(value.value)
+    return value
 
 
 def _truths(left: Condition | None, operator: Operator, right: Condition | None) -> Condition | None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from adyton.query.sql.expressions import Source
 
 _LONGEST = 10_000
+_WIDEST = 1_000
+_PART_FIRST = ("LOCATE", "CHARINDEX")
 Change = Callable[[str], str]
 
 
@@ -166,6 +168,53 @@ def _replace(source: Source, node: exp.Expr) -> Texts:
     return relabelled(read_text(source, inner), lambda label: label.replace(before, after))
 
 
+def _trimmed(trim: Callable[[str, str], str]) -> Callable[[Source, exp.Expr], Texts]:
+    """Without spaces, or without any of the characters that are written behind the string."""
+
+    def read(source: Source, node: exp.Expr) -> Texts:
+        inner, *given = arguments(source, node, f"{called(source, node)}(string)", 1, 2)
+        characters = _some(source, given[0]) if given else " "
+        return relabelled(read_text(source, inner), lambda label: trim(label, characters))
+
+    return read
+
+
+def _padded(source: Source, node: exp.Expr) -> Texts:
+    """Made as long as is said, by characters before or behind it; what is longer is cut at its end."""
+    name = called(source, node)
+    inner, length, *given = arguments(source, node, f"{name}(string, length, 'padding')", 2, 3)
+    size, padding = whole_number(source, length, 0, _WIDEST), _some(source, given[0]) if given else " "
+
+    def padded(label: str) -> str:
+        more = (padding * _WIDEST)[: max(0, size - len(label))]
+        return (more + label[:size]) if name == "LPAD" else (label[:size] + more)
+
+    return relabelled(read_text(source, inner), padded)
+
+
+def _part(source: Source, node: exp.Expr) -> Texts:
+    """What stands between two places of a string, counted from 1; empty where there is no such part."""
+    inner, between, place = arguments(source, node, "SPLIT_PART(string, 'between', number)", 3)
+    mark, number = _some(source, between), whole_number(source, place, 1, _LONGEST)
+    return relabelled(read_text(source, inner), lambda label: (label.split(mark) + [""] * number)[number - 1])
+
+
+def _place(source: Source, node: exp.Expr) -> NumberExpression:
+    """Where a string first has a part, counted from 1; 0 where it has none."""
+    name = called(source, node)
+    given = arguments(source, node, f"{name}(string, 'part')", 2)
+    inner, part = reversed(given) if name in _PART_FIRST else given
+    wanted, texts = _some(source, part), read_text(source, inner)
+    return recoded(texts.code, [label.find(wanted) + 1 for label in texts.labels])
+
+
+def _some(source: Source, node: exp.Expr) -> str:
+    """A written string that is not empty."""
+    if not (written := _written(source, node)):
+        raise source.refusal(node, "this string is empty: databases do not agree on what that means here")
+    return written
+
+
 def _length(source: Source, node: exp.Expr) -> NumberExpression:
     (inner,) = arguments(source, node, f"{called(source, node)}(string)", 1)
     texts = read_text(source, inner)
@@ -191,12 +240,16 @@ TEXTS: dict[str, Callable[[Source, exp.Expr], Value]] = {
     **dict.fromkeys(("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), _length),
     "LEFT": _left,
     **dict.fromkeys(("LOWER", "LCASE"), _changed(str.lower)),
-    "LTRIM": _changed(lambda label: label.lstrip(" ")),
+    **dict.fromkeys(("LPAD", "RPAD"), _padded),
+    "LTRIM": _trimmed(str.lstrip),
     "REPLACE": _replace,
     "RIGHT": _right,
-    "RTRIM": _changed(lambda label: label.rstrip(" ")),
+    "REVERSE": _changed(lambda label: label[::-1]),
+    "RTRIM": _trimmed(str.rstrip),
+    "SPLIT_PART": _part,
     **dict.fromkeys(("STARTS_WITH", "STARTSWITH"), _tested(str.startswith, "starts with")),
     **dict.fromkeys(("SUBSTR", "SUBSTRING"), _substring),
-    "TRIM": _changed(lambda label: label.strip(" ")),
+    **dict.fromkeys(("STRPOS", "INSTR", *_PART_FIRST), _place),
+    **dict.fromkeys(("TRIM", "BTRIM"), _trimmed(str.strip)),
     **dict.fromkeys(("UPPER", "UCASE"), _changed(str.upper)),
 }
