@@ -157,3 +157,13 @@ FROM visits v JOIN patients p ON v.patient_id = p.patient_id GROUP BY p.region O
 
 -- name: power_of_released
 SELECT POWER(COUNT(*), 2) AS squared, EXP(AVG(priority)) AS e FROM orders
+
+-- name: short_frames
+-- plain: SELECT QUARTER(ordered) AS q, COUNT(*) AS n FROM orders GROUP BY QUARTER(ordered)
+SELECT QUARTER(ordered) AS q, SUM(COUNT(*)) OVER (ORDER BY QUARTER(ordered) ROWS UNBOUNDED PRECEDING) AS so_far,
+  AVG(COUNT(*)) OVER (ORDER BY QUARTER(ordered) ROWS 1 PRECEDING) AS smooth, COUNT(*) AS n
+FROM orders GROUP BY QUARTER(ordered) ORDER BY q
+
+-- name: a_count_is_never_null
+SELECT CASE WHEN COUNT(*) IS NULL THEN -1 ELSE COUNT(*) END AS n,
+  CASE WHEN SUM(tax) IS NOT NULL AND AVG(price) IS NOT NULL THEN SUM(tax) / AVG(price) END AS q FROM orders

@@ -203,7 +203,8 @@ def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Groupe
     group = read_group(source, item.node)
     if group.text not in groups:
         reason = f"add GROUP BY {shortened(group.text)}, or ask for an aggregate such as COUNT or AVG"
-        raise source.refusal(item.node, f"{group.default!r} is neither grouped nor aggregated: {reason}")
+        said = "this" if group.default == "group" else repr(group.default)
+        raise source.refusal(item.node, f"{said} is neither grouped nor aggregated: {reason}")
     return group
 
 

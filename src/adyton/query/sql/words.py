@@ -61,7 +61,7 @@ CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
 _SAY_NO_MORE = {"nulls", "last", *(name.casefold() for name in CASTS)}  # what is missing is always last
 _NESTING = (exp.Cast, exp.Is, exp.In, exp.Between, exp.Mod, exp.IntDiv, exp.Predicate)
 _DEEPEST_CHAIN = 80
-_LIMITING = {"LIMIT", "TOP", "FETCH", "OFFSET"}
+_LIMITING = {"LIMIT", "TOP", "FETCH", "OFFSET", "PRECEDING"}
 _FRAME = ("UNBOUNDED", "PRECEDING", "FOLLOWING", "CURRENT")
 _NO_ON = "say on which columns: JOIN table ON a.key = b.key, or USING (key)"
 _NO_WORD = Token(_T.UNKNOWN, "")

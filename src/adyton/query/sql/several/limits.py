@@ -1,4 +1,6 @@
-"""TOP n, FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT a, b: other words for LIMIT and OFFSET."""
+"""TOP n, FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT a, b: other words for LIMIT and OFFSET; and ROWS n
+PRECEDING for a frame up to the row.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ def plain_limits(words: list[Token]) -> list[Token]:
 
     What has another form is left as it is, for the grammar to refuse.
     """
-    return _top(_fetch(_comma(_without_rows(words))))
+    return _top(_fetch(_comma(_without_rows(_up_to_the_row(words)))))
 
 
 def _at(words: list[Token], place: int) -> str:
@@ -22,6 +24,20 @@ def _at(words: list[Token], place: int) -> str:
 
 def _is_number(words: list[Token], place: int) -> bool:
     return 0 <= place < len(words) and words[place].token_type is _T.NUMBER
+
+
+def _up_to_the_row(words: list[Token]) -> list[Token]:
+    """ROWS 2 PRECEDING is ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."""
+    written: list[Token] = []
+    for place, word in enumerate(words):
+        begins = _at(words, place - 1) == "UNBOUNDED" or _is_number(words, place - 1)
+        short = _at(words, place) == "PRECEDING" and begins and _at(words, place - 2) in ("ROWS", "RANGE")
+        written.append(word)
+        if short:
+            written.insert(-2, _like(word, _T.BETWEEN, "BETWEEN"))
+            ends = ((_T.AND, "AND"), (_T.VAR, "CURRENT"), (_T.ROW, "ROW"))
+            written += [_like(word, *end) for end in ends]
+    return written
 
 
 def _without_rows(words: list[Token]) -> list[Token]:
