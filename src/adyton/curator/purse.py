@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.noisy_reading import NoisyReading
@@ -57,7 +57,7 @@ class Purse:
     def __init__(self, study: Study, ledger: Ledger, population: Population) -> None:
         self.study, self._ledger, self._population = study, ledger, population
 
-    @property
+    @cached_property
     def limit(self) -> Promise:
         """The promise: fixed when the study was made, whatever is asked."""
         return Promise(printed_up(self.study.limit.epsilon), printed_up(self.study.limit.delta))

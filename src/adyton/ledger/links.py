@@ -244,8 +244,12 @@ def fresh_secret() -> str:
     return secrets.token_hex(16)
 
 
+@lru_cache(maxsize=8)
 def question_digest(question: str, detail: str, amount: int) -> str:
-    """Under which two orders count as the same question at the same price."""
+    """Under which two orders count as the same question at the same price.
+
+    Who asks looks for earlier answers, charges and keeps the answer, and needs it each time.
+    """
     return _digest("question", question, detail, amount)
 
 
@@ -259,7 +263,13 @@ def text_digest(text: str) -> str:
 
 def answer_digest(receipt: Receipt, radius: int, content: str) -> str:
     """Ties an answer, by the digest ``content`` of its text, and its settled radius to their receipt."""
-    return _digest("answer", receipt.digest, radius, content)
+    return _digest_of_answer(receipt.digest, radius, content)
+
+
+@lru_cache(maxsize=8)
+def _digest_of_answer(receipt: str, radius: int, content: str) -> str:
+    """The next question looks at the newest answer twice."""
+    return _digest("answer", receipt, radius, content)
 
 
 def note_digest(receipt: Receipt, index: int, text: str) -> str:

@@ -109,7 +109,7 @@ class Study(Shown):
         most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
         members = table.join.tables if table.join is not None else (table,)
         rows_in = tuple(most[member.name] for member in members)
-        return replace(self.unit, parts=self.parts).with_rows(table.person or self.unit.person, rows_in)
+        return _unit_in(self.unit, self.parts, table.person or self.unit.person, rows_in)
 
     @property
     def parts(self) -> int:
@@ -264,6 +264,12 @@ def check_further(study: Study) -> None:
 
 def _folded(names: list[str]) -> set[str]:
     return {name.casefold() for name in names}
+
+
+@lru_cache(maxsize=64)
+def _unit_in(unit: PrivacyUnit, parts: int, person: str | None, rows_in: tuple[int, ...]) -> PrivacyUnit:
+    """Every question asks for it several times."""
+    return replace(unit, parts=parts).with_rows(person, rows_in)
 
 
 def _table_facts(table: Table) -> list[object]:

@@ -321,7 +321,7 @@ class SqliteLedger(SqliteSession):
         seen = self._seen
         if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
-        if last != seen:
+        if last is not seen and last != seen:
             check_since(connection, self.header, seen, last)
         self._seen = last
         return last

@@ -136,8 +136,9 @@ def _tree(words: list[Token], text: str, kind: type[exp.Expr], known: Known) -> 
         raise InvalidRequest("this cannot be read as SQL") from None
     if len(trees) != 1 or trees[0] is None:
         raise InvalidRequest("the text asks nothing")
-    _check_depth(trees[0])
-    _check_nothing_is_lost(words, text, trees[0])
+    nodes = list(trees[0].walk())
+    _check_depth(nodes)
+    _check_nothing_is_lost(words, text, trees[0], {type(node) for node in nodes})
     return trees[0]
 
 
@@ -281,17 +282,19 @@ class _WordReader:
         refuse(word, self.text, f"{said} is not supported{': ' + reason if reason else hint}")
 
 
-def _check_depth(tree: exp.Expr) -> None:
+def _check_depth(nodes: list[exp.Expr]) -> None:
     """Signs behind one another nest without brackets, as in a::INT::INT or a % 2 % 2."""
+    if sum(isinstance(node, _NESTING) for node in nodes) <= _DEEPEST_CHAIN:
+        return
     depths: dict[int, int] = {}
-    for node in tree.walk():
+    for node in nodes:
         above = depths.get(id(node.parent), 0)
         depths[id(node)] = above + isinstance(node, _NESTING)
         if depths[id(node)] > _DEEPEST_CHAIN:
             raise InvalidRequest(f"the text nests deeper than {_DEEPEST_CHAIN} levels")
 
 
-def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> None:
+def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr, kinds: set[type[exp.Expr]]) -> None:
     """Every word must come back when the tree is written out: the parser may skip some without a trace.
 
     What it does with digits does not depend on them: texts that differ in plain numbers alone are checked
@@ -301,9 +304,9 @@ def _check_nothing_is_lost(words: list[Token], text: str, tree: exp.Expr) -> Non
     if found:
         return
     try:
-        tree = _printable(tree)
-        untouched = all(type(node) in _WRITTEN_AS_THEY_ARE for node in tree.walk())
-        written = _DIALECT.tokenize(_DIALECT.generate(tree, copy=not untouched, comments=False))
+        printable = _printable(tree) if exp.IntDiv in kinds else tree
+        copied = not kinds <= _WRITTEN_AS_THEY_ARE
+        written = _DIALECT.tokenize(_DIALECT.generate(printable, copy=copied, comments=False))
     except RecursionError:
         raise InvalidRequest("the text is too long a chain of operations") from None
     said, kept = (Counter(_meanings(some)) for some in (words, written))
@@ -328,8 +331,6 @@ def _found_whole(_: tuple[tuple[TokenType, str], ...]) -> list[bool]:
 
 def _printable(tree: exp.Expr) -> exp.Expr:
     """The parser writes whole division in words of its own; a remainder is written with as many words."""
-    if tree.find(exp.IntDiv) is None:
-        return tree
     return tree.transform(lambda node: exp.Mod(**node.args) if type(node) is exp.IntDiv else node)
 
 

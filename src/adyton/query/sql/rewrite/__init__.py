@@ -22,7 +22,7 @@ from adyton.query.sql.rewrite.joins import declared_joins
 from adyton.query.sql.rewrite.public_lists import settle_lists
 from adyton.query.sql.rewrite.scopes import Context, check_items, check_nesting
 from adyton.query.sql.rewrite.subselects import one_select
-from adyton.query.sql.rewrite.truths import TRUTHS, count_truths
+from adyton.query.sql.rewrite.truths import count_truths, is_truth
 from adyton.query.sql.rewrite.tuples import compare_one_by_one
 from adyton.query.sql.rewrite.values_counted import count_values
 from adyton.query.sql.rewrite.with_clause import write_out_ctes
@@ -37,6 +37,9 @@ SHAPES = frozenset(
     }
 )
 
+# Where a SELECT stands in another one.
+_NESTED = frozenset((exp.With, exp.Subquery, exp.Exists))
+
 
 def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Expr:
     """The tree of one SELECT that means what ``tree`` means, as far as there is one."""
@@ -49,24 +52,28 @@ def rewritten(source: Source, tree: exp.Expr, tables: Sequence[Table]) -> exp.Ex
 
 
 def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
-    check_items(context, tree)
-    kinds = {type(node) for node in tree.walk()}
-    called = {str(node.this).upper() for node in tree.find_all(exp.Anonymous)}
+    nodes = list(tree.walk())
+    kinds = {type(node) for node in nodes}
+    called = {str(node.this).upper() for node in nodes if type(node) is exp.Anonymous}
+    check_items(context, [node for node in nodes if type(node) is exp.Select])
+    nested = not kinds.isdisjoint(_NESTED)
     if exp.Subquery in kinds:
         without_brackets(context, tree)  # FROM (a JOIN b)
     if exp.With in kinds:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
-    if called & {*TRUTHS}:
+    if any(map(is_truth, nodes)):
         count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
-    write_plain_names(context, tree)  # schema.table is table
+    if any(node.args.get("db") is not None for node in nodes):
+        write_plain_names(context, tree)  # schema.table is table
     if exp.Tuple in kinds:
         compare_one_by_one(context, tree)  # (a, b) IN ((1, 2)) is a = 1 AND b = 2
     if kinds & {exp.Group, exp.Order}:
-        write_out_items(context, tree)  # GROUP BY ALL, ORDER BY ALL
+        selects = list(tree.find_all(exp.Select)) if nested else [tree]
+        write_out_items(context, selects)  # GROUP BY ALL, ORDER BY ALL
     tree = one_select(context, tree)  # sub-selects, also those that list public values
     check_nesting(context, tree)
     declared_joins(context, tree)  # FROM a, b WHERE a.key = b.key is JOIN; ON beyond the key is WHERE
-    if exp.In in kinds or exp.Exists in kinds:
+    if nested:
         settle_lists(context, tree)  # public values that a column cannot have
     fold_constants(context, tree)  # 1 = 1 is TRUE
     if exp.Distinct in kinds or called & {*COMMON, *DISTINCT}:

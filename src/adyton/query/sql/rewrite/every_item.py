@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from adyton.query.sql.rewrite.scopes import Context, has_aggregate
 
 
-def write_out_items(context: Context, tree: exp.Expr) -> None:
+def write_out_items(context: Context, selects: Sequence[exp.Expr]) -> None:
     """In every SELECT of the text."""
-    for select in list(tree.find_all(exp.Select)):
+    for select in selects:
         group = select.args.get("group")
         if group is not None and group.args.get("all"):
             _write_groups(context, select, group)

@@ -201,9 +201,9 @@ def _in_and(part: exp.Expr) -> exp.Expr:
     return exp.Paren(this=part) if isinstance(part, exp.Or) else part
 
 
-def check_items(context: Context, tree: exp.Expr) -> None:
+def check_items(context: Context, selects: Sequence[exp.Expr]) -> None:
     """The parser takes a SELECT without anything behind it, and a star with a name or brackets around it."""
-    for select in tree.find_all(exp.Select):
+    for select in selects:
         if not select.expressions:
             raise context.source.refusal(select, "SELECT lists nothing")
         for item in select.expressions:
