@@ -1,5 +1,8 @@
 """What all tests share."""
 
+import gc
+from collections.abc import Generator
+
 import pytest
 from hypothesis import settings
 
@@ -11,3 +14,14 @@ pytest.register_assert_rewrite("adyton.testing")
 settings.register_profile("adyton", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("adyton")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Fourteen thousand tests stay until the end: nobody needs to look through them for garbage again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -94,8 +94,7 @@ def csv_parts(path: Path) -> Iterator[list[str | None]]:
     """
     with path.open("rb") as file:
         file.readline(LONGEST_LINE)
-        rest, too_long = b"", False
-        yield []
+        rest, too_long, none_yet = b"", False, True
         while block := file.read(_PART):
             block = rest + block
             end = block.rfind(b"\n") + 1
@@ -105,11 +104,13 @@ def csv_parts(path: Path) -> Iterator[list[str | None]]:
                 if too_long:  # what is left of it
                     lines[0] = None
                 yield lines
-                too_long = False
+                too_long = none_yet = False
             if len(rest) > LONGEST_LINE:
                 rest, too_long = b"", True
         if rest or too_long:
             yield [None] if too_long else _decoded(rest + b"\n")
+        elif none_yet:
+            yield []
 
 
 def _decoded(lines: bytes) -> list[str | None]:
