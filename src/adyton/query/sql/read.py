@@ -80,7 +80,9 @@ class TextReader:
                 self._read_once(pattern, len(numbers))
             with suppress(InvalidRequest, RecursionError):  # said below, with the place in this very text
                 if pattern.request is not None:
-                    return with_numbers(pattern.request, numbers)
+                    request = with_numbers(pattern.request, numbers)
+                    check_windows(request.question, request.shape)  # which groups there are is up to WHERE
+                    return request
                 if pattern.tree is not None:
                     return _asked(sql, Options(), filled(pattern.tree, numbers), self._tables)
         return _asked(sql, *question_tree(sql, self._known), self._tables)
