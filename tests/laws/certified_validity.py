@@ -29,6 +29,7 @@ from adyton.validity.published.six_epsilon import laplace_width, six_epsilon_tai
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
 from adyton.validity.textbook import concentration, generalization, max_information, stability
 from adyton.validity.textbook.accuracy import fixed_questions, fixed_width, forking_questions, forking_width
+from literature import information
 
 TWENTIETH = "1/20"
 MANY = dict(rows=10_000, questions=100, failure=TWENTIETH)
@@ -142,18 +143,14 @@ PUBLISHED = (
     never_smaller(
         "information: of answers", mutual_information.information_of, dict(rows=1000, spent="1/300")
     ),
+    never_smaller("information: expected gap", information.expected_gap, dict(information=1.5, rows=1000)),
+    never_smaller("information: mean square", information.gap_square, dict(information=1.5, rows=1000)),
     never_smaller(
-        "information: expected gap", mutual_information.expected_gap, dict(information=1.5, rows=1000)
-    ),
-    never_smaller(
-        "information: mean square", mutual_information.gap_square, dict(information=1.5, rows=1000)
-    ),
-    never_smaller(
-        "information: event", mutual_information.event_probability, dict(fixed="1/1000000", information=1.5)
+        "information: event", information.event_probability, dict(fixed="1/1000000", information=1.5)
     ),
     never_smaller(
         "information: event, simply",
-        mutual_information.simple_event_probability,
+        information.simple_event_probability,
         dict(fixed="1/1000000", information=1.5),
     ),
     never_larger(

@@ -12,9 +12,9 @@ import pytest
 from adyton.errors import InvalidRequest
 from adyton.validity.published.compressibility import compressed_width
 from adyton.validity.published.jung import closed_form_epsilon, transfer_failure, transfer_width
-from adyton.validity.published.mutual_information import gap_square
 from adyton.validity.published.rogers import sum_width
 from adyton.validity.textbook.concentration import chebyshev_tail, markov_tail
+from literature.information import gap_square
 
 CALLS: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (markov_tail, (1, 10), (0, 1)),

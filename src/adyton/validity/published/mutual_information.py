@@ -7,7 +7,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive, probability, whole
-from adyton.exact.outward import SAFE, digits, down, up
+from adyton.exact.outward import SAFE, digits, down
 from adyton.exact.search import edge, minimise
 
 _STEPS = 30
@@ -24,26 +24,12 @@ def information_of(rows: int, spent: Number) -> float:
     return float_up(whole(rows, "the number of rows") * positive(spent, "what was spent") / 2)
 
 
-def expected_gap(information: float, rows: int) -> float:
-    """sqrt(I / (2n)): |E[q(S) - q(P)]| for a question chosen by the transcript, rounded up.
-
-    Source:   Russo, Zou 2016; Xu, Raginsky 2017.  Theorem: MUTUAL-INFORMATION-GAP.
-    """
-    return math.sqrt(_nats(information) / (2 * whole(rows, "the number of rows"))) * SAFE
-
-
-def gap_square(information: float, rows: int) -> float:
-    """E[(q(S) - q(P))**2] for a question chosen by the transcript, rounded up.
-
-    Claim:    at most (2 I - ln(1 - l)) / (4 n l) for every 0 < l < 1, I the mutual information in nats.
-    Assumes:  independent rows; values in [0, 1].
-    Source:   Russo, Zou 2016, through Donsker and Varadhan's inequality.  Theorem: MUTUAL-INFORMATION-GAP.
-    """
-    return best_exponent(_nats(information)) / (4 * whole(rows, "the number of rows")) * SAFE
-
-
 def best_exponent(information: float) -> float:
-    """min over 0 < l < 1 of (2 I - ln(1 - l)) / l, rounded up; any l is valid.  Searched in m = 1 - l."""
+    """min over 0 < l < 1 of (2 I - ln(1 - l)) / l, rounded up; any l is valid.  Searched in m = 1 - l.
+
+    A 4 n-th part of it bounds E[(q(S) - q(P))**2] for a question q that the transcript chose.
+    Theorem: MUTUAL-INFORMATION-GAP.
+    """
 
     def value(m: float) -> float:
         return (2 * information - math.log(m)) / (1 - m)
@@ -51,38 +37,14 @@ def best_exponent(information: float) -> float:
     return value(minimise(value, 1e-18, 1 - 1e-9, _STEPS)) * SAFE
 
 
-def event_probability(fixed: Number, information: float) -> float:
-    """The most that an event of probability ``fixed`` can have if the transcript chose it, rounded up.
-
-    Claim:    if Pr[S in O] <= fixed for every event O fixed in advance, then Pr[S in O(T)] is at most the
-              largest p with kl(p || fixed) <= information, the mutual information of rows and transcript in
-              nats.
-    Assumes:  that information is an upper bound.
-    Source:   data processing.  Theorem: EVENTS-AFTER-INFORMATION.
-    """
-    q = probability(fixed, "the probability of the fixed event")
-    mp = digits(50)
-    rate, room = mp.mpf(q.numerator) / q.denominator, mp.mpf(_nats(information))
-    if mp.log(1 / rate) <= room:
-        return 1.0
-    # kl grows with p above ``rate``, so ``high`` is never below the solution
-    high = edge(lambda p: bool(_kl(mp, p, rate) > room), mp.mpf(1), rate, halvings=120)
-    return min(1.0, up(high * (1 + mp.mpf(10) ** -20)))
-
-
-def simple_event_probability(fixed: Number, information: float) -> float:
-    """(I + ln 2) / ln(1 / fixed): a weaker bound without a search, rounded up.
-
-    Theorem: EVENTS-AFTER-INFORMATION.
-    """
-    q = probability(fixed, "the probability of the fixed event")
-    return min(1.0, (_nats(information) + math.log(2)) / -math.log(float_up(q)) * SAFE)
-
-
 def threshold_after(alpha: Number, information: float) -> float:
     """Reject only if a test's own p-value is at most this: then it errs with probability at most alpha.
 
-    The inverse of ``event_probability``, rounded down.  Theorem: EVENTS-AFTER-INFORMATION.
+    Claim:    if Pr[S in O] <= q for every event O fixed in advance, kl(Pr[S in O(T)] || q) is at most
+              ``information``, the mutual information of rows and transcript in nats, unless Pr[S in O(T)] is
+              below q.  This is the largest q with kl(alpha || q) >= information, rounded down.
+    Assumes:  that information is an upper bound.
+    Source:   data processing.  Theorem: EVENTS-AFTER-INFORMATION.
     """
     level = probability(alpha, "alpha")
     mp = digits(50)
