@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         quantile,
         sum_of,
     )
+    from adyton.query.selecting import best_of
     from adyton.schema import Table
     from adyton.study import Study, read_study
 
@@ -69,6 +70,7 @@ _PLACES = {
         "quantile",
         "sum_of",
     ),
+    "query.selecting": ("best_of",),
     "schema": ("Table",),
     "study": ("Study", "read_study"),
 }
@@ -114,6 +116,7 @@ __all__ = [
     "Study",
     "Table",
     "ValidityRefused",
+    "best_of",
     "count",
     "count_persons",
     "histogram",

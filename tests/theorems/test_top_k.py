@@ -7,18 +7,31 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise_oracle import Script, Seeded
-from selection_oracle import APPROVALS, ROUNDING, approvals, fit, neighbouring, peeling, worst_ratio
+from scipy.special import ndtr
+from selection_oracle import (
+    APPROVALS,
+    ROUNDING,
+    approvals,
+    exponential,
+    fit,
+    neighbouring,
+    peeling,
+    worst_ratio,
+)
 
 from adyton.errors import InvalidRequest
+from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
-from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from adyton.mechanisms.selection.utility import noisy_order_chance
+from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -152,3 +165,118 @@ def test_law_cost_and_declarations() -> None:
     with pytest.raises(InvalidRequest):
         TopK(ABC, 1, ONE, GENERAL).release([1, 2], Script())
     assert sorted(TopK(ABC, 3, ONE, GENERAL).release([1, 2, 3], Seeded(3))) == list(ABC)
+
+
+def peeled_exponential(scores: list[int], k: int, rate: Fraction) -> dict[tuple[int, ...], float]:
+    """The law of the ordered list, from that of one round."""
+    law: dict[tuple[int, ...], float] = {}
+    for order in itertools.permutations(range(len(scores)), k):
+        left, chance = list(range(len(scores))), 1.0
+        for place in order:
+            chance *= float(exponential([scores[i] for i in left], rate)[left.index(place)])
+            left.remove(place)
+        law[order] = chance
+    return law
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("k", [1, 2])
+def test_theorem_TOP_K_without_flips_has_its_range_in_every_round(neighbours: Neighbours, k: int) -> None:
+    selection = TopK(ABC, k, Fraction(2), ScoreSensitivity.of_counts(neighbours), flips=False)
+
+    def law(table: tuple[object, ...]) -> list[float]:
+        return list(peeled_exponential(approvals(table), k, selection.rate).values())
+
+    cost = selection.cost()
+    assert cost.pure == 2
+    assert cost.zcdp == k * Fraction(2, k) ** 2 / 8
+    assert cost.gdp == k * BoundedRangeCost(Fraction(2, k)).gdp < PureCost(Fraction(2)).gdp
+    pairs = list(neighbouring(APPROVALS, 2, neighbours))
+    assert worst_ratio(pairs, law) <= float(cost.pure) + ROUNDING
+    for one, other in pairs:  # Kullback-Leibler, the least of the Renyi divergences, is below rho
+        p, q = np.array(law(one)), np.array(law(other))
+        assert float((p * np.log(p / q)).sum()) <= float(cost.zcdp) + ROUNDING
+
+
+@pytest.mark.parametrize(("scores", "k"), [([3, 1, 0], 2), ([9, -(10**30), 8], 1)])
+def test_theorem_TOP_K_without_flips_releases_by_its_law(scores: list[int], k: int) -> None:
+    selection, bits = TopK((0, 1, 2), k, Fraction(3), GENERAL, flips=False), Seeded(67)
+    taken = Counter(selection.release(scores, bits) for _ in range(3000))
+    law = peeled_exponential(scores, k, Fraction(3) / (2 * k))
+    assert set(taken) <= set(law)
+    assert fit([taken[order] for order in law], list(law.values())) > ALARM
+
+
+@pytest.mark.parametrize("epsilon", [ONE, Fraction(4)])
+def test_theorem_TOP_K_UTILITY_without_flips(epsilon: Fraction) -> None:
+    scores = [7, 5, 5, 0]
+    selection = TopK(tuple(range(4)), 2, epsilon, GENERAL, flips=False)
+    best, law = sorted(scores, reverse=True), peeled_exponential(scores, 2, selection.rate)
+    for confidence in (0.5, 0.95):
+        error = selection.error(confidence)
+        good = sum(
+            p for order, p in law.items() if all(scores[i] >= best[j] - error for j, i in enumerate(order))
+        )
+        assert good >= confidence - 1e-12
+    assert selection.error(0.95) >= TopK(tuple(range(4)), 2, epsilon, GENERAL).error(0.95)
+
+
+def chances_of_falling_short(
+    scores: list[int], k: int, noise: GaussianNoise | GeometricNoise
+) -> dict[int, float]:
+    """For each c, exactly over all noise up to ten: P(some place j <= k is c or more below the j-th best)."""
+    reach = 10
+    each, mass = np.arange(-reach, reach + 1), _mass(noise, reach)
+    grids = np.meshgrid(*[each] * len(scores), indexing="ij")
+    noisy = np.stack([s + g.ravel() for s, g in zip(scores, grids, strict=True)])
+    chance = np.prod([mass[g.ravel() + reach] for g in grids], axis=0)
+    ranked, best = np.argsort(-noisy, axis=0, kind="stable")[:k], sorted(scores, reverse=True)
+    missed = np.max([best[j] - np.array(scores)[ranked[j]] for j in range(k)], axis=0)
+    return {c: float(chance[missed >= c].sum()) for c in range(1, best[0] - best[-1] + 1)}
+
+
+NOISES = [GaussianNoise((Fraction(3, 2),)), GeometricNoise((Fraction(1),))]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=4), st.integers(1, 2))
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_theorem_NOISY_ORDER_bounds_what_is_missed(
+    noise: GaussianNoise | GeometricNoise, scores: list[int], k: int
+) -> None:
+    for c, chance in chances_of_falling_short(scores, min(k, len(scores) - 1), noise).items():
+        assert chance <= float(noisy_order_chance(noise, c, len(scores), min(k, len(scores) - 1)))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_theorem_NOISY_ORDER_every_pair_counts_and_both_have_noise(
+    noise: GaussianNoise | GeometricNoise,
+) -> None:
+    """Two best and two bad ones: the chance is more than that of one best one alone would be."""
+    seen = chances_of_falling_short([0, 0, 6, 6], 2, noise)[6]  # ties go to the bad ones
+    assert 0.7 < seen / (4 * _tail(noise, 6)) <= 1
+    assert 4 * _tail(noise, 6) <= float(noisy_order_chance(noise, 6, 4, 2))
+
+
+def _tail(noise: GaussianNoise | GeometricNoise, gap: int) -> float:
+    mass = _mass(noise, 40)
+    return float(sum(mass[a] * mass[: max(0, a - gap + 1)].sum() for a in range(mass.size)))
+
+
+def _mass(noise: GaussianNoise | GeometricNoise, reach: int) -> np.ndarray:
+    places, scale = np.arange(-reach, reach + 1), float(noise.scales[0])
+    if isinstance(noise, GeometricNoise):
+        q = math.exp(-1 / scale)
+        return (1 - q) / (1 + q) * q ** np.abs(places)
+    return ndtr((places + 0.5) / scale) - ndtr((places - 0.5) / scale)
+
+
+def test_theorem_NOISY_ORDER_the_normal_tail_is_on_the_safe_side() -> None:
+    for scale in (Fraction(1, 3), Fraction(7, 2), Fraction(10**6)):
+        noise = GaussianNoise((scale,))
+        for shortfall in (1, 2, 40, 10**7):
+            with mpmath.workdps(40):
+                x = mpmath.mpf(shortfall - 1) / mpmath.sqrt(2) * scale.denominator / scale.numerator
+                true = 6 * mpmath.ncdf(-x)
+                found = noisy_order_chance(noise, shortfall, 4, 2)
+                assert true <= mpmath.mpf(found.numerator) / found.denominator <= true * (1 + 1e-7) + 1e-250

@@ -5,6 +5,7 @@ the *population interval* what the world says.
 """
 
 from adyton.certify.answer import Amount, Answer, Odometer, Promise
+from adyton.certify.chosen import Chosen
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import Later
 from adyton.certify.preview import Preview, Step
@@ -31,6 +32,7 @@ __all__ = [
     "Answer",
     "Bound",
     "Certificate",
+    "Chosen",
     "Interval",
     "Intervals",
     "KeyColumn",

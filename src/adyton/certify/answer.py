@@ -20,6 +20,7 @@ from typing import Any, overload
 import numpy as np
 
 from adyton.certify.answer_table import answer_sheet
+from adyton.certify.chosen import Chosen
 from adyton.certify.rows import NO_VALUE, NOTHING_KNOWN, UNINFORMATIVE, Known, Rows, Values
 from adyton.certify.values import (
     Absent,
@@ -196,6 +197,7 @@ class Answer(Shown):
     rows_planned: int | None = None  # asked within a width, that of a mean was planned for that many
     widths_named: Mapping[str, float] = field(default_factory=dict)  # of means, as the price
     free: str | None = None  # why nothing was read and nothing charged; then the receipt is number 0
+    chosen: Chosen | None = None  # how near the rows are to the best of their candidates
 
     @property
     def value(self) -> float:
@@ -303,6 +305,7 @@ class Answer(Shown):
             **({"remarks": list(self.remarks)} if self.remarks else {}),
             **({"rows_planned": self.rows_planned} if self.rows_planned else {}),
             **({"free": self.free} if self.free else {}),
+            **({"chosen": self.chosen.to_json()} if self.chosen else {}),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -320,6 +323,7 @@ class Answer(Shown):
                 f"Free of charge: {self.free}. Nothing was read. Spent {self.spent}, left {self.left}.",
             )
         return (
+            *([str(self.chosen)] if self.chosen else []),
             *([self._planned_note()] if self.rows_planned else []),
             *([self.left_out_rows] if self.left_out_rows else []),
             *([_HIDDEN.format(", ".join(self.hidden))] if self.hidden else []),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adyton.certify.answer import Amount, Promise, verbose_notes
+from adyton.certify.chosen import Chosen
 from adyton.certify.later import Later
 from adyton.certify.rows import Keys
 from adyton.certify.values import Absent, Bound, Certificate, KeysSought
@@ -72,6 +73,7 @@ class Preview(Shown):
     later: Later | None = None
     parts: tuple[Preview, ...] = ()  # of a table that several questions make
     free: str | None = None  # why nothing is read and nothing charged
+    chosen: Chosen | None = None  # how near to the best of their candidates those shown would be
 
     @property
     def fits(self) -> bool:
@@ -107,6 +109,7 @@ class Preview(Shown):
             **({"later": self.later.to_json()} if self.later else {}),
             **({"batch_size": self.batch_size} if self.parts else {}),
             **({"free": self.free} if self.free else {}),
+            **({"chosen": self.chosen.to_json()} if self.chosen else {}),
         }
 
     def _rows_json(self) -> list[dict[str, object]]:
@@ -137,6 +140,7 @@ class Preview(Shown):
             f"Cost {self.cost} of the limit{batch}; spent {self.spent}, left {self.left}; {self._verdict()}.",
             f"The promise: {self.limit}, whatever is asked.",
             f"{answered}. Nothing was read and nothing was charged.",
+            *([str(self.chosen)] if self.chosen else []),
             *([f"Asked for, paid for and not shown: {', '.join(self.hidden)}."] if self.hidden else []),
             *self.remarks,
             *([_PARTS.format(len(self.parts))] if len(self.parts) > 1 else []),

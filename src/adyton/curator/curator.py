@@ -22,7 +22,7 @@ from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import BatchRelease, Walk
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
-from adyton.curator.tables import Tables
+from adyton.curator.tables import Asking, Tables
 from adyton.engines.base import Engine
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number
@@ -33,8 +33,6 @@ from adyton.planning.plan import PricedBatch, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
 from adyton.population.base import PopulationContext, Position
-from adyton.query.draft import Draft
-from adyton.query.nodes import Question
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
 from adyton.streams.answer import StreamPreview
@@ -44,6 +42,7 @@ from adyton.study import Study
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
+    from adyton.query.selecting import Selection
 
 
 class Curator(Walk, Shown):
@@ -62,7 +61,7 @@ class Curator(Walk, Shown):
 
     def ask(
         self,
-        question: str | Draft | Question,
+        question: Asking,
         *,
         request: str | None = None,
         dialect: str | None = None,
@@ -78,7 +77,7 @@ class Curator(Walk, Shown):
 
     def ask_many(
         self,
-        questions: Iterable[str | Draft | Question],
+        questions: Iterable[Asking],
         *,
         request: str | None = None,
         dialect: str | None = None,
@@ -90,11 +89,13 @@ class Curator(Walk, Shown):
         Questions whose filters exclude each other share a price.  All are answered, or none.
         """
         asked = self._tables(questions, dialect)
+        if asked.selection is not None:
+            return [self._choose(asked.selection, price, request)]
         return asked.answers(lambda: self._answer(self._batch(asked, price), request), self._purse)
 
     def preview(
         self,
-        question: str | Draft | Question,
+        question: Asking,
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
@@ -108,7 +109,7 @@ class Curator(Walk, Shown):
 
     def preview_many(
         self,
-        questions: Iterable[str | Draft | Question],
+        questions: Iterable[Asking],
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
@@ -116,6 +117,8 @@ class Curator(Walk, Shown):
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
+        if asked.selection is not None:
+            return [self._preview_choice(asked.selection, price, expect)]
         return asked.previews(lambda: previews(self._batch(asked, price), expect, *known), self._purse)
 
     def suggest_bounds(
@@ -246,13 +249,39 @@ class Curator(Walk, Shown):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # Which are the largest, among candidates.
+
+    def _choose(self, selection: Selection, price: PriceWords, request: str | None) -> Answer:
+        from adyton.curator.coordinated.selecting import Selecting
+        from adyton.planning.selecting import AllValues
+
+        way = Selecting(selection, self._purse, self._claims, self._asked)
+        plan, chosen = way.plans(price)
+        if isinstance(plan, AllValues):
+            (answer,) = self._answer(plan.batch, request)
+            return replace(answer, chosen=chosen, certificate=answer.certificate.citing("NOISY-ORDER"))
+        return self._walked(way.release(plan), request, partial(way.answer, plan, chosen))
+
+    def _preview_choice(
+        self, selection: Selection, price: PriceWords, expect: Number | Mapping[str, Number] | None
+    ) -> Preview:
+        from adyton.curator.coordinated.selecting import Selecting
+        from adyton.planning.selecting import AllValues
+
+        way = Selecting(selection, self._purse, self._claims, self._asked)
+        plan, chosen = way.plans(price)
+        if isinstance(plan, AllValues):
+            (preview,) = previews(plan.batch, expect, self._purse, self._claims, self._asked)
+            return replace(preview, chosen=chosen, certificate=preview.certificate.citing("NOISY-ORDER"))
+        return way.preview(plan, chosen)
+
     # Steps of ask, in the order in which they happen.
 
-    def _tables(self, questions: Iterable[str | Draft | Question], dialect: str | None = None) -> Tables:
+    def _tables(self, questions: Iterable[Asking], dialect: str | None = None) -> Tables:
         self.paid_for = None
         return Tables(questions, partial(self._requests.of, dialect=dialect or self.study.dialect))
 
-    def _batch(self, asked: Tables | Iterable[str | Draft | Question], price: PriceWords) -> PricedBatch:
+    def _batch(self, asked: Tables | Iterable[Asking], price: PriceWords) -> PricedBatch:
         asked = asked if isinstance(asked, Tables) else self._tables(asked)
         requests, price = asked.requests, asked.price(price)
         return self._stored_before(requests, price) or self._planned(requests, price)

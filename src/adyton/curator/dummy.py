@@ -14,12 +14,11 @@ from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
 from adyton.curator.dummy_rows import dummy_tables
 from adyton.curator.opening import engine_of
+from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.ledger import Header, MemoryLedger
 from adyton.planning.price import PriceWords
-from adyton.query.draft import Draft
-from adyton.query.nodes import Question
 from adyton.show import Sheet
 from adyton.study import Study
 
@@ -44,7 +43,7 @@ class DummyCurator(Curator):
 
     def ask_many(
         self,
-        questions: Iterable[str | Draft | Question],
+        questions: Iterable[Asking],
         *,
         request: str | None = None,
         dialect: str | None = None,
@@ -55,7 +54,7 @@ class DummyCurator(Curator):
 
     def preview_many(
         self,
-        questions: Iterable[str | Draft | Question],
+        questions: Iterable[Asking],
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,

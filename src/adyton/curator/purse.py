@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
+from typing import Protocol
 
 from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.noisy_reading import NoisyReading
@@ -28,14 +29,24 @@ from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import totals_after
 from adyton.ledger.links import QUESTIONS, Cap
 from adyton.ledger.texts import receipts_carried
-from adyton.planning.plan import Outline, Priced, PricedBatch
+from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price
 from adyton.population.base import Population
 from adyton.query.text import fraction_text
-from adyton.streams.plan import StreamPlan
 from adyton.study import Study
 
-Planned = Callable[[Price], Priced | StreamPlan]
+
+class Charge(Protocol):
+    """What something at a price costs."""
+
+    @property
+    def amount(self) -> int: ...
+
+    @property
+    def radius(self) -> int: ...
+
+
+Planned = Callable[[Price], Charge]
 _MANY = 100  # plans of a batch, which take a while to make
 Fits = dict[str, object]  # {"within": "435"}, or {"within": {"n": "100", "avg_income": "500"}}
 Over = Callable[[Price], float]  # how many times more a price would spend than is left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, Union
 
 import numpy as np
 
@@ -32,7 +32,12 @@ from adyton.query.nodes import Question
 from adyton.query.released.answered import Answered, Told
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
+if TYPE_CHECKING:
+    from adyton.query.selecting import BestOf
+
+Asking = Union[str, Draft, Question, "BestOf"]
 MOST_QUESTIONS = 10_000
+_Table = Request | Combined | Free
 _Made = TypeVar("_Made", Answer, Preview)
 
 
@@ -41,12 +46,16 @@ class Tables:
 
     def __init__(
         self,
-        questions: Iterable[str | Draft | Question],
-        read: Callable[[str | Draft | Question], Asked],
+        questions: Iterable[Asking],
+        read: Callable[[Asking], Asked],
     ) -> None:
-        self._asked = [read(question) for question in questions]
-        self.requests = [request for asked in self._asked for request in _requests(asked)]
-        if not self._asked or len(self.requests) > MOST_QUESTIONS:
+        asked = [read(question) for question in questions]
+        self._asked = [one for one in asked if isinstance(one, _Table)]
+        self.selection = next((one for one in asked if not isinstance(one, _Table)), None)
+        if self.selection is not None and len(asked) > 1:
+            raise InvalidRequest("a selection is asked alone, not in a batch")
+        self.requests = [request for one in self._asked for request in _requests(one)]
+        if not asked or len(self.requests) > MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(self.requests)}")
 
     def price(self, words: PriceWords) -> PriceWords:
@@ -74,14 +83,14 @@ class Tables:
             for asked, own in self._with_own(preview)
         ]
 
-    def _with_own(self, make: Callable[[], Sequence[_Made]]) -> Iterator[tuple[Asked, list[_Made]]]:
+    def _with_own(self, make: Callable[[], Sequence[_Made]]) -> Iterator[tuple[_Table, list[_Made]]]:
         """Each text with what was made of its questions, in one go."""
         made = iter(make() if self.requests else ())
         for asked in self._asked:
             yield asked, list(islice(made, len(_requests(asked))))
 
 
-def _requests(asked: Asked) -> Sequence[Request]:
+def _requests(asked: _Table) -> Sequence[Request]:
     match asked:
         case Request():
             return (asked,)

@@ -11,10 +11,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypedDict, Unpack, get_args
 
+from adyton.accounting import Filter
 from adyton.accounting.noisy_reading import LEVEL, step_of
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number, positive
+from adyton.exact.search import edge
 from adyton.mechanisms import GaussianNoise, GeometricNoise, Mechanism
+from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.expressions import (
     Case,
@@ -350,3 +353,21 @@ def cost_of_units(filter_name: str, units: int) -> Fraction:
         raise InvalidRequest(TOO_SMALL)
     amount = Fraction(units, UNITS_PER_ONE)
     return 2 * amount if filter_name == "zcdp" else amount
+
+
+def largest_epsilon(
+    rule: Filter, units: int, kind: type[PureCost] | type[BoundedRangeCost] = PureCost
+) -> Fraction:
+    """The largest epsilon of this kind, rounded down to twelve digits, that costs at most ``units``."""
+    if rule.name == "pure":
+        return Fraction(units, UNITS_PER_ONE)
+
+    def fits(epsilon: float) -> bool:
+        return rule.amount(kind(Fraction(epsilon))) <= units
+
+    low = high = 1.0
+    while not fits(low):
+        low, high = low / 2, low
+    while fits(high):
+        low, high = high, high * 2
+    return Fraction(edge(fits, low, high, close=1e-12))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from adyton.query.released.windows import OCCURRING
 from adyton.schema import Table
 
 if TYPE_CHECKING:
+    from adyton.query.selecting import BestOf, Selection
     from adyton.query.sql.read import TextReader
 
 Row = tuple[Mapping[str, KeyLabel], Mapping[str, float]]
@@ -174,17 +175,22 @@ class Free:
     values: tuple[str, ...] = ()
 
 
-Asked = Request | Combined | Free
+Asked = Union[Request, Combined, Free, "Selection"]
 
 
 def asked_of(
-    asked: str | Draft | Question, table: Table, *further: Table, dialect: str | None = None
+    asked: str | Draft | Question | BestOf, table: Table, *further: Table, dialect: str | None = None
 ) -> Asked:
     """What is asked about ``table``: as ``request_of``, or several questions that make one table.
 
     SQL is in the words of ``dialect``, the name of a database, or in those of this project.
     """
     if not isinstance(asked, str):
+        if not isinstance(asked, Draft | Question):
+            from adyton.query.selecting import BestOf
+
+            if isinstance(asked, BestOf):
+                return asked.on(table, *further)
         return request_of(asked, table, *further)
     from adyton.query.sql.read import parse_asked
 
@@ -229,11 +235,11 @@ class Requests:
         self._tables = tables
         self._of_text = lru_cache(maxsize=_TEXTS)(self._read)
 
-    def of(self, asked: str | Draft | Question, dialect: str | None = None) -> Asked:
+    def of(self, asked: str | Draft | Question | BestOf, dialect: str | None = None) -> Asked:
         texts = type(asked) is str and (dialect is None or type(dialect) is str)
         return (self._of_text if texts else self._read)(asked, dialect)
 
-    def _read(self, asked: str | Draft | Question, dialect: str | None) -> Asked:
+    def _read(self, asked: str | Draft | Question | BestOf, dialect: str | None) -> Asked:
         if type(asked) is str and dialect is None:
             return self._texts.asked(asked)
         return asked_of(asked, *self._tables, dialect=dialect)

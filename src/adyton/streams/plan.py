@@ -7,20 +7,18 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from adyton.accounting import Filter
 from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number, rational, units_up
-from adyton.exact.search import edge
+from adyton.exact import Number, rational, units_up
 from adyton.ledger import Order, Receipt
 from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
 from adyton.mechanisms.sparse.sparse import check_positives
 from adyton.planning.plan import assumptions_of
-from adyton.planning.price import Price, cost_of_units, units_of
-from adyton.privacy import Cost, PureCost
+from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
+from adyton.privacy import Cost
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.sensitivity import readings_of
@@ -106,22 +104,6 @@ def _loudness(machine: Machine) -> float:
     """The variance of a comparison, nearly."""
     sparse = _sparse_of(machine)
     return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
-
-
-def largest_epsilon(rule: Filter, units: int) -> Fraction:
-    """The largest pure epsilon, rounded down to twelve digits, that costs at most ``units``."""
-    if rule.name == "pure":
-        return Fraction(units, UNITS_PER_ONE)
-
-    def fits(epsilon: float) -> bool:
-        return rule.amount(PureCost(Fraction(epsilon))) <= units
-
-    low = high = 1.0
-    while not fits(low):
-        low, high = low / 2, low
-    while fits(high):
-        low, high = high, high * 2
-    return Fraction(edge(fits, low, high, close=1e-12))
 
 
 def _reach_of_a_count(study: Study) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, each_of
+from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.permute_and_flip import winner
 from adyton.mechanisms.selection.scores import (
     Scores,
@@ -19,32 +20,41 @@ from adyton.mechanisms.selection.scores import (
     rate_of,
     whole,
 )
-from adyton.mechanisms.selection.utility import flip_chance, largest_shortfall
-from adyton.noise import Bits
-from adyton.privacy import PureCost
+from adyton.mechanisms.selection.utility import exponential_chance, flip_chance, largest_shortfall
+from adyton.noise import Bits, exponential_weights
+from adyton.privacy import BoundedRangeCost, PureCost
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class TopK(Generic[T]):
-    """Takes the winner of permute-and-flip out, k times, each time with epsilon / k; in the order of winning.
+    """Takes the winner of a selection out, k times, each time with epsilon / k; in the order of winning.
 
-    Claim:    epsilon-DP for the ordered list of k different candidates.
+    The selection is permute-and-flip, or the exponential mechanism if it ``flips`` not: that one errs more at
+    the same epsilon, and has more epsilon at the same price in zcdp and gdp.
+
+    Claim:    epsilon-DP for the ordered list of k different candidates; without flips k releases of range
+              epsilon / k.
     Assumes:  as permute-and-flip: ``candidates`` were fixed without looking at the data, one unit moves the
               integer scores as ``sensitivity`` says, the words of ``bits`` are uniform.
     Source:   peeling: Durfee, Rogers 2019; with permute-and-flip derived on the theorem's page.
-    Theorem: TOP-K.
+    Theorem: TOP-K.  Theorem: BOUNDED-RANGE.
 
-    Time is that of k runs of permute-and-flip.
+    Time is that of k runs of the selection.
     """
 
     candidates: tuple[T, ...]
     k: int
     epsilon: Fraction
     sensitivity: ScoreSensitivity
+    flips: bool = True
     name: ClassVar[str] = "top k"
-    theorems: ClassVar[tuple[str, ...]] = ("SCORE-SPAN", "TOP-K", "PERMUTE-AND-FLIP", "DECLARED-RANGE")
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        each = ("PERMUTE-AND-FLIP",) if self.flips else ("EXPONENTIAL-MECHANISM", "BOUNDED-RANGE")
+        return ("SCORE-SPAN", "TOP-K", *each, "DECLARED-RANGE", "TOP-K-UTILITY")
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= len(self.candidates):
@@ -56,15 +66,18 @@ class TopK(Generic[T]):
         """Of one round."""
         return rate_of(self.epsilon / self.k, self.sensitivity)
 
-    def cost(self) -> PureCost:
-        return PureCost(self.epsilon)
+    def cost(self) -> PureCost | ComposedCost:
+        if self.flips:
+            return PureCost(self.epsilon)
+        return ComposedCost(((BoundedRangeCost(self.epsilon / self.k), self.k),))
 
     def release(self, scores: Scores, bits: Bits) -> tuple[T, ...]:
         check_number(scores, len(self.candidates))
         left, exact = np.arange(len(scores)), whole(scores)
+        choose = winner if self.flips else exponential_weights.choose
         taken: list[T] = []
         for _ in range(self.k):
-            place = winner(gaps_below_best(exact[left]), self.rate, bits)
+            place = choose(gaps_below_best(exact[left]), self.rate, bits)
             taken.append(self.candidates[left[place]])
             left = np.delete(left, place)
         return tuple(taken)
@@ -75,6 +88,5 @@ class TopK(Generic[T]):
         Theorem: TOP-K-UTILITY.
         """
         rate, number = self.rate, len(self.candidates)
-        return largest_shortfall(
-            lambda c: flip_chance(rate, Fraction(c), number), each_of(confidence, self.k)
-        )
+        chance = flip_chance if self.flips else exponential_chance
+        return largest_shortfall(lambda c: chance(rate, Fraction(c), number), each_of(confidence, self.k))

@@ -7,12 +7,17 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational
+from adyton.exact import Number, float_up, ratio_down, rational
+from adyton.exact.outward import SAFE
 from adyton.exact.search import whole_edge
+from adyton.exact.special import special
+from adyton.mechanisms.gaussian import GaussianNoise
+from adyton.mechanisms.geometric import GeometricNoise
 from adyton.noise.coins import exp_bounds
 
 _DARKEST = 2048  # an exponent beyond it is not worked out: exp(-x) < 2**-2048 will do
 _LEAST_FAILURE = Fraction(1, 2**1000)
+_FARTHEST = 37  # standard deviations: beyond it floats of the normal tail lose their digits
 
 
 def exponential_chance(rate: Fraction, shortfall: Fraction, candidates: int, best: int = 1) -> Fraction:
@@ -57,6 +62,22 @@ def noisy_max_chance(scale: Fraction, shortfall: int, candidates: int) -> Fracti
     low, high = (Fraction(end, 2**places) for end in exp_bounds(1 / scale, places))
     tail = ((shortfall + 1) * (1 - low) + high + 2 * high**2 / (1 + low)) / (1 + low) ** 2
     return (candidates - 1) * exp_up(shortfall / scale) * tail
+
+
+def noisy_order_chance(
+    noise: GaussianNoise | GeometricNoise, shortfall: int, candidates: int, k: int
+) -> Fraction:
+    """Of the k largest of noisy values falling short anywhere: the j-th by ``shortfall`` of the j-th best.
+
+    Claim:    P <= k * (candidates - 1) * P(Z - Z' >= shortfall), Z and Z' two noise terms; of rounded normal
+              ones that tail is at most PhiBar((shortfall - 1) / (sqrt(2) * sigma)).
+    Source:   derived on the theorem's page.  Theorem: NOISY-ORDER.
+    """
+    (scale,) = noise.scales
+    if isinstance(noise, GeometricNoise):
+        return k * noisy_max_chance(scale, shortfall, candidates)
+    apart = ratio_down(shortfall - 1, 1) / (math.sqrt(2) * float_up(scale) * SAFE)
+    return k * (candidates - 1) * Fraction(float(special().ndtr(-min(apart, _FARTHEST))) * SAFE)
 
 
 def largest_shortfall(chance: Callable[[int], Fraction], confidence: Number) -> int:

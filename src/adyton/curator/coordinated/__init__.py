@@ -1,0 +1,1 @@
+"""What one charge pays for beside questions and batches: selections."""

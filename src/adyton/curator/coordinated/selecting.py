@@ -1,0 +1,242 @@
+"""A selection through the walk: the better way, the choice under its receipt, and what is shown of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import LEVEL
+from adyton.certify import (
+    Absent,
+    Answer,
+    Bound,
+    Chosen,
+    Intervals,
+    KeyColumn,
+    KeyLabel,
+    Keys,
+    Preview,
+    Proof,
+    Rows,
+    Step,
+    Values,
+)
+from adyton.curator.certifying import PopulationClaims
+from adyton.curator.purse import AskedBefore, Planned, Purse
+from adyton.curator.releasing import Releasing
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.exact import float_up
+from adyton.exact.cells import whole
+from adyton.ledger import Order, Receipt
+from adyton.ledger.links import Cap
+from adyton.noise.refine import Integers
+from adyton.planning.known import known_of, left_out_rows
+from adyton.planning.price import Price, PriceWords, price_of
+from adyton.planning.selecting import AllValues, SelectionPlan, better, plan_all_values, plan_selection
+from adyton.query.conditions.possible_cells import cell_codes
+from adyton.query.nodes import group_values
+from adyton.query.selecting import Selection
+from adyton.sensitivity import Reading
+
+_ASK_AGAIN = Absent("it was chosen and answered under one receipt: ask for it as a question of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was released: the places of the chosen among the candidates, and their noisy values."""
+
+    places: tuple[int, ...]
+    values: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRelease:
+    """A choice, and perhaps the values of what was chosen."""
+
+    plan: SelectionPlan
+    planned: Planned
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        return self.plan.candidates.readings
+
+    @property
+    def advice(self) -> tuple[Price, Planned, int]:
+        return self.plan.price, self.planned, 1
+
+    def order(self, request: str | None, cap: Cap | None) -> Order:
+        return self.plan.order(request, cap)
+
+    def release(self, releasing: Releasing, receipt: int) -> Kept:
+        """Reads every score, chooses, and lets the scores go."""
+        plan, bits = self.plan, releasing.bits
+        columns = [whole(columns[0]) for columns in releasing.exact(self.readings, receipt)]
+        exact = np.concatenate(columns)
+        scores = exact if plan.selection.largest else -exact
+        places = plan.machine.release(_as_scores(scores), bits)
+        if plan.values is None:
+            return Kept(places)
+        own = [int(exact[place]) for place in places]
+        return Kept(places, tuple(map(int, plan.values.release([own], bits)[0])))
+
+    def text(self, released: Kept) -> str:
+        return json.dumps({"chosen": list(released.places), "values": list(map(str, released.values))})
+
+    def read(self, text: str) -> Kept:
+        try:
+            stored = json.loads(text)
+            kept = Kept(tuple(map(int, stored["chosen"])), tuple(map(int, stored["values"])))
+        except (ValueError, TypeError, KeyError):
+            kept = Kept(())
+        selection, valued = self.plan.selection, self.plan.values is not None
+        inside = all(0 <= place < selection.candidates for place in kept.places)
+        numbers = (len(set(kept.places)), len(kept.values))
+        if not inside or numbers != (selection.most, selection.most if valued else 0):
+            raise LedgerCorrupt("what is stored for a selection cannot be read")
+        return kept
+
+    def settled(self, receipt: int, released: Kept) -> int | None:
+        return None
+
+
+def _as_scores(scores: Integers) -> Integers | list[int]:
+    return scores if scores.dtype == np.int64 else [int(score) for score in scores]
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """From a selection and the words of a price to what would be, or was, released."""
+
+    selection: Selection
+    purse: Purse
+    claims: PopulationClaims
+    asked: AskedBefore
+
+    def price(self, words: PriceWords) -> Price:
+        named = self.selection.epsilon
+        if named is None:
+            return price_of(**words)
+        if any(words.get(by) is not None for by in ("within", "epsilon", "share", "scale")):
+            raise InvalidRequest(
+                "a price was named twice: in the question's OPTIONS and beside it; name it once"
+            )
+        own: PriceWords = {**words, "epsilon": str(named)}
+        return price_of(**own)
+
+    def plans(self, words: PriceWords) -> tuple[SelectionPlan | AllValues, Chosen]:
+        """The better way, or the one that was paid for before; and how near it comes."""
+        price, left = self.price(words), self.purse.left_now
+        selected = plan_selection(self.purse.study, self.selection, price, left)
+        released = plan_all_values(self.purse.study, self.selection, price, left)
+        taken = better(selected, released)
+        if released is not None and taken is selected and not self._known(selected) and self._known(released):
+            taken = released
+        other = selected if taken is released else released
+        compared = other is not None and price.by != "within"
+        return taken, Chosen(
+            self.selection.candidates,
+            self.selection.most,
+            self.selection.largest,
+            LEVEL,
+            float_up(taken.within),
+            isinstance(taken, SelectionPlan),
+            float_up(other.within) if compared and other is not None else None,
+        )
+
+    def _known(self, plan: SelectionPlan | AllValues) -> bool:
+        order = plan.order(None)
+        known = (order.question, order.detail, order.amount)
+        return bool(self.asked.repeated(*known) or self.asked.unanswered(*known))
+
+    def release(self, plan: SelectionPlan) -> SelectionRelease:
+        planned = partial(plan_selection, self.purse.study, self.selection, left=self.purse.left_now)
+        return SelectionRelease(plan, planned)
+
+    def answer(
+        self, plan: SelectionPlan, chosen: Chosen, receipt: Receipt, read: Callable[[], Kept], repeated: bool
+    ) -> Answer:
+        kept, order, purse = read(), receipt.order, self.purse
+        spent = purse.spent if repeated else receipt.spent
+        name, measure = self.selection.questions[0].measures[0]
+        return Answer(
+            question=self.selection.title,
+            rows=Rows(_keys(self.selection, kept.places), _values(plan, name, kept)),
+            cost=purse.amount(0 if repeated else order.amount),
+            spent=purse.amount(spent),
+            left=purse.left(spent),
+            limit=purse.limit,
+            more=None if repeated else purse.times_again(order, receipt),
+            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+            certificate=plan.certificate,
+            repeated=repeated,
+            known={name: known_of(measure)} if plan.values is not None else {},
+            left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
+            chosen=chosen,
+        )
+
+    def preview(self, plan: SelectionPlan, chosen: Chosen) -> Preview:
+        purse, spent, amount = self.purse, self.purse.spent, plan.amount
+        radius, pure = plan.validity
+        more, repeated = purse.room().times(amount, radius), self._known(plan)
+        name = self.selection.questions[0].measures[0][0]
+        bounds: dict[str, Bound] = {}
+        if plan.values is not None:
+            bounds[name] = Bound(LEVEL, float_up(plan.values.error(LEVEL) * plan.candidates.step))
+        return Preview(
+            question=self.selection.title,
+            keys=Keys({}, self.selection.most),
+            bounds=bounds,
+            population=dict.fromkeys(bounds, _ASK_AGAIN),
+            cost=purse.amount(amount),
+            spent=purse.amount(spent),
+            spent_after=purse.amount(spent + amount) if more else None,
+            left=purse.left(spent),
+            limit=purse.limit,
+            more=more,
+            steps=(self._step(plan),),
+            certificate=plan.certificate,
+            repeated=repeated,
+            would_fit=None if more or repeated else purse.fitting(plan.price, self.release(plan).planned),
+            left_out_rows=left_out_rows(purse.study, self.selection.questions[0]),
+            later=self.claims.later(radius, pure),
+            chosen=chosen,
+        )
+
+    def _step(self, plan: SelectionPlan) -> Step:
+        machine, one = plan.machine, float(plan.candidates.step)
+        name = "permute-and-flip" if machine.flips else "exponential mechanism"
+        rounds = f" ({machine.k} rounds)" if machine.k > 1 else ""
+        cost = self.purse.amount(plan.amount)
+        moved = float(machine.sensitivity.span) * one
+        return Step("choice", name + rounds, (float(1 / machine.rate) * one,), moved, cost)
+
+
+def _keys(selection: Selection, places: Sequence[int]) -> Keys:
+    """The groups that were chosen, or the names of the questions."""
+    columns: Mapping[str, list[KeyLabel]]
+    if selection.whole is None:
+        columns = {selection.key: [selection.names[place] for place in places]}
+    else:
+        question = selection.questions[0]
+        codes, _ = cell_codes(question)
+        shown = dict(selection.whole.shape.names)
+        columns = {
+            shown.get(group.name, group.name): [group_values(group)[own[place]] for place in places]
+            for group, own in zip(question.by, codes, strict=True)
+        }
+    each = np.arange(len(places), dtype=np.int32)
+    return Keys({name: KeyColumn(labels, each) for name, labels in columns.items()}, len(places))
+
+
+def _values(plan: SelectionPlan, name: str, kept: Kept) -> dict[str, Values]:
+    if plan.values is None:
+        return {}
+    half, step = plan.values.error(LEVEL), plan.candidates.step
+    value = np.array([float(one * step) for one in kept.values])
+    low = np.array([float((one - half) * step) for one in kept.values])
+    high = np.array([float((one + half) * step) for one in kept.values])
+    return {name: Values(value, Intervals(LEVEL, low, high), _ASK_AGAIN)}

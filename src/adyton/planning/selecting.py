@@ -1,0 +1,297 @@
+"""From candidates and a price to a selection, its cost and its distance from the best: public facts alone.
+
+Where candidates are the groups of one question, all of their values can be released instead: a unit is in few
+groups, so that may come as near to the best at the same price, and then it says more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+from adyton.accounting.noisy_reading import LEVEL, stability_units, step_of
+from adyton.certify import Certificate
+from adyton.errors import InvalidRequest
+from adyton.exact import units_up
+from adyton.exact.search import edge
+from adyton.ledger import Order
+from adyton.ledger.links import Cap
+from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.top_k import TopK
+from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
+from adyton.planning.plan import PricedBatch, assumptions_of, make_batch
+from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
+from adyton.privacy import BoundedRangeCost, Cost, PureCost
+from adyton.query.selecting import Selection
+from adyton.sensitivity import Reading, Sensitivity, readings_of
+from adyton.study import Study
+
+_FOR_VALUES = Fraction(1, 2)  # of the price, where the values of those selected are asked for too
+_LARGEST_EPSILON = 2.0**40  # of one round: more makes no difference to any score
+_LEAST_EPSILON = 2.0**-40
+_CLOSE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What is read for a selection, and how far one unit moves it."""
+
+    selection: Selection
+    study: Study
+    readings: tuple[Reading, ...]
+
+    @classmethod
+    def of(cls, study: Study, selection: Selection) -> Candidates:
+        tables = {question.table for question in selection.questions}
+        if len(tables) > 1:
+            raise InvalidRequest("candidates are about one table, or one join of tables")
+        if study.parts > 1:
+            raise InvalidRequest("a selection reads all units: it does not go with a split of them")
+        unit = study.unit_of(selection.questions[0].table)
+        readings = tuple(r for question in selection.questions for r in readings_of(question, unit))
+        for reading in readings:
+            if len(reading.coordinates) != 1:
+                raise InvalidRequest(
+                    f"{reading.name!r} is a share of rows whose number is private, so one unit can move it "
+                    "far: compare counts"
+                )
+        return cls(selection, study, readings)
+
+    @property
+    def step(self) -> Fraction:
+        """What one point of a score is in the units of the answer."""
+        first = self.readings[0]
+        return step_of(first) / (first.public_rows or 1)
+
+    @property
+    def sensitivity(self) -> ScoreSensitivity:
+        """Theorem: SCORE-SPAN."""
+        low = max(one.rows * max(0, -one.boxes[0][0]) for one in self._distinct)
+        high = max(one.rows * max(0, one.boxes[0][1]) for one in self._distinct)
+        monotone = self.readings[0].sensitivity.neighbours == "add-or-remove"
+        return ScoreSensitivity(Fraction(low + high), monotone)
+
+    @property
+    def _distinct(self) -> set[Sensitivity]:
+        return {reading.sensitivity for reading in self.readings}
+
+    @property
+    def one_value(self) -> Sensitivity:
+        """Of the value of any one candidate alone: the widest box that holds them all."""
+        boxes = [one.boxes[0] for one in self._distinct]
+        box = (min(low for low, _ in boxes), max(high for _, high in boxes))
+        first = self.readings[0].sensitivity
+        return Sensitivity((box,), 1, first.neighbours, max(one.rows for one in self._distinct))
+
+    def machine(self, epsilon: Fraction) -> TopK[int]:
+        """``epsilon`` is that of one round.  Permute-and-flip errs less at the same epsilon, but only the
+        exponential mechanism has more epsilon at the same price where its range is what counts.
+        """
+        selection = self.selection
+        flips = self.study.filter_name == "pure"
+        places = tuple(range(selection.candidates))
+        return TopK(places, selection.most, selection.most * epsilon, self.sensitivity, flips)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionPlan:
+    """A selection at its price; ``values`` is the noise of the values of those selected."""
+
+    candidates: Candidates
+    machine: TopK[int]
+    values: GaussianNoise | GeometricNoise | None
+    price: Price
+
+    @property
+    def selection(self) -> Selection:
+        return self.candidates.selection
+
+    @property
+    def amount(self) -> int:
+        return self.candidates.study.filter.amount(self._cost)
+
+    @property
+    def _cost(self) -> Cost:
+        parts: tuple[tuple[Cost, int], ...] = ((self.machine.cost(), 1),)
+        if self.values is not None:
+            parts += ((self.values.cost(self.candidates.one_value), self.selection.most),)
+        return ComposedCost(parts)
+
+    @property
+    def exchanged(self) -> Fraction:
+        """The epsilon of the choice against a unit that is exchanged for another: then every score moves
+        either way.  Theorem: SELECTION-VALIDITY.
+        """
+        machine = self.machine
+        return machine.k * machine.rate * replace(machine.sensitivity, monotone=False).span
+
+    @property
+    def validity(self) -> tuple[int, int]:
+        """What validity pays, as a radius and as a pure part.  Theorem: SELECTION-VALIDITY."""
+        parts: tuple[tuple[Cost, int], ...] = ()
+        if self.values is not None:
+            parts = ((self.values.radius(self.candidates.one_value), self.selection.most),)
+        if self.candidates.study.filter_name == "pure":
+            return stability_units(ComposedCost(((PureCost(self.exchanged), 1), *parts))), 0
+        return (stability_units(ComposedCost(parts)) if parts else 0), units_up(self.exchanged)
+
+    @property
+    def radius(self) -> int:
+        return self.validity[0]
+
+    @property
+    def within(self) -> Fraction:
+        """How far below the best the value of the selected is at most, at the level of noise intervals."""
+        return self.machine.error(LEVEL) * self.candidates.step
+
+    @property
+    def detail(self) -> str:
+        """The mechanism as canonical JSON."""
+        machine = self.machine
+        name = "permute-and-flip" if machine.flips else "exponential mechanism"
+        scales = [repr(float(scale)) for scale in self.values.scales] if self.values is not None else []
+        return json.dumps([name, machine.k, str(machine.rate), machine.sensitivity.monotone, *scales])
+
+    def order(self, request: str | None, cap: Cap | None = None) -> Order:
+        radius, pure = self.validity
+        return Order(self.selection.text, self.detail, self.amount, radius, request, cap, pure=pure)
+
+    @property
+    def certificate(self) -> Certificate:
+        study, table = self.candidates.study, self.selection.questions[0].table
+        theorems = [*self.machine.theorems, *study.filter.theorems, "POST-PROCESSING"]
+        if self.values is not None:
+            theorems += [*self.values.theorems, "NOISE-INTERVAL"]
+        return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
+
+
+@dataclass(frozen=True, slots=True)
+class AllValues:
+    """All values of the groups, of which the best are shown."""
+
+    batch: PricedBatch
+    within: Fraction
+
+    @property
+    def amount(self) -> int:
+        return self.batch.amount
+
+    def order(self, request: str | None) -> Order:
+        return self.batch.order(request)
+
+
+def plan_selection(study: Study, selection: Selection, price: Price, left: int) -> SelectionPlan:
+    """The selection whose cost is not above the price, or whose distance is not above the width.  Pure."""
+    candidates = Candidates.of(study, selection)
+    if price.by == "scale":
+        raise InvalidRequest("the price of a selection is named as within, epsilon or share")
+    if price.by == "within":
+        return _near(candidates, price)
+    units = units_of(study, price, left)
+    kept = units - int(units * _FOR_VALUES) if selection.with_value else units
+    values = None
+    if selection.with_value:
+        values = _noise(study, candidates.one_value, (units - kept) // selection.most)
+    return SelectionPlan(candidates, _bought(candidates, kept), values, price)
+
+
+def plan_all_values(study: Study, selection: Selection, price: Price, left: int) -> AllValues | None:
+    """The same by releasing all values; None where candidates are no groups of one question."""
+    if selection.whole is None or study.parts > 1:
+        return None
+    planned = partial(make_batch, study, [selection.whole], left=left)
+    if price.by != "within":
+        return _all_values(planned(price), selection)
+    width = price.of(selection.questions[0].measures[0][0])
+
+    def near(scale: float) -> bool:
+        return _all_values(planned(Price("scale", Fraction(scale))), selection).within <= width
+
+    scale = _largest(near, float(width))
+    return None if scale is None else _all_values(planned(Price("scale", scale)), selection)
+
+
+def better(selected: SelectionPlan, released: AllValues | None) -> SelectionPlan | AllValues:
+    """What comes nearer to the best at the same price, or as near for less; all values say more, so they are
+    taken where they are no worse.
+    """
+    if released is None:
+        return selected
+    if selected.price.by == "within":
+        return released if released.amount <= selected.amount else selected
+    return released if released.within <= selected.within else selected
+
+
+def _all_values(batch: PricedBatch, selection: Selection) -> AllValues:
+    ((noisy,),) = [plan.noisy for plan in batch.plans]
+    noise, number = noisy.mechanism, selection.candidates
+    assert isinstance(noise, GaussianNoise | GeometricNoise)
+    steps = largest_shortfall(partial(_missed, noise, number, selection.most), LEVEL)
+    return AllValues(batch, steps * step_of(noisy.reading) / (noisy.reading.public_rows or 1))
+
+
+def _missed(noise: GaussianNoise | GeometricNoise, number: int, most: int, shortfall: int) -> Fraction:
+    return noisy_order_chance(noise, shortfall, number, most)
+
+
+def _bought(candidates: Candidates, units: int) -> TopK[int]:
+    """The largest epsilon, the same in every round, that costs at most ``units``."""
+    rule, rounds = candidates.study.filter, candidates.selection.most
+    kind = PureCost if rule.name == "pure" else BoundedRangeCost
+    if units < rounds:
+        raise InvalidRequest(f"this price is too small to select {rounds}")
+    epsilon = largest_epsilon(rule, units // rounds, kind)
+    for _ in range(64):
+        machine = candidates.machine(epsilon)
+        if rule.amount(machine.cost()) <= units:
+            return machine
+        epsilon *= 1 - Fraction(1, 2**40)  # a rounding of the last digits was against us
+    raise InvalidRequest("no selection can be represented for this price")
+
+
+def _near(candidates: Candidates, price: Price) -> SelectionPlan:
+    """The cheapest that is within the width that was named."""
+    selection = candidates.selection
+    width = price.of(selection.questions[0].measures[0][0])
+
+    def near(scale: float) -> bool:
+        return candidates.machine(Fraction(1 / scale)).error(LEVEL) * candidates.step <= width
+
+    scale = _largest(near, float(width / candidates.step))
+    if scale is None:
+        raise InvalidRequest("no selection comes that near")
+    values: GaussianNoise | GeometricNoise | None = None
+    if selection.with_value:
+        kind = GeometricNoise if candidates.study.filter_name == "pure" else GaussianNoise
+        values = kind.for_error(candidates.one_value, float(width / candidates.step), LEVEL)
+    return SelectionPlan(candidates, candidates.machine(Fraction(1 / float(scale))), values, price)
+
+
+def _largest(fits: Callable[[float], bool], start: float) -> Fraction | None:
+    """The largest scale that fits, to twelve digits; None if none does."""
+    low = high = min(max(start, 1 / _LARGEST_EPSILON), 1 / _LEAST_EPSILON)
+    while not _tried(fits, low):
+        low, high = low / 2, low
+        if low < 1 / _LARGEST_EPSILON:
+            return None
+    while high < 1 / _LEAST_EPSILON and _tried(fits, high):
+        low, high = high, high * 2
+    return Fraction(edge(partial(_tried, fits), low, high, close=_CLOSE))
+
+
+def _tried(fits: Callable[[float], bool], scale: float) -> bool:
+    try:
+        return fits(scale)
+    except InvalidRequest:  # no noise of such a scale can be drawn
+        return False
+
+
+def _noise(study: Study, sensitivity: Sensitivity, units: int) -> GaussianNoise | GeometricNoise:
+    cost = cost_of_units(study.filter_name, units)
+    kind = GeometricNoise if study.filter_name == "pure" else GaussianNoise
+    return kind.for_cost(sensitivity, cost)

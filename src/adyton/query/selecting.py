@@ -1,0 +1,199 @@
+"""Which of many is the largest: candidates with one value each, of which only the best are asked for.
+
+Candidates are the groups of one question, or questions without groups.  Their values must be counts or sums,
+which one unit moves by a known amount, and must be comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeGuard
+
+from adyton.errors import InvalidRequest
+from adyton.query.conditions.possible_cells import number_of_cells
+from adyton.query.draft import Draft
+from adyton.query.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
+from adyton.query.nodes import Question
+from adyton.query.released.nodes import Term
+from adyton.query.request import Request, Shape, request_of
+from adyton.query.text import question_text
+from adyton.schema import Table
+
+MOST_CANDIDATES = 100_000
+_NAMED = "candidate"  # the column of the answer that has the names of questions
+_LISTED = 3  # questions that a title has in full
+Additive = Count | CountPersons | Sum | SumOfPersons | Proportion
+Asking = str | Draft | Question
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The ``most`` of the candidates with the largest values, or the least, in their order.
+
+    ``whole`` is set where candidates are groups: the question whose answer has all values, and how the best
+    of them would be shown.  Otherwise ``questions`` are in the order of their texts, with their ``names``.
+    """
+
+    questions: tuple[Question, ...]
+    names: tuple[str, ...] = ()
+    most: int = 1
+    largest: bool = True
+    with_value: bool = False
+    whole: Request | None = None
+    epsilon: Fraction | None = None  # that the text itself names
+
+    def __post_init__(self) -> None:
+        for question in self.questions:
+            _check(question)
+        _check_comparable([question.measures[0] for question in self.questions])
+        if not 2 <= self.candidates <= MOST_CANDIDATES:
+            raise InvalidRequest(
+                f"a selection is made among 2 to {MOST_CANDIDATES:,} candidates, not {self.candidates:,}"
+            )
+        if type(self.most) is not int or not 1 <= self.most < self.candidates:
+            raise InvalidRequest(
+                f"among {self.candidates:,} candidates 1 to {self.candidates - 1:,} can be asked for"
+            )
+
+    @property
+    def candidates(self) -> int:
+        return sum(map(number_of_cells, self.questions)) if self.whole is not None else len(self.questions)
+
+    @property
+    def text(self) -> str:
+        """Canonical: neither the order of candidates nor their names survive."""
+        which, valued = "LARGEST" if self.largest else "LEAST", " WITH VALUE" if self.with_value else ""
+        return f"{which} {self.most}{valued} OF {'; '.join(map(question_text, self.questions))}"
+
+    @property
+    def title(self) -> str:
+        """The same, shorter where candidates are many."""
+        if len(self.questions) <= _LISTED:
+            return self.text
+        first, *_, last = map(question_text, self.questions)
+        which = "LARGEST" if self.largest else "LEAST"
+        return f"{which} {self.most} OF {len(self.questions):,} QUESTIONS, FROM {first} TO {last}"
+
+    @property
+    def key(self) -> str:
+        """The name of the column that says which question was selected."""
+        return _NAMED
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf:
+    """Candidates as they were written, before a table gives them a meaning."""
+
+    candidates: tuple[tuple[str | None, Asking], ...]
+    most: int
+    largest: bool
+    with_value: bool
+
+    def on(self, table: Table, *further: Table) -> Selection:
+        read = [(name, _question(asking, table, further)) for name, asking in self.candidates]
+        if len(read) == 1 and read[0][1].by:
+            return groups_of(Request(read[0][1]), self.most, self.largest, with_value=self.with_value)
+        grouped = next((question for _, question in read if question.by), None)
+        if grouped is not None:
+            raise InvalidRequest(
+                f"candidates are the groups of one question, or questions without groups: {_short(grouped)} "
+                "has groups"
+            )
+        by_text = {question_text(question): (name, question) for name, question in read}
+        if len(by_text) < len(read):
+            raise InvalidRequest("two candidates ask the same")
+        in_order = sorted(by_text.items())
+        names = tuple(text if name is None else name for text, (name, _) in in_order)
+        if len(set(names)) < len(names):
+            raise InvalidRequest("two candidates have the same name")
+        questions = tuple(question for _, (_, question) in in_order)
+        return Selection(questions, names, self.most, self.largest, self.with_value)
+
+
+def best_of(
+    candidates: Asking | Sequence[Asking] | Mapping[str, Asking],
+    most: int = 1,
+    *,
+    largest: bool = True,
+    with_value: bool = False,
+) -> BestOf:
+    """Which of the candidates have the largest values: questions, under names if you like, or one question
+    whose groups are the candidates.
+
+    ``most``: how many are wanted.  ``with_value``: a half of the price buys a noisy value of each.
+
+    >>> oldest = adyton.best_of({"young": adyton.count("age < 30"), "old": adyton.count("age >= 60")})
+    >>> curator.preview(oldest, share="0.5").affordable
+    True
+    """
+    if isinstance(candidates, Mapping):
+        listed: list[tuple[str | None, Asking]] = [(str(name), one) for name, one in candidates.items()]
+    elif isinstance(candidates, str | Draft | Question):
+        listed = [(None, candidates)]
+    else:
+        listed = [(None, one) for one in candidates]
+    if not listed:
+        raise InvalidRequest("name at least two candidates")
+    return BestOf(tuple(listed), most, bool(largest), bool(with_value))
+
+
+def groups_of(request: Request, most: int, largest: bool, *, with_value: bool = False) -> Selection:
+    """The groups of one question as candidates; ``request`` may say how all values would be shown."""
+    question = request.question
+    whole = request
+    if not request.shape.order:
+        order = (Term(question.measures[0][0], descending=largest),)
+        whole = Request(question, Shape(order=order, limit=most), listed=request.listed)
+    return Selection((question,), (), most, largest, with_value, whole, request.epsilon)
+
+
+def _question(asking: Asking, table: Table, further: Sequence[Table]) -> Question:
+    return request_of(asking, table, *further).alone
+
+
+def _check(question: Question) -> None:
+    if len(question.measures) != 1:
+        raise InvalidRequest(f"a candidate has one value: {_short(question)} has {len(question.measures)}")
+    if question.finds_keys:
+        raise InvalidRequest(
+            "candidates are fixed before any row is read, and the groups of a text column are not: declare "
+            "its values"
+        )
+    name, measure = question.measures[0]
+    if not is_additive(measure):
+        raise InvalidRequest(
+            "a selection compares counts, sums or shares of all rows, which one unit moves by little; "
+            f"{name!r} is none of them, in {_short(question)}"
+        )
+
+
+def is_additive(measure: Measure) -> TypeGuard[Additive]:
+    return isinstance(measure, Additive)
+
+
+def _check_comparable(measures: Sequence[tuple[str, Measure]]) -> None:
+    (first, like), *others = measures
+    for name, measure in others:
+        if _unit(measure) != _unit(like):
+            raise InvalidRequest(
+                f"{first!r} and {name!r} cannot be compared: candidates are all counts, or all shares, or "
+                "all sums of numbers with the same bounds and the same grain"
+            )
+
+
+def _unit(measure: Measure) -> tuple[object, ...]:
+    match measure:
+        case Sum(value) | SumOfPersons(value):
+            lattice = value.lattice
+            return "sum", lattice.low, lattice.high, lattice.grain
+        case Proportion():
+            return ("share",)
+        case _:
+            return ("count",)
+
+
+def _short(question: Question) -> str:
+    text = question_text(question)
+    return text if len(text) <= 100 else f"{text[:97]}..."
