@@ -29,7 +29,7 @@ from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import AskedBefore, Planned, Purse
 from adyton.curator.releasing import Releasing
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.exact import float_up
+from adyton.exact import float_down, float_up
 from adyton.exact.cells import whole
 from adyton.ledger import Order, Receipt
 from adyton.ledger.links import Cap
@@ -237,6 +237,6 @@ def _values(plan: SelectionPlan, name: str, kept: Kept) -> dict[str, Values]:
         return {}
     half, step = plan.values.error(LEVEL), plan.candidates.step
     value = np.array([float(one * step) for one in kept.values])
-    low = np.array([float((one - half) * step) for one in kept.values])
-    high = np.array([float((one + half) * step) for one in kept.values])
+    low = np.array([float_down((one - half) * step) for one in kept.values])
+    high = np.array([float_up((one + half) * step) for one in kept.values])
     return {name: Values(value, Intervals(LEVEL, low, high), _ASK_AGAIN)}
