@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.query.request import asked_of
 from sql_corpus.cases import STATEMENTS, Statement
 from sql_corpus.judge import SHARE, Court, canonical, court, wrong
 
@@ -46,6 +48,25 @@ def test_the_hand_written_form_is_right_and_never_cheaper(
     asked, dearest = noise(here, statement.sql), noise(here, by_hand)
     assert len(asked) <= len(dearest)
     assert all(one <= other * (1 + 1e-9) for one, other in zip(asked, dearest, strict=False))
+
+
+QUOTED_OR_NOT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[^'"]+""")
+
+
+def outside_quotes(sql: str, change: Callable[[str], str]) -> str:
+    return QUOTED_OR_NOT.sub(lambda found: found[0] if found[0][0] in "'\"" else change(found[0]), sql)
+
+
+@pytest.mark.parametrize("change", [str.lower, str.upper])
+def test_law_capitals_say_nothing(courts: dict[str, Court], change: Callable[[str], str]) -> None:
+    """Nor do they in how an answer is shown.  Mutant: PRECEDING or RANGE in capitals only."""
+    for statement in STATEMENTS:
+        tables = courts[statement.study].study.tables
+        if statement.outcome != "answered" or not statement.is_expected:
+            continue
+        as_written = asked_of(statement.sql, *tables, dialect=statement.dialect)
+        changed = outside_quotes(statement.sql, change)
+        assert asked_of(changed, *tables, dialect=statement.dialect) == as_written, changed
 
 
 def test_persons_with_more_rows_than_count_are_cut_first(tmp_path_factory: pytest.TempPathFactory) -> None:

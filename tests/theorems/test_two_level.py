@@ -24,12 +24,13 @@ from adyton.certify import Interval
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.leaves import ValueOf
-from adyton.query.measures import Count
+from adyton.query.measures import Count, Extreme, Quantile
 from adyton.query.nodes import Bucket, Question
 from adyton.query.persons import TableOfPersons
 from adyton.query.sql.read import parse
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.sensitivity import readings_of
+from adyton.sensitivity.readings import Reading, search_weights
 from adyton.study import Study, Validity
 from populations import seeded
 
@@ -61,6 +62,29 @@ ASKED = [
     "SELECT PROPORTION(v > 1) FROM ({})",
 ]
 WHERES = ["", " WHERE kind = 'a'"]
+
+
+# Two numbers of a person, among them some that are missing, averaged, clipped, chosen or kept by others.
+PAIRS = [
+    "SELECT pid, AVG(x) AS v, COUNT(x) AS w FROM t GROUP BY pid",
+    "SELECT pid, AVG(x) FILTER (WHERE kind = 'a') AS v, MAX(x) AS w FROM t WHERE x IS NOT NULL OR kind = 'b' "
+    "GROUP BY pid HAVING MIN(x) < 2",
+    "SELECT pid, SUM(x, contribution_bounds_per_group => (0, 2)) AS v, COUNT(*) FILTER (WHERE x > 0) AS w FROM t "
+    "GROUP BY pid",
+    "SELECT pid, MAX(x) - MIN(x) AS v, COUNT(DISTINCT kind) FILTER (WHERE x > 0) AS w FROM t GROUP BY pid "
+    "HAVING NOT (COUNT(*) < 2)",
+    "SELECT pid, COALESCE(MIN(x), 1) AS v, CASE WHEN COUNT(*) > 1 THEN 2 ELSE -1 END AS w FROM t WHERE kind = 'b' "
+    "GROUP BY pid",
+    "SELECT pid, SUM(x) AS v, SUM(x * x) AS w FROM t GROUP BY pid HAVING SUM(x) IS NOT NULL",
+]
+ASKED_OF_PAIRS = [
+    "SELECT COUNT(v), SUM(v), SUM(w), AVG(v - w), COUNT(DISTINCT pid) FROM ({})",
+    "SELECT CORR(v, w), VARIANCE(v) FROM ({})",
+    "SELECT MEDIAN(v), QUANTILE(w, 0.9), MIN(v), MAX(w) FROM ({})",
+    "SELECT w, SUM(v), COUNT(*), AVG(v) FROM ({}) GROUP BY w",
+    "SELECT v > w AS k, SUM(v * w), COUNT(*, contribution_bounds_per_group => (0, 1)) FROM ({}) GROUP BY k",
+    "SELECT PROPORTION(v > w), SUM(w) FROM ({}) WHERE v NOT IN (0, 1) OR w <> 2",
+]
 
 
 def unit(neighbours: Neighbours, rows: int = MOST) -> PrivacyUnit:
@@ -122,6 +146,41 @@ def test_theorem_TWO_LEVEL_one_person_moves_one_row(neighbours: Neighbours) -> N
         l1 = max(sum(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in pairs)
         assert l2 <= most[0]
         assert l1 <= most[1]
+        attained += l2 == most[0]
+    assert attained > len(readings) / 3
+
+
+def compared(reading: Reading, found: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """What gets noise: the integers, or of a search each comparison that it could make, from counts of bins."""
+    if not isinstance(reading.measure, Quantile | Extreme):
+        return vector(found)
+    times, minus = search_weights(reading.measure)
+    (bins,) = found
+    return tuple(times * int(sum(bins[: last + 1])) - minus * int(sum(bins)) for last in range(len(bins)))
+
+
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_theorem_TWO_LEVEL_whatever_is_asked_of_two_numbers(neighbours: Neighbours) -> None:
+    """Each comparison of a search has noise of its own, so that there the largest change counts.
+
+    Mutants: a sum bounded as one row is; a search whose ``minus`` is one too few.
+    """
+    study = Study(TABLE, unit(neighbours), LIMIT)
+    asked = [parse(text.format(one), TABLE) for text in ASKED_OF_PAIRS for one in PAIRS]
+    readings = [reading for q in asked for reading in readings_of(q, study.unit_of(q.table))]
+    exact = [engine.exact(readings) for engine in engines()]
+    attained = 0
+    for place, reading in enumerate(readings):
+        ones = (Fraction(1),) * len(reading.coordinates)
+        most = reading.sensitivity.l2_diameter_squared(ones), reading.sensitivity.l1_diameter(ones)
+        nobody, *persons = (compared(reading, found[place]) for found in exact)
+        others = [nobody] if neighbours == "add-or-remove" else persons
+        changes = [[abs(a - b) for a, b in zip(*pair, strict=True)] for pair in product(persons, others)]
+        if isinstance(reading.measure, Quantile | Extreme):
+            changes = [[max(one)] for one in changes]
+        l2 = max(sum(step**2 for step in one) for one in changes)
+        assert l2 <= most[0], (reading.measure, reading.where)
+        assert max(map(sum, changes)) <= most[1]
         attained += l2 == most[0]
     assert attained > len(readings) / 3
 

@@ -167,3 +167,8 @@ FROM orders GROUP BY QUARTER(ordered) ORDER BY q
 -- name: a_count_is_never_null
 SELECT CASE WHEN COUNT(*) IS NULL THEN -1 ELSE COUNT(*) END AS n,
   CASE WHEN SUM(tax) IS NOT NULL AND AVG(price) IS NOT NULL THEN SUM(tax) / AVG(price) END AS q FROM orders
+
+-- name: frames_of_rows_and_of_equals
+SELECT status, channel, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY status, channel ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING) AS near,
+  SUM(COUNT(*)) OVER (ORDER BY status RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far
+FROM orders GROUP BY status, channel ORDER BY status, channel

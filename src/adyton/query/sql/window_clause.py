@@ -81,7 +81,7 @@ def read_frame(source: Source, node: exp.Expr, *, ordered: bool) -> Frame:
     source.check_parts(spec, "kind", "start", "start_side", "end", "end_side")
     start = _end(source, node, spec.args.get("start"), spec.args.get("start_side"))
     end = _end(source, node, spec.args.get("end"), spec.args.get("end_side"))
-    if str(spec.args.get("kind")) == "RANGE":
+    if str(spec.args.get("kind")).upper() == "RANGE":
         if (start, end) not in ((None, 0), (None, None)):
             raise source.refusal(
                 node, "RANGE goes from UNBOUNDED PRECEDING to CURRENT ROW or to the end; or write ROWS"
@@ -98,4 +98,4 @@ def _end(source: Source, node: exp.Expr, said: object, side: object) -> int | No
     number = source.constant(said) if isinstance(said, exp.Expr) else None
     if number is None or number.denominator != 1 or not 0 <= number <= _MOST:
         raise source.refusal(node, f"a frame counts whole rows, at most {_MOST}")
-    return -int(number) if side == "PRECEDING" else int(number)
+    return -int(number) if str(side).upper() == "PRECEDING" else int(number)
