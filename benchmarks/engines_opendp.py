@@ -7,6 +7,7 @@ version of polars only, so it gets an environment of its own, made by the first 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from adyton.study import Study
 
 WANTED = ("opendp==0.16.0", "polars==1.36.1", "pyarrow", "numpy")
 FEW = 1_000
-REPETITIONS, COUNTS = 5, 30
+REPETITIONS, COUNTS, COUNTS_BEFORE = 5, 30, 5  # a context of OpenDP is made for 50 questions
 UNITS = {"rows": PrivacyUnit("add-or-remove"), "persons": PrivacyUnit("add-or-remove", "user_id", 10)}
 
 
@@ -40,7 +41,7 @@ def run() -> list[dict[str, object]]:
         duckdb.connect().execute(f"COPY ({generator(FEW, FEW // 10)}) TO '{few}' (FORMAT parquet)")
         for unit in UNITS:
             rows += _beside(python, path, ROWS, unit)
-        return [*rows, *_beside(python, few, FEW, "rows")]
+        return [*rows, *_beside(python, few, FEW, "rows"), *_in_turns(python, few)]
 
 
 def _beside(python: Path, path: Path, rows: int, unit: str) -> list[dict[str, object]]:
@@ -77,6 +78,36 @@ def _theirs(python: Path, path: Path, rows: int, unit: str) -> dict[str, float]:
     )
     found: dict[str, float] = json.loads(done.stdout)
     return found
+
+
+def _in_turns(python: Path, path: Path) -> list[dict[str, object]]:
+    """A new filter each time, one side after the other, so that a noisy moment of the machine meets all."""
+    script, limit = (
+        Path(__file__).parent / "peers" / "opendp_questions.py",
+        Guarantee(Fraction(500), Fraction(1, 10**9)),
+    )
+    command = [python, script, path, str(FEW), "rows", "in turns"]
+    unit, ledger = UNITS["rows"], path.with_suffix(".in-turns.ledger")
+    durable, kept = (Study(people(unit), unit, limit, "gdp", path, where) for where in (ledger, None))
+    taken: dict[str, list[float]] = {"durable ledger": [], "ledger in memory": [], "theirs": []}
+    with (
+        adyton.open(durable) as on_disk,
+        adyton.open(kept) as in_memory,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer,
+    ):
+        assert peer.stdin is not None
+        assert peer.stdout is not None
+        peer.stdout.readline()
+        for i in range(-COUNTS_BEFORE, COUNTS):
+            text = f"SELECT COUNT(*) FROM people WHERE age > {20 + i}.5"
+            seconds = [_seconds(lambda c=c, t=text: c.ask(t, scale=1)) for c in (on_disk, in_memory)]
+            print(i, file=peer.stdin, flush=True)
+            for own, one in zip(taken.values(), [*seconds, float(peer.stdout.readline())], strict=True):
+                own.append(one)
+        peer.stdin.close()
+    *ours, theirs = [(side, statistics.median(own[COUNTS_BEFORE:])) for side, own in taken.items()]
+    name, against = f"filtered count in turns, {FEW:,} rows, beside OpenDP, scale given", "OpenDP 0.16"
+    return [row(f"{name}, {side}", 1 / own, 1 / theirs[1], "1/s", against) for side, own in ours]
 
 
 def _environment() -> Path | None:

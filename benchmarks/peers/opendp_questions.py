@@ -2,6 +2,7 @@
 
 Run by engines_opendp.py, in an environment of its own: OpenDP works with one version of polars only.
 Usage: opendp_questions.py FILE ROWS ("rows" or "persons").  Prints seconds, or questions a second, as JSON.
+With "in turns" behind it: a filtered count for each line that it is given, and the seconds that it took.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ def main() -> None:
     context = _rows(frame, rows) if unit == "rows" else _persons(frame, rows)
     query = context.query if unit == "rows" else lambda: context.query().truncate_per_group(10)
     asked = _questions(query, unit == "persons")
+    if sys.argv[4:] == ["in turns"]:
+        _in_turns(partial(_release_at, context, asked["count"]().summarize()["scale"][0]), query)
+        return
     times = {what: _best(_release, ask) for what, ask in asked.items()}
     times["filtered counts"] = _rate(_release, query, 5 if unit == "rows" else 3)
     if unit == "rows":
@@ -128,11 +132,17 @@ def _seconds(release: Callable[[Any], Any], ask: Callable[[], Any]) -> float:
 
 def _rate(release: Callable[[Any], Any], query: Callable[[], Any], times: int) -> float:
     """Filtered counts a second, after the questions above."""
+    return times / sum(_seconds(release, partial(_filtered_count, query, i)) for i in range(times))
 
-    def ask(i: int) -> Any:
-        return query().filter(pl.col("age") > 20.5 + i).select(dp.len())
 
-    return times / sum(_seconds(release, partial(ask, i)) for i in range(times))
+def _filtered_count(query: Callable[[], Any], i: int) -> Any:
+    return query().filter(pl.col("age") > 20.5 + i).select(dp.len())
+
+
+def _in_turns(release: Callable[[Any], Any], query: Callable[[], Any]) -> None:
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(_seconds(release, partial(_filtered_count, query, int(line))), flush=True)
 
 
 if __name__ == "__main__":
