@@ -13,8 +13,13 @@ from typing import Any
 import pytest
 
 PATIENCE = 60.0
-# Many small jobs and a short life: the first compiler and the simplest collector are the quickest.
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Many small jobs and a short life: the first compiler and the simplest collector are the quickest, and Spark's own
+# classes need no verification.
+SHORT_LIVED = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+# Nearly all classes are in these, and Java looks for each in one after the other of 280 files.
+LOOKED_IN_FIRST = ("spark-catalyst_*", "spark-sql_*", "spark-core_*", "scala-library-*")
 
 # Said by pyspark 4.3 of pandas 3, which Connect imports.
 MARKS = [pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")]
@@ -36,10 +41,11 @@ QUICK = (
     INTERPRETED
     | {
         "spark.sql.shuffle.partitions": "1",
+        "spark.sql.ui.explainMode": "simple",  # which nobody reads
         "spark.sql.adaptive.enabled": "false",  # plans of one partition need no second thought; the cluster has them
         # The parser remembers every way through deep statements, and many random ones fill a small memory.
         "spark.sql.parser.manageParserCaches": "true",
-        "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
+        "spark.sql.parser.parserDfaCacheFlushThreshold": "50000",
         "spark.sql.session.timeZone": "America/New_York",  # days must be days in UTC all the same
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -53,13 +59,18 @@ def spark_session(
     folder: Path, master: str = "local[1]", settings: Mapping[str, str] = QUICK
 ) -> Iterator[Any]:
     """A classic session in a Java of its own.  The system chooses every port; nothing is written elsewhere."""
+    import pyspark
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
     if running is not None:  # a process has one Spark; who started it also stops it
         yield running
         return
+    jars = Path(pyspark.__file__).parent / "jars"
     own = {
+        "spark.driver.extraClassPath": os.pathsep.join(
+            str(jar) for pattern in LOOKED_IN_FIRST for jar in jars.glob(f"{pattern}.jar")
+        ),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",

@@ -21,7 +21,7 @@ from adyton.schema import Table
 from adyton.sensitivity import readings_of
 from adyton.setup.checking import check_study
 from adyton.study import Study
-from adyton.testing.engines.cases import AGE, PEOPLE, ROWS, SOME
+from adyton.testing.engines.cases import AGE, PEOPLE, REGION, ROWS, SOME
 from adyton.testing.engines.contract import EngineContract
 from adyton.testing.engines.fitting import ZONES
 from adyton.testing.engines.reference import Source
@@ -158,6 +158,8 @@ class SparkContract(SurveyContract, EngineContract):
 
 PERSONS = [(1, "integer"), (4, "integer"), (4, "float"), (100, "text")]
 MOMENTS = ["timestamp", "instant", "text"]
+KEPT, KINDS = [1, 3, 100], ["integer", "text", "float"]
+SPLIT = [("integer", 1), ("text", 3), ("text", 1), ("integer", 3)]
 
 
 class TestClassic(SparkContract):
@@ -173,6 +175,28 @@ class TestClassic(SparkContract):
     )
     def test_one_number_of_each_person(self, opened: Any, of: tuple[int, Any], most: int | None) -> None:
         super().test_one_number_of_each_person(opened, *of, most)
+
+    @pytest.mark.parametrize(("rows", "kind"), [*(product if LONG else zip)(KEPT, KINDS)])
+    def test_the_same_rows_of_a_person_are_kept(self, opened: Any, rows: int, kind: Any) -> None:
+        super().test_the_same_rows_of_a_person_are_kept(opened, rows, kind)
+
+    @pytest.mark.parametrize(("rows", "kind"), [*(product if LONG else zip)(KEPT, KINDS)])
+    def test_a_row_for_each_person(self, opened: Any, rows: int, kind: Any) -> None:
+        super().test_a_row_for_each_person(opened, rows, kind)
+
+    @pytest.mark.parametrize(("kind", "rows"), SPLIT[: often(2, 4)])
+    def test_every_engine_splits_persons_alike(self, opened: Any, kind: Any, rows: int) -> None:
+        super().test_every_engine_splits_persons_alike(opened, kind, rows)
+
+    @pytest.mark.parametrize("by", [(REGION,), ()][: often(1, 2)], ids=len)
+    def test_two_numbers_together_count_where_both_are_present(
+        self, opened: Any, by: tuple[Any, ...]
+    ) -> None:
+        super().test_two_numbers_together_count_where_both_are_present(opened, by)
+
+    @pytest.mark.parametrize("seed", range(often(1, 2)))
+    def test_groups_that_are_left_out_hold_nothing(self, opened: Any, seed: int) -> None:
+        super().test_groups_that_are_left_out_hold_nothing(opened, seed)
 
     @pytest.mark.parametrize(("kind", "zone"), [*(product if LONG else zip)(MOMENTS, ZONES)])
     def test_days_and_hours_in_a_zone(self, opened: Any, kind: Any, zone: str | None) -> None:
@@ -203,6 +227,7 @@ class TestConnect(SparkContract):
     test_every_engine_splits_persons_alike = None
     test_the_same_rows_of_a_person_are_kept = None
     test_one_number_of_each_person = None
+    test_a_row_for_each_person = None
     test_a_person_counts_in_no_more_cells_than_declared = None
     test_rows_outside_a_filter_or_a_group_use_up_no_cell = None
     test_any_double_is_rounded_and_clipped_alike = None

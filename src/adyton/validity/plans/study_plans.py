@@ -8,6 +8,7 @@ noise, and if the truth is otherwise the interval is wider, never wrong.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -73,9 +74,10 @@ class StudyPlan:
 
     def kept(self, question: int) -> float | None:
         """The part of the rows that is best for this question of the plan; None beyond it."""
-        if question > self.questions:
-            return None
-        spent, noise = float(self.before(question)) * self._spent, self.units * self.scale(question)
+        return None if question > self.questions else self._kept(question, self.before(question))
+
+    def _kept(self, question: int, before: Fraction) -> float | None:
+        spent, noise = float(before) * self._spent, self.units * self.scale(question)
         variance = variance_of(self.expected)
         spread = self.units * (0.25 if variance is None else variance)
         level = math.log(float(self.failure) * self.levels.share(question) / 2)
@@ -92,10 +94,11 @@ class StudyPlan:
         ``question`` and after all questions before ``last``.
         """
         later = question if last is None else last
-        before = self.before(later) * Fraction(self._spent)
+        before = self.before(later)
         level = float_down(self.failure) * self.levels.share(question) / 2
         level *= 1 if self._of_a_mean == 1 else 1 - OF_THE_COUNT
-        ways = ways_after(Before(before), self.units, level, self.kept(later))
+        kept = None if later > self.questions else self._kept(later, before)
+        ways = ways_after(Before(before * Fraction(self._spent)), self.units, level, kept)
         scale, variance = np.array([self.units * self.scale(later)]), variance_of(self.expected)
         if variance is None:
             width = hoeffding_width(self.units, np.array([1.0]), scale, ways)
@@ -107,10 +110,18 @@ class StudyPlan:
     @property
     def tolerance(self) -> float:
         """Within which every answer of the plan stays, questions with the same noise judged by the last."""
+        return max(self._widths())
+
+    def stays(self, within: float) -> bool:
+        """Whether ``tolerance`` is at most that, with fewer looks where it is not."""
+        return all(width <= within for width in self._widths())
+
+    def _widths(self) -> Iterator[float]:
+        """At every place where a plan is judged: the last ones first, which are mostly the widest."""
         k = self.questions
         looks = np.rint(k * (np.arange(_LOOKS + 1) / _LOOKS) ** 2).astype(np.int64)
-        looks = np.unique(np.append(looks, self.ends))
-        return max(self.width(int(first) + 1, int(last)) for first, last in pairwise(looks))
+        looks = np.unique(np.append(looks, self.ends))[::-1]
+        return (self.width(int(first) + 1, int(last)) for last, first in pairwise(looks))
 
 
 def variance_of(expected: Expected) -> float | None:
@@ -162,9 +173,9 @@ def _constant(
         return StudyPlan(units, questions, failure, expected, (scale,), (questions,), rising=rising)
 
     best = minimise(lambda x: plan(x).width(questions), within / 1000, within, _STEPS)
-    if plan(best).tolerance > within:
+    if not plan(best).stays(within):
         return plan(best)
-    return plan(edge(lambda x: plan(x).tolerance <= within, best, within, halvings=_HALVINGS))
+    return plan(edge(lambda x: plan(x).stays(within), best, within, halvings=_HALVINGS))
 
 
 def _decreasing(
