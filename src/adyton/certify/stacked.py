@@ -153,10 +153,11 @@ def stacked_preview(
         keys=stacked_keys(found, keys),
         bounds={name: _widest([part.bounds[name] for part in parts]) for name in values},
         population={name: _widest_or_absent([part.population[name] for part in parts]) for name in values},
-        steps=tuple(step for part in parts for step in part.steps),
+        steps=tuple(dict.fromkeys(step for part in parts for step in part.steps)),
         certificate=_certificate([part.certificate for part in parts]),
         hidden=tuple(dict.fromkeys(name for part in parts for name in part.hidden)),
         spread_first={},
+        determined={},
         parts=tuple(parts),
     )
 

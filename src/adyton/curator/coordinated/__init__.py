@@ -1,0 +1,1 @@
+"""What is released together: batches with one strategy, and what follows from them."""
