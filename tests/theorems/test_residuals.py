@@ -52,6 +52,8 @@ def all_subsets(attributes: tuple[Attribute, ...], seed: int = 0, ways: int | No
 @pytest.mark.parametrize("seed", range(3))
 def test_theorem_RESIDUAL_STRATEGY_diameters_and_radius(attributes: tuple[Attribute, ...], seed: int) -> None:
     residuals = all_subsets(attributes, seed)
+    if seed == 2:  # a total that is measured better than all else
+        residuals = Residuals(attributes, {**residuals.weights, (): 1000})
     plain = written_out(residuals)
     assert residuals.rows == plain.rows
     for neighbours in ("add-or-remove", "replace"):

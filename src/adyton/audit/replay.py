@@ -8,20 +8,25 @@ single pair of runs shows faults for which samples might need a million.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, Literal
 
+import numpy as np
+
 from adyton.audit.noise_seen import distances, gaps, noise_seen
 from adyton.audit.watching import FoundKey, RecordingBits, ReplayedBits, watch
 from adyton.curator import Curator, open_study
 from adyton.errors import CuratorError, InvalidRequest
-from adyton.ledger.texts import Stored, many_from_text
+from adyton.exact.cells import whole
+from adyton.ledger.texts import Stored
+from adyton.mechanisms.workloads.measured import GaussianMeasured
 from adyton.noise import Bits, SystemBits
+from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.part import Columns
-from adyton.planning.plan import QuestionPlan
+from adyton.planning.plan import PricedBatch, QuestionPlan
 from adyton.sensitivity import Reading
 from adyton.show import Sheet, Shown
 from adyton.study import Study
@@ -38,8 +43,9 @@ class Trace:
     readings: tuple[Reading, ...]
     exact: list[Columns]
     plans: tuple[QuestionPlan, ...]
-    stored: list[Stored]
+    stored: Sequence[Stored]
     keys: list[FoundKey] | None = None  # of groups that nobody declared: as private as the integers
+    together: CoordinatedBatch | None = None  # where all values follow from one measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,24 +161,30 @@ def _trace(
     curator = opened_by(study, data) if opened_by is not None else open_study(study, data=data)
     engine, events = watch(curator, bits)
     plans: tuple[QuestionPlan, ...] = ()
-    stored: list[Stored] = []
+    stored: Sequence[Stored] = []
+    together = None
     with curator:
         try:
-            answers, plans = _asked(curator, question, price)
+            answers, batch = _asked(curator, question, price)
+            plans, together = batch.plans, batch if isinstance(batch, CoordinatedBatch) else None
             public = {"outcome": "answered", **_public(answers), "receipts": _receipts(curator)}
-            stored = many_from_text(curator._ledger.recall(answers[0]["receipt"]["number"]) or "[]")
+            text = curator._ledger.recall(answers[0]["receipt"]["number"])
+            stored = curator._release_of(batch).read(text or "[]")
         except CuratorError as error:
             public = {"outcome": error.kind, "receipts": _receipts(curator)}
-    exact = engine.exact_integers
-    return Trace(public, tuple(events), tuple(engine.readings), exact, plans, stored, engine.keys)
+    seen = (tuple(events), tuple(engine.readings), engine.exact_integers)
+    return Trace(public, *seen, plans, stored, engine.keys, together)
 
 
-def _asked(curator: Curator, question: Any, price: dict[str, Any]) -> tuple[list[dict[str, Any]], Any]:
+def _asked(
+    curator: Curator, question: Any, price: dict[str, Any]
+) -> tuple[list[dict[str, Any]], PricedBatch]:
     """The answers, and the plans they were made by.  Several questions are a batch."""
     several = isinstance(question, list | tuple)
-    batch = curator._batch(list(question) if several else [question], price)  # type: ignore[arg-type]
+    named = {key: value for key, value in price.items() if key != "strategy"}
+    batch = curator._batch(list(question) if several else [question], named, price.get("strategy"))  # type: ignore[arg-type]
     answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
-    return [answer.to_json() for answer in answers], batch.plans
+    return [answer.to_json() for answer in answers], batch
 
 
 def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -218,7 +230,7 @@ def compare(first: Trace, second: Trace) -> Replay:
         if one != two:
             faults.append(f"the control flow differs at step {step}: {one}, and {two}")
             break
-    movements = _movements(first, second)
+    movements = [*_movements(first, second), *_moved_together(first, second)]
     faults += [f"{m.name} moved farther than its sensitivity allows" for m in movements if m.too_far]
     if _noise(first) != _noise(second):
         faults.append("the noise depends on the data")
@@ -240,6 +252,21 @@ def _movements(first: Trace, second: Trace) -> list[Movement]:
         for reading, other, a, b in zip(first.readings, second.readings, one, two, strict=False)
         if reading == other  # what a search reads again depends on what was released before
         for movement in _moved(reading, a, b)
+    ]
+
+
+def _moved_together(first: Trace, second: Trace) -> list[Movement]:
+    """All that one strategy measures, which is what it pays for."""
+    if first.together is None or second.together is None:
+        return []
+    own, unit = first.together.noise.mechanism.strategy, first.together.unit
+    one, two = (own.measure(run.together.histogram(run.exact)) for run in (first, second) if run.together)
+    (l1, l2), rows = distances([(one - two).tolist()], [Fraction(1)]), unit.rows
+    most = Fraction(rows * own.l1_diameter(unit.neighbours))
+    return [
+        Movement(
+            f"all by {own.name}", l1, most, l2, Fraction(rows**2 * own.l2_diameter_squared(unit.neighbours))
+        )
     ]
 
 
@@ -273,4 +300,9 @@ def _noise(run: Trace) -> list[Any]:
     """Released minus exact.  Keys that are found need not be the same: there is nothing to compare."""
     if run.keys is not None or not run.stored:
         return []
+    if run.together is not None:
+        mechanism = run.together.noise.mechanism
+        steps = mechanism.steps if isinstance(mechanism, GaussianMeasured) else 1
+        exact = mechanism.strategy.measure(run.together.histogram(run.exact)) * np.int64(steps)
+        return [(whole(run.stored[0].released[0][0]) - exact).tolist()]
     return noise_seen(run.plans, run.stored, run.exact)

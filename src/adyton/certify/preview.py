@@ -74,6 +74,8 @@ class Preview(Shown):
     parts: tuple[Preview, ...] = ()  # of a table that several questions make
     free: str | None = None  # why nothing is read and nothing charged
     chosen: Chosen | None = None  # how near to the best of their candidates those shown would be
+    strategy: str | None = None  # how the values of a batch would be measured together, and what it gains
+    determined: Mapping[str, Bound] = field(default_factory=dict)  # how far ``derive`` knows values, free
 
     @property
     def fits(self) -> bool:
@@ -105,11 +107,13 @@ class Preview(Shown):
             **({"hidden": list(self.hidden)} if self.hidden else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
             **({"keys": self.keys_sought.to_json()} if self.keys_sought else {}),
-            **({"spread_first": self._spread_first_json()} if self.spread_first else {}),
+            **({"spread_first": _bounds_json(self.spread_first)} if self.spread_first else {}),
             **({"later": self.later.to_json()} if self.later else {}),
             **({"batch_size": self.batch_size} if self.parts else {}),
             **({"free": self.free} if self.free else {}),
             **({"chosen": self.chosen.to_json()} if self.chosen else {}),
+            **({"strategy": self.strategy} if self.strategy else {}),
+            **({"determined": _bounds_json(self.determined)} if self.determined else {}),
         }
 
     def _rows_json(self) -> list[dict[str, object]]:
@@ -122,9 +126,6 @@ class Preview(Shown):
             for name, bound in self.bounds.items()
         }
         return [{"keys": key, "values": told} for key in (self.keys.to_json() if self.keys else [{}])]
-
-    def _spread_first_json(self) -> dict[str, object]:
-        return {name: bound.to_json() for name, bound in self.spread_first.items()}
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """The preview as a table with notes."""
@@ -148,6 +149,8 @@ class Preview(Shown):
             *_absent_note(self.population),
             *([str(self.later)] if self.later else []),
             *_spread_note(self.spread_first),
+            *([f"Measured together: {self.strategy}."] if self.strategy else []),
+            *_determined_note(self.determined),
             *([self.left_out_rows] if self.left_out_rows else []),
         )
         sheet = Sheet(f"Preview: {self.question}", headers, rows, notes, details=self._more_notes())
@@ -200,6 +203,15 @@ def _spread_note(spread_first: Mapping[str, Bound]) -> tuple[str, ...]:
         if widths
         else ()
     )
+
+
+def _determined_note(determined: Mapping[str, Bound]) -> tuple[str, ...]:
+    widths = ", ".join(f"{name} {_width_text(bound)}" for name, bound in determined.items())
+    return (f"Already determined by what was asked before, free: derive gives {widths}.",) if widths else ()
+
+
+def _bounds_json(bounds: Mapping[str, Bound]) -> dict[str, object]:
+    return {name: bound.to_json() for name, bound in bounds.items()}
 
 
 def _width_text(bound: Bound | Absent | None) -> str:

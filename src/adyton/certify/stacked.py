@@ -154,11 +154,12 @@ def stacked_preview(
         keys=stacked_keys(found, keys),
         bounds={name: _widest([part.bounds[name] for part in parts]) for name in values},
         population={name: _widest_or_absent([part.population[name] for part in parts]) for name in values},
-        steps=tuple(step for part in parts for step in part.steps),
+        steps=tuple(dict.fromkeys(step for part in parts for step in part.steps)),
         certificate=_certificate([part.certificate for part in parts]),
         hidden=tuple(dict.fromkeys(name for part in parts for name in part.hidden)),
         remarks=tuple(dict.fromkeys(said for part in parts for said in part.remarks)),
         spread_first={},
+        determined={},
         parts=tuple(parts),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -17,9 +17,10 @@ from adyton.curator.certifying import (
     read_for_keys,
     rows_of_many,
 )
-from adyton.curator.previewing import previews, stream_preview
+from adyton.curator.paid_once import PaidOnce
+from adyton.curator.previewing import previews
 from adyton.curator.receipts import Receipts
-from adyton.curator.releasing import BatchRelease, Walk
+from adyton.curator.releasing import BatchRelease, Release
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
 from adyton.curator.tables import Asking, Tables
@@ -27,17 +28,15 @@ from adyton.engines.base import Engine
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number
 from adyton.ledger import Ledger, Receipt, Verification
+from adyton.ledger.texts import Stored
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
-from adyton.planning.price import PriceWords, agreed_price, names_a_price, price_of
+from adyton.planning.price import PriceWords, agreed_price, names_a_price
 from adyton.population.base import PopulationContext, Position
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
-from adyton.streams.answer import StreamPreview
-from adyton.streams.plan import plan_stream
-from adyton.streams.stream import Stream
 from adyton.study import Study
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from adyton.query.selecting import Selection
 
 
-class Curator(Walk, Shown):
+class Curator(PaidOnce, Shown):
     """Answers questions about one study.  A crash loses nothing that was paid for: the same is read again.
 
     >>> with adyton.open(study, data=people) as curator:
@@ -65,6 +64,7 @@ class Curator(Walk, Shown):
         *,
         request: str | None = None,
         dialect: str | None = None,
+        strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Answer:
         """The answer to ``question``, SQL text or a question made in Python, at exactly one price.
@@ -73,7 +73,7 @@ class Curator(Walk, Shown):
         The same question at the same price again returns the stored answer free of charge.  ``request`` makes
         a retry safe: one id is charged once.  SQL may be in the ``dialect`` of a database, by its name.
         """
-        return self.ask_many([question], request=request, dialect=dialect, **price)[0]
+        return self.ask_many([question], request=request, dialect=dialect, strategy=strategy, **price)[0]
 
     def ask_many(
         self,
@@ -81,17 +81,20 @@ class Curator(Walk, Shown):
         *,
         request: str | None = None,
         dialect: str | None = None,
+        strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
         """The answers to all ``questions``, paid for by one charge and read in one go.
 
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
+        Counts are measured together where that has less noise at the same price, or as ``strategy`` says:
+        "independent", "atoms", "tree", "optimised" or "marginals".
         """
         asked = self._tables(questions, dialect)
         if asked.selection is not None:
             return [self._choose(asked.selection, price, request)]
-        return asked.answers(lambda: self._answer(self._batch(asked, price), request), self._purse)
+        return asked.answers(lambda: self._answer(self._batch(asked, price, strategy), request), self._purse)
 
     def preview(
         self,
@@ -99,13 +102,14 @@ class Curator(Walk, Shown):
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
+        strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Preview:
         """What ``ask`` would cost and how wide its intervals would be.  Reads no data and is free.
 
         ``expect``: population widths for this value, or for values by their names, instead of for the worst.
         """
-        return self.preview_many([question], expect=expect, dialect=dialect, **price)[0]
+        return self.preview_many([question], expect=expect, dialect=dialect, strategy=strategy, **price)[0]
 
     def preview_many(
         self,
@@ -113,13 +117,30 @@ class Curator(Walk, Shown):
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
+        strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
         if asked.selection is not None:
             return [self._preview_choice(asked.selection, price, expect)]
-        return asked.previews(lambda: previews(self._batch(asked, price), expect, *known), self._purse)
+        made = asked.previews(
+            lambda: previews(self._batch(asked, price, strategy), expect, *known), self._purse
+        )
+        return self._offered(asked, made)
+
+    def derive(self, question: Asking, *, dialect: str | None = None) -> Answer:
+        """The answer to ``question`` as far as it follows from batches that were measured together: free.
+
+        Nothing is read and nothing charged.  Intervals are wider than those of what was asked, because they
+        hold for everything that could be derived, whatever led to it.
+        """
+        from adyton.curator.coordinated.deriving import derive
+
+        asked = self._requests.of(question, dialect=dialect or self.study.dialect)
+        if not isinstance(asked, Request):
+            raise InvalidRequest("one SELECT is derived at a time; ask for its parts")
+        return derive(self, asked)
 
     def suggest_bounds(
         self,
@@ -146,52 +167,6 @@ class Curator(Walk, Shown):
         from adyton.curator.dummy import dummy_of
 
         return dummy_of(self.study, rows)
-
-    def open_stream(
-        self,
-        *,
-        positives: int,
-        numeric: bool = False,
-        refresh: bool | None = None,
-        request: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> Stream:
-        """A stream of counts, charged now, at ``epsilon`` or a ``share``, whatever is fed into it later.
-
-        It halts after ``positives`` counts were found above their threshold.  ``numeric`` adds a noisy value
-        to each of them; ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is
-        what needs less noise: anew in gdp and zcdp studies of several positives, otherwise kept.
-        """
-        left, named = self._purse.left_now, price_of(**price)
-        planned = partial(
-            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
-        )
-        plan = planned(named)
-        with self._purse.advising(named, planned):
-            self._claims.refuse_beyond_cap(plan.radius)
-            self._releasing.prepare()
-            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
-        return self._stream(charged.receipt)
-
-    def preview_stream(
-        self,
-        *,
-        positives: int,
-        numeric: bool = False,
-        refresh: bool | None = None,
-        **price: Unpack[PriceWords],
-    ) -> StreamPreview:
-        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
-        plan = plan_stream(self.study, price_of(**price), self._purse.left_now, positives, numeric, refresh)
-        return stream_preview(plan, self._purse, self._claims)
-
-    def stream(self, number: int) -> Stream:
-        """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
-        receipt = self._ledger.receipt(number)
-        if receipt is None:
-            raise InvalidRequest(f"there is no receipt {number}")
-        self._releasing.prepare()
-        return self._stream(receipt)
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
@@ -281,25 +256,47 @@ class Curator(Walk, Shown):
         self.paid_for = None
         return Tables(questions, partial(self._requests.of, dialect=dialect or self.study.dialect))
 
-    def _batch(self, asked: Tables | Iterable[Asking], price: PriceWords) -> PricedBatch:
+    def _batch(
+        self, asked: Tables | Iterable[Asking], price: PriceWords, strategy: str | None = None
+    ) -> PricedBatch:
         asked = asked if isinstance(asked, Tables) else self._tables(asked)
         requests, price = asked.requests, asked.price(price)
-        return self._stored_before(requests, price) or self._planned(requests, price)
+        if (before := self._stored_before(requests, price)) is not None:
+            return before
+        batch = self._planned(requests, price, strategy=strategy)
+        alone = batch.independent
+        return alone if alone is not None and strategy is None and self._was_paid(alone) else batch
 
-    def _planned(self, asked: list[Request], price: PriceWords, *, as_before: bool = False) -> PricedBatch:
+    def _offered(self, asked: Tables, made: list[Preview]) -> list[Preview]:
+        """A question alone that follows from what was measured together is offered for nothing."""
+        if len(made) > 1 or len(asked.requests) != 1 or made[0].free or made[0].repeated:
+            return made
+        from adyton.curator.coordinated.deriving import has_earlier, offered
+
+        determined = offered(self, asked.requests[0]) if has_earlier(self._ledger) else {}
+        return [replace(made[0], determined=determined)] if determined else made
+
+    def _planned(
+        self, asked: list[Request], price: PriceWords, *, as_before: bool = False, strategy: str | None = None
+    ) -> PricedBatch:
         totals, study = self._ledger.totals(), self.study
         each = self._population.each(totals.receipts + 1)
         if each is not None and not names_a_price(asked, price):
             expected_rows = agreed_price(asked, {**price, "share": 1}, study).expected_rows
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
+        planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
         newest = totals.receipts if agreed.by == "share" else 0
         receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
         if receipt is not None:  # what was left when it was charged, if it was for this very question
-            before = make_batch(study, asked, agreed, left + receipt.order.amount, as_before=as_before)
+            before = planned(left + receipt.order.amount)
             if self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
-        return make_batch(study, asked, agreed, left, as_before=as_before)
+        return planned(left)
+
+    def _was_paid(self, batch: PricedBatch) -> bool:
+        known = (batch.text, batch.detail, batch.amount)
+        return self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""
@@ -307,22 +304,25 @@ class Curator(Walk, Shown):
             return None
         with suppress(InvalidRequest):
             batch = self._planned(asked, price, as_before=True)
-            known = (batch.text, batch.detail, batch.amount)
-            if self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None:
+            if self._was_paid(batch):
                 return batch
         return None
 
-    def _stream(self, receipt: Receipt) -> Stream:
-        return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
-
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
-        release = BatchRelease(batch, self._claims, self._purse)
+        release = self._release_of(batch)
 
         def certified(receipt: Receipt, read: Reads, repeated: bool) -> list[Answer]:
             return self._certify(batch, receipt, read, repeated=repeated)
 
         return self._walked(release, request, certified)
+
+    def _release_of(self, batch: PricedBatch) -> Release[Sequence[Stored]]:
+        if batch.independent is None:
+            return BatchRelease(batch, self._claims, self._purse)
+        from adyton.curator.coordinated.batches import release_of
+
+        return release_of(batch, self._purse)
 
     def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)

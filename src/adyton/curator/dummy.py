@@ -47,9 +47,10 @@ class DummyCurator(Curator):
         *,
         request: str | None = None,
         dialect: str | None = None,
+        strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Answer]:
-        answers = super().ask_many(questions, request=request, dialect=dialect, **price)
+        answers = super().ask_many(questions, request=request, dialect=dialect, strategy=strategy, **price)
         return [_marked(answer) for answer in answers]
 
     def preview_many(
@@ -58,11 +59,14 @@ class DummyCurator(Curator):
         *,
         expect: Number | Mapping[str, Number] | None = None,
         dialect: str | None = None,
+        strategy: str | None = None,
         **price: Unpack[PriceWords],
     ) -> list[Preview]:
         return [
             replace(plain, question=f"{MARK} {plain.question}", certificate=_said_of(plain.certificate))
-            for plain in super().preview_many(questions, expect=expect, dialect=dialect, **price)
+            for plain in super().preview_many(
+                questions, expect=expect, dialect=dialect, strategy=strategy, **price
+            )
         ]
 
     def sheet(self, verbose: bool = False) -> Sheet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from adyton.certify import Preview
 from adyton.curator.certifying import PopulationClaims
@@ -16,6 +17,9 @@ from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
 from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import StreamPlan, text_of
+
+if TYPE_CHECKING:
+    from adyton.curator.coordinated.batches import Together
 
 
 def previews(
@@ -35,7 +39,7 @@ def previews(
     )
     priced = (batch.text, batch.detail, batch.amount)
     repeated = bool(asked.repeated(*priced) or asked.unanswered(*priced))
-    would_fit = None
+    would_fit, together = None, _together(batch)
     if not (more or repeated):
         would_fit = purse.fitting(batch.price, purse.repriced(batch), plans=len(batch.plans))
     return [
@@ -56,7 +60,7 @@ def previews(
             left=purse.left(spent),
             limit=purse.limit,
             more=more,
-            steps=tuple(map(purse.step, plan.noisy)),
+            steps=tuple(map(purse.step, plan.noisy)) if together is None else (together.step(purse),),
             certificate=claims.certificate(plan, context),
             repeated=repeated,
             would_fit=would_fit,
@@ -65,9 +69,19 @@ def previews(
             keys_sought=plan.finding.sought(context.at.question) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),
             later=claims.later(batch.radius, unproved=True) if batch.unproved else None,
+            strategy=None if together is None else together.said,
         )
         for plan in batch.plans
     ]
+
+
+def _together(batch: PricedBatch) -> Together | None:
+    """How values are measured together, where they are."""
+    if batch.independent is None:
+        return None
+    from adyton.curator.coordinated.batches import Together
+
+    return Together.of(batch)
 
 
 def stream_preview(plan: StreamPlan, purse: Purse, claims: PopulationClaims) -> StreamPreview:

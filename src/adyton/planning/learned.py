@@ -265,7 +265,7 @@ class Learned:
 
     def _questions(self, receipt: Receipt) -> list[Question]:
         """Nothing where one of them is about another table, or finds its groups in the data."""
-        texts = _ONE_TEXT.findall(receipt.order.question)
+        texts = texts_of(receipt.order.question)
         try:
             asked = [request_of(text, *self._study.tables) for text in texts[: _MOST_TOGETHER + 1]]
         except InvalidRequest:  # a stream, or something else that is no question
@@ -299,6 +299,11 @@ class Learned:
             if answers is not None:
                 return _among(paid, answers, wanted, context)
         return None
+
+
+def texts_of(question: str) -> list[str]:
+    """The texts of a batch, or the one of a question."""
+    return _ONE_TEXT.findall(question)
 
 
 def _among(paid: Paid, answers: Sequence[Stored], wanted: Reading, context: PopulationContext) -> Asked:

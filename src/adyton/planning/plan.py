@@ -143,6 +143,7 @@ class PricedBatch:
     amount: int
     radius: int
     price: Price
+    independent: PricedBatch | None = None  # the same, each for itself, where all is measured together
 
     @property
     def text(self) -> str:
@@ -189,10 +190,25 @@ def make_plan(study: Study, question: Question, price: Price, left: int) -> Ques
 
 
 def make_batch(
-    study: Study, requests: Sequence[Request], price: Price, left: int, *, as_before: bool = False
+    study: Study,
+    requests: Sequence[Request],
+    price: Price,
+    left: int,
+    *,
+    as_before: bool = False,
+    strategy: str | None = None,
 ) -> PricedBatch:
-    """The plans for all that is asked; the price is for all of them together."""
-    return Outline.of(study, requests, as_before=as_before).batch(price, left)
+    """The plans for all that is asked; the price is for all of them together.
+
+    Several questions may be answered from one ``strategy`` for all, if that is better or is named.
+    """
+    outline = Outline.of(study, requests, as_before=as_before)
+    batch = outline.batch(price, left)
+    if as_before or (len(requests) == 1 and strategy is None):
+        return batch
+    from adyton.planning.coordinated.choosing import coordinated
+
+    return coordinated(outline, batch, left, strategy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from adyton.population.base import (
 )
 from adyton.population.subset_ends import (
     Certain,
+    combined_ends,
     cumulated_ends,
     mean_ends,
     search_reach,
@@ -124,6 +125,12 @@ class SubsetPopulation:
         if squares is None:
             return single_ends(part, released, self._certain(context))
         return sum_ends(part, released, self._certain(context), squares)
+
+    def combined(
+        self, answers: Floats, scales: Floats, slack: Floats, rows: int, context: PopulationContext
+    ) -> Ends:
+        """For counts of rows, ``rows`` of a unit, that are combinations of numbers with Gaussian noise."""
+        return combined_ends(answers, scales, slack, rows, self._certain(context))
 
     def means(self, part: NoisyReading, released: Sequence[Array], context: PopulationContext) -> Ends:
         top, bottom = released

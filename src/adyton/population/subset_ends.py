@@ -59,6 +59,18 @@ def single_ends(part: NoisyReading, released: Array, certain: Certain) -> Ends:
     return coin.least(answers - HALF_STEP, ways), coin.greatest(answers + HALF_STEP, ways)
 
 
+def combined_ends(answers: Floats, scales: Floats, slack: Floats, rows: int, certain: Certain) -> Ends:
+    """Ends of what is expected of counts that are combinations of measured numbers, fixed before the noise.
+
+    ``scales`` are the deviations of their noise, ``slack`` what rounding and floats add.
+    Theorem: COORDINATED-ANSWERS.
+    """
+    units, ways = certain.units, certain.ways(1 / 2)
+    least = least_share(_down((answers - slack) / rows), units, _up(scales / rows), ways)
+    greatest = greatest_share(_up((answers + slack) / rows), units, _up(scales / rows), ways)
+    return np.maximum(_down(least * units * rows), 0.0), _up(greatest * units * rows)
+
+
 def sum_ends(part: NoisyReading, released: Array, certain: Certain, squares: Floats) -> Ends:
     """The same of a sum, if the study knows upper ends of the sums of the squares of its values.
 

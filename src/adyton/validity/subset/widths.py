@@ -107,7 +107,7 @@ def least_share(answers: Floats, units: int, scale: float | Floats, ways: Sequen
     return found
 
 
-def greatest_share(answers: Floats, units: int, scale: float, ways: Sequence[Way]) -> Floats:
+def greatest_share(answers: Floats, units: int, scale: float | Floats, ways: Sequence[Way]) -> Floats:
     """The upper ends, rounded up: those who lack the property are a share as well."""
     found: Floats = 1 - least_share(units - np.asarray(answers, dtype=np.float64), units, scale, ways)
     return np.minimum(found + FEW, 1.0)

@@ -1,0 +1,94 @@
+"""The walk of a batch whose values all follow from one measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adyton.certify import Step
+from adyton.curator.purse import Planned, Purse
+from adyton.curator.releasing import Releasing
+from adyton.ledger import Order
+from adyton.ledger.links import Cap
+from adyton.ledger.texts import Stored
+from adyton.planning.coordinated.choosing import CoordinatedBatch
+from adyton.planning.coordinated.inferred import Measurement, measurement_from_text, measurement_to_text
+from adyton.planning.plan import PricedBatch
+from adyton.planning.price import Price
+from adyton.sensitivity import Reading
+
+
+def release_of(batch: PricedBatch, purse: Purse) -> CoordinatedRelease:
+    assert isinstance(batch, CoordinatedBatch)
+    return CoordinatedRelease(batch, purse)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What a preview says of the strategy."""
+
+    batch: CoordinatedBatch
+
+    @classmethod
+    def of(cls, batch: PricedBatch) -> Together:
+        assert isinstance(batch, CoordinatedBatch)
+        return cls(batch)
+
+    @property
+    def said(self) -> str:
+        gain, kind = f"{self.batch.gain:,.3g} times less", self.batch.noise.measuring.kind
+        if self.batch.price.by == "within":
+            return f"{kind}, one strategy for all: it costs {gain} than each for itself"
+        return f"{kind}, one strategy for all: {gain} variance than each for itself"
+
+    def step(self, purse: Purse) -> Step:
+        own, unit = self.batch.noise.mechanism, self.batch.unit
+        pure = self.batch.noise.is_pure
+        moved = float(own.strategy.l1_diameter(unit.neighbours))
+        if not pure:
+            moved = own.strategy.l2_diameter_squared(unit.neighbours) ** 0.5
+        return Step(
+            value="all values",
+            mechanism=f"{own.strategy.name}, {'two-sided geometric' if pure else 'rounded Gaussian'}",
+            scales=(own.deviation,),
+            sensitivity=unit.rows * moved,
+            cost=purse.amount(self.batch.amount),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatedRelease:
+    """Stored is what was measured; each part of each plan gets all of it."""
+
+    batch: CoordinatedBatch
+    purse: Purse
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        return self.batch.readings
+
+    @property
+    def advice(self) -> tuple[Price, Planned, int]:
+        return self.batch.price, self.purse.repriced(self.batch), len(self.batch.plans)
+
+    def order(self, request: str | None, cap: Cap | None) -> Order:
+        return self.batch.order(request, cap)
+
+    def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
+        noise = self.batch.noise
+        histogram = self.batch.histogram(releasing.exact(self.readings, receipt))
+        return self._of_each(Measurement(noise.mechanism.release(histogram, releasing.bits), noise))
+
+    def text(self, released: Sequence[Stored]) -> str:
+        measurement = released[0].released[0][0]
+        assert isinstance(measurement, Measurement)
+        return measurement_to_text(measurement)
+
+    def read(self, text: str) -> Sequence[Stored]:
+        return self._of_each(measurement_from_text(text))
+
+    def settled(self, receipt: int, released: Sequence[Stored]) -> int | None:
+        return None
+
+    def _of_each(self, measurement: Measurement) -> Sequence[Stored]:
+        return [Stored([[measurement] for _ in plan.parts]) for plan in self.batch.plans]

@@ -1,0 +1,144 @@
+"""What follows from batches that were measured together: nothing is read, and nothing charged.
+
+Of every such batch that this study was answered, what was measured is stored, with how.  A count that is a
+sum of its cells, and in the row space of its strategy, is determined already.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adyton.accounting.noisy_reading import LEVEL
+from adyton.certify import Answer, Bound, Certificate, Proof
+from adyton.curator.certifying import rows_of_many
+from adyton.curator.shaping import shaped
+from adyton.errors import InvalidRequest
+from adyton.ledger import Ledger, Receipt
+from adyton.ledger.texts import Stored
+from adyton.planning.coordinated.inferred import Derived, Measurement, measurement_from_text
+from adyton.planning.coordinated.linear import Problem, linears_of, problem_of
+from adyton.planning.learned import texts_of
+from adyton.planning.plan import QuestionPlan, assumptions_of
+from adyton.population.base import PopulationContext, Position
+from adyton.query.request import AS_ASKED, Request, request_of
+from adyton.query.text import question_text
+from adyton.sensitivity import readings_of
+
+if TYPE_CHECKING:
+    from adyton.curator.curator import Curator
+
+TOGETHER = '["together"'
+_MOST = 256  # receipts that are looked at, the newest first
+_MOST_TEXTS = 2000  # of a batch, which are read again
+_DETERMINED = 1e-6  # of a row, that floats may be off by
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A batch that was answered: its cells, and what was measured."""
+
+    receipt: Receipt
+    problem: Problem
+    measurement: Measurement
+
+
+def derive(curator: Curator, request: Request) -> Answer:
+    """The narrowest of what the batches of this study determine.  InvalidRequest where none does."""
+    found = [(earlier, plan) for earlier in _earlier(curator) if (plan := _plan(curator, request, earlier))]
+    if not found:
+        raise InvalidRequest(
+            "this does not follow from what was measured for a batch of this study: ask it; nothing was "
+            "charged"
+        )
+    return _answer(curator, *min(found, key=lambda pair: _widest(pair[1])))
+
+
+def offered(curator: Curator, request: Request) -> dict[str, Bound]:
+    """How far each value is determined already; nothing where it is not."""
+    plans = [plan for earlier in _earlier(curator) if (plan := _plan(curator, request, earlier))]
+    if not plans:
+        return {}
+    best = min(plans, key=_widest)
+    return {part.name: part.bound(None) for part in best.parts}
+
+
+def has_earlier(ledger: Ledger) -> bool:
+    """Whether anything could be derived at all."""
+    return next(_receipts(ledger), None) is not None
+
+
+def _widest(plan: QuestionPlan) -> float:
+    return max(part.widest for part in plan.parts if isinstance(part, Derived))
+
+
+def _earlier(curator: Curator) -> Iterator[Earlier]:
+    """The newest first."""
+    for receipt in _receipts(curator._ledger):
+        text, texts = curator._ledger.recall(receipt.number), texts_of(receipt.order.question)
+        if text is None or len(texts) > _MOST_TEXTS:
+            continue
+        problem = _problem(curator, texts)
+        if json.loads(receipt.order.detail)[-1] == problem.digest:  # another version may divide differently
+            yield Earlier(receipt, problem, measurement_from_text(text))
+
+
+def _receipts(ledger: Ledger) -> Iterator[Receipt]:
+    newest = ledger.count()
+    for number in range(newest, max(0, newest - _MOST), -1):
+        receipt = ledger.receipt(number)
+        if receipt is not None and receipt.order.detail.startswith(TOGETHER):
+            yield receipt
+
+
+def _problem(curator: Curator, texts: list[str]) -> Problem:
+    """The cells follow from the texts alone."""
+    questions = [request_of(text, *curator.study.tables).question for text in texts]
+    unit = curator.study.unit_of(questions[0].table)
+    return problem_of(questions, [reading for q in questions for reading in readings_of(q, unit)])
+
+
+def _plan(curator: Curator, request: Request, earlier: Earlier) -> QuestionPlan | None:
+    """How the question follows from what was measured, if it does."""
+    question, noise = request.question, earlier.measurement.noise
+    readings = readings_of(question, curator.study.unit_of(question.table))
+    try:
+        linears = linears_of(question, readings, earlier.problem)
+        norms = [noise.measuring.norms(linear) for linear in linears]
+    except InvalidRequest:
+        return None
+    if any(own.off.max() > _DETERMINED for own in norms):
+        return None
+    parts = [Derived(r, li, noise, own) for r, li, own in zip(readings, linears, norms, strict=True)]
+    theorems = ("DERIVED-ANSWERS", "PUBLIC-CELLS", "POST-PROCESSING", *noise.mechanism.theorems)
+    certificate = Certificate(theorems, assumptions_of(curator.study, question.table))
+    return QuestionPlan(
+        question, question_text(question), tuple(parts), certificate, None, None, request.shape
+    )
+
+
+def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
+    receipt, purse = earlier.receipt, curator._purse
+    stored = [Stored([[earlier.measurement] for _ in plan.parts])]
+    context = PopulationContext(curator._population, Position.of(receipt), None)
+    (rows,) = rows_of_many([plan], stored, context)
+    shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, 0, lambda: stored, context)
+    spent = purse.spent
+    return Answer(
+        question=plan.text,
+        rows=shown,
+        cost=purse.amount(0),
+        spent=purse.amount(spent),
+        left=purse.left(spent),
+        limit=purse.limit,
+        more=None,
+        receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+        certificate=plan.certificate,
+        rows_hidden=len(rows) - len(shown),
+        known=plan.shown,
+        hidden=plan.hidden,
+        free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL:.0%}, hold "
+        "for all that is derived from it at once",
+    )

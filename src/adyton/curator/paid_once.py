@@ -1,0 +1,69 @@
+"""What is paid for once, when it is opened, and then used often: streams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Unpack
+
+from adyton.curator.previewing import stream_preview
+from adyton.curator.releasing import Walk
+from adyton.errors import InvalidRequest
+from adyton.ledger import Receipt
+from adyton.planning.price import PriceWords, price_of
+from adyton.streams.answer import StreamPreview
+from adyton.streams.plan import plan_stream
+from adyton.streams.stream import Stream
+
+
+class PaidOnce(Walk):
+    """The methods of a curator for them."""
+
+    def open_stream(
+        self,
+        *,
+        positives: int,
+        numeric: bool = False,
+        refresh: bool | None = None,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Stream:
+        """A stream of counts, charged now, at ``epsilon`` or a ``share``, whatever is fed into it later.
+
+        It halts after ``positives`` counts were found above their threshold.  ``numeric`` adds a noisy value
+        to each of them; ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is
+        what needs less noise: anew in gdp and zcdp studies of several positives, otherwise kept.
+        """
+        left, named = self._purse.left_now, price_of(**price)
+        planned = partial(
+            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
+        )
+        plan = planned(named)
+        with self._purse.advising(named, planned):
+            self._claims.refuse_beyond_cap(plan.radius)
+            self._releasing.prepare()
+            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
+        return self._stream(charged.receipt)
+
+    def preview_stream(
+        self,
+        *,
+        positives: int,
+        numeric: bool = False,
+        refresh: bool | None = None,
+        **price: Unpack[PriceWords],
+    ) -> StreamPreview:
+        """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
+        plan = plan_stream(self.study, price_of(**price), self._purse.left_now, positives, numeric, refresh)
+        return stream_preview(plan, self._purse, self._claims)
+
+    def stream(self, number: int) -> Stream:
+        """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
+        receipt = self._ledger.receipt(number)
+        if receipt is None:
+            raise InvalidRequest(f"there is no receipt {number}")
+        self._releasing.prepare()
+        return self._stream(receipt)
+
+    def _stream(self, receipt: Receipt) -> Stream:
+        return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)

@@ -1,0 +1,99 @@
+"""The strategies that a batch may be measured by, and the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.mechanisms.workloads.residuals import Attribute, best_residuals, components
+from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, tree, wavelet
+from adyton.mechanisms.workloads.strategy_choice import (
+    MOST_OPTIMISED,
+    error_factor,
+    optimal_strategy,
+    the_questions,
+    with_free_total,
+)
+from adyton.planning.coordinated.linear import Problem, Set
+from adyton.planning.coordinated.measuring import Atoms, Matrix, Measuring, Tables
+from adyton.planning.coordinated.workload import LinearWorkload
+from adyton.privacy import Neighbours
+from adyton.query.nodes import MOST_CELLS
+
+StrategyName = Literal["independent", "atoms", "tree", "optimised", "marginals"]
+_QUICK = 200  # cells, for which an optimum is a moment's work; more only for batches that are as large
+_MOST_WORK = 2**28  # weights of all values, written out
+_BRANCHINGS = (2, 3, 4, 6, 8, 16)
+
+
+@lru_cache(maxsize=16)
+def measurings(
+    problem: Problem, neighbours: Neighbours, norm: int, strategy: StrategyName | None
+) -> tuple[Measuring, ...]:
+    """All that could be best; InvalidRequest where the one that is named is not possible."""
+    found: list[Measuring] = []
+    if strategy in (None, "atoms") and problem.cells <= MOST_CELLS:
+        found.append(Atoms(problem.shape, total=neighbours == "replace" and norm == 2))
+    if strategy in (None, "tree", "optimised") and problem.cells <= MOST_OPTIMISED:
+        matrix = _best_matrix(problem, neighbours, norm, strategy)
+        found += [Matrix(problem.shape, matrix)] if matrix is not None else []
+    if strategy == "marginals" or (strategy is None and len(problem.shape) > 1):
+        found += _marginals(problem, neighbours, norm)
+    if not found:
+        most = MOST_CELLS if strategy in (None, "atoms") else MOST_OPTIMISED
+        raise InvalidRequest(
+            f"these questions divide the rows into {problem.cells} cells; for this strategy at most {most} "
+            "are possible: ask for less at a time, or leave the strategy out"
+        )
+    return tuple(found)
+
+
+def _best_matrix(
+    problem: Problem, neighbours: Neighbours, norm: int, strategy: StrategyName | None
+) -> Strategy | None:
+    """Trees are for cells in one line; optima take time."""
+    workload = LinearWorkload(problem)
+
+    def price_of_accuracy(one: Strategy) -> float:
+        size = one.l1_diameter(neighbours) ** 2 if norm == 1 else one.l2_diameter_squared(neighbours)
+        return error_factor(workload, one) * size
+
+    found = [one for one in _matrices(problem, workload, strategy) if one.rows * one.cells <= MOST_ENTRIES]
+    if neighbours == "replace" and norm == 2:
+        found += [with_free_total(one) for one in found]
+    return min(found, key=price_of_accuracy, default=None)
+
+
+def _matrices(
+    problem: Problem, workload: LinearWorkload, strategy: StrategyName | None
+) -> Iterator[Strategy]:
+    in_line, cells = len(problem.shape) == 1, problem.cells
+    if strategy == "tree" or (strategy is None and in_line and cells > 2):
+        yield wavelet(cells)
+        yield from (tree(cells, branching) for branching in _BRANCHINGS if branching < max(cells, 3))
+    quick = cells <= _QUICK or problem.values >= cells
+    if strategy == "optimised" or (strategy is None and quick):
+        yield optimal_strategy(workload)
+        if problem.values <= 4 * cells:
+            yield the_questions(workload)
+
+
+def _marginals(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measuring]:
+    if sum(linear.size * len(linear.places) for linear in problem.linears) > _MOST_WORK:
+        return []
+    attributes = [
+        Attribute(size - aside, aside) for size, aside in zip(problem.shape, problem.aside, strict=True)
+    ]
+    energies: dict[Set, float] = {}
+    for linear in problem.linears:
+        for _, weights in linear.weights():
+            for kept, own in components(attributes, linear.by, weights):
+                energies[kept] = energies.get(kept, 0.0) + float(np.einsum("ij,ij->", own, own))
+    try:
+        return [Tables(best_residuals(attributes, energies, neighbours, norm))]
+    except InvalidRequest:  # too many attributes
+        return []

@@ -1,0 +1,178 @@
+"""Whether a batch is answered together, and by which strategy: whatever is narrowest at one price.
+
+All of it follows from the questions, the price and the study.  What gains less than two per cent is left as
+it was: each value with noise of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Any, get_args
+
+from adyton.accounting.noisy_reading import stability_units
+from adyton.certify import Certificate
+from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
+from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.planning.coordinated.candidates import StrategyName, measurings
+from adyton.planning.coordinated.inferred import Inferred, Noise
+from adyton.planning.coordinated.linear import Problem, Set, problem_of
+from adyton.planning.coordinated.measuring import Measuring, Norms
+from adyton.planning.part import Columns
+from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
+from adyton.planning.price import cost_of_units, units_of
+from adyton.privacy import PrivacyUnit
+from adyton.sensitivity import Reading, readings_of
+
+_GAIN = 1.02
+_ROUNDS = 100
+_A_LITTLE = Fraction(10005, 10000)
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatedBatch(PricedBatch):
+    """A batch whose values all follow from one measurement."""
+
+    noise: Noise = field(kw_only=True)
+    problem: Problem = field(kw_only=True)
+    unit: PrivacyUnit = field(kw_only=True)
+    gain: float = field(kw_only=True)  # times less variance than each for itself; at a named width, less cost
+
+    @property
+    def detail(self) -> str:
+        """What is measured is stored with its answer: another machine may find another optimum."""
+        kind = self.noise.measuring.kind
+        sizes = (f"{self.problem.values} values", f"{self.problem.cells} cells")
+        return json.dumps(["together", kind, *sizes, self.problem.digest])
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        """The axes of the tables that are read, in the order of the readings."""
+        return [tuple(self.problem.kept[i] for i in kept) for kept in self.noise.measuring.tables]
+
+    @property
+    def readings(self) -> list[Reading]:
+        axes = self.problem.axes
+        return [reading for by in self.tables for reading in readings_of(axes.question(by), self.unit)]
+
+    def histogram(self, exact: Iterable[Columns]) -> Any:
+        """What the strategy measures, from the integers of the readings."""
+        own, axes = zip(self.noise.measuring.tables, self.tables, exact, strict=True), self.problem.axes
+        return self.noise.measuring.histogram({kept: axes.counts(c[0], by) for kept, by, c in own})
+
+
+def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str | None) -> PricedBatch:
+    """The batch with one strategy for all; ``plain`` where that is not possible, or no better."""
+    known: dict[str | None, StrategyName | None] = {None: None, **{n: n for n in get_args(StrategyName)}}
+    if strategy not in known:
+        raise InvalidRequest(f"unknown strategy {strategy!r}; known: {', '.join(get_args(StrategyName))}")
+    pure = outline.study.filter_name == "pure" and outline.study.validity is not None
+    if strategy == "independent" or (strategy is None and pure):  # which would lose population intervals
+        return plain
+    try:
+        found = _best(outline, plain, left, known[strategy])
+    except InvalidRequest:
+        if strategy is not None:
+            raise
+        return plain
+    return found if strategy is not None or found.gain >= _GAIN else plain
+
+
+def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyName | None) -> CoordinatedBatch:
+    study, unit, price = outline.study, outline.unit, plain.price
+    if study.parts > 1 or price.by == "scale":
+        raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
+    questions = [asking.question for asking in outline.requests]
+    problem = problem_of(questions, [reading for one in outline.measured for reading in one.readings])
+    norm = 1 if study.filter_name == "pure" else 2
+    found = [_Candidate(m, problem, unit) for m in measurings(problem, unit.neighbours, norm, strategy)]
+    best = min(found, key=lambda one: one.spread(norm))
+    if price.by == "within":
+        named = [
+            float(price.of(r.name)) * (r.public_rows or 1) for one in outline.measured for r in one.readings
+        ]
+        noise = best.within(named, norm)
+        amount = study.filter.amount(noise.mechanism.cost(unit.neighbours))
+        gain = plain.amount / amount
+    else:
+        amount = units_of(study, price, left)
+        noise = best.at(cost_of_units(study.filter_name, amount), norm)
+        gain = _spread_of(plain) / sum(float((noise.widths(own) ** 2).sum()) for own in best.norms)
+    radius = stability_units(noise.mechanism.radius())
+    plans = _plans(plain, problem, noise, best.norms)
+    return CoordinatedBatch(
+        plans, amount, radius, price, plain, noise=noise, problem=problem, unit=unit, gain=gain
+    )
+
+
+class _Candidate:
+    """A way to measure a problem, and the norms of all its values."""
+
+    def __init__(self, measuring: Measuring, problem: Problem, unit: PrivacyUnit) -> None:
+        self._measuring, self._unit = measuring, unit
+        self.norms: list[Norms] = [measuring.norms(linear) for linear in problem.linears]
+
+    def spread(self, norm: int) -> float:
+        """The sum of all squared widths, at one price for all candidates."""
+        noise = self.at(Fraction(1), norm)
+        return sum(float((noise.widths(own) ** 2).sum()) for own in self.norms)
+
+    def at(self, cost: Fraction, norm: int) -> Noise:
+        kind = GeometricMeasured if norm == 1 else GaussianMeasured
+        mechanism = kind.for_cost(self._measuring.strategy, self._unit.neighbours, cost, self._unit.rows)
+        return Noise(self._measuring, mechanism)
+
+    def within(self, named: Sequence[float], norm: int) -> Noise:
+        """The most noise, nearly, with which no value is wider than is named for its measure."""
+        cost = Fraction(1)
+        for _ in range(_ROUNDS):
+            noise = self.at(cost, norm)
+            over = max(self._over(noise, own, width) for own, width in zip(self.norms, named, strict=True))
+            if 1 >= over > 0.99:
+                return noise
+            cost *= Fraction(over) ** norm * _A_LITTLE
+        raise InvalidRequest("no noise was found for these widths: name an epsilon or a share")
+
+    @staticmethod
+    def _over(noise: Noise, norms: Norms, width: float) -> float:
+        widths: Floats = noise.widths(norms)
+        return float(widths.max()) / width
+
+
+def _spread_of(plain: PricedBatch) -> float:
+    """The sum of all squared widths, in rows, where each value has noise of its own."""
+    total = 0.0
+    for plan in plain.plans:
+        for part in plan.parts:
+            reading = part.noisy[0].reading
+            half = part.bound(None).half_width
+            assert half is not None
+            total += (half * (reading.public_rows or 1)) ** 2 * reading.cells
+    return total
+
+
+def _plans(
+    plain: PricedBatch, problem: Problem, noise: Noise, norms: Sequence[Norms]
+) -> tuple[QuestionPlan, ...]:
+    in_order = iter(zip(problem.linears, norms, strict=True))
+    plans = []
+    for plan in plain.plans:
+        parts = tuple(
+            Inferred(part.noisy[0].reading, linear, noise, own)
+            for part, (linear, own) in zip(plan.parts, islice(in_order, len(plan.parts)), strict=True)
+        )
+        plans.append(replace(plan, parts=parts, certificate=_certificate(noise, plan.certificate)))
+    return tuple(plans)
+
+
+def _certificate(noise: Noise, plain: Certificate) -> Certificate:
+    """Instead of the theorems on noise of its own."""
+    alone = {"L1-SENSITIVITY", "L2-SENSITIVITY", "NOISE-INTERVAL", "DISJOINT-FILTERS", "CELLS-THAT-CAN-MATCH"}
+    marginals = ("RESIDUAL-STRATEGY",) * (noise.measuring.kind == "marginals")
+    own = (*noise.mechanism.theorems, *marginals, "PUBLIC-CELLS", "MATRIX-MECHANISM-ERROR")
+    kept = tuple(name for name in plain.theorems if name not in alone)
+    return replace(plain, theorems=tuple(dict.fromkeys((*own, "COORDINATED-ANSWERS", *kept))))

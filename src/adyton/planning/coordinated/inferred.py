@@ -1,0 +1,232 @@
+"""Values of a batch that were measured together: the way back from what is stored, with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adyton.accounting.noisy_reading import LEVEL, NoisyReading
+from adyton.certify import Absent, Bound, Intervals, Values
+from adyton.errors import LedgerCorrupt
+from adyton.exact import float_up
+from adyton.exact.cells import Cells, Floats, whole
+from adyton.exact.outward import FEW, MANY
+from adyton.ledger.texts import Stored, many_from_text, many_to_text
+from adyton.mechanisms import GaussianNoise, GeometricNoise, Ratio
+from adyton.mechanisms.ratio import Solved
+from adyton.mechanisms.workloads.measured import GaussianMeasured, GeometricMeasured
+from adyton.noise import Bits
+from adyton.planning.coordinated.linear import Linear
+from adyton.planning.coordinated.measuring import Measuring, Norms, measuring_from
+from adyton.planning.part import Columns, Read
+from adyton.population.base import PopulationContext
+from adyton.population.subset import SubsetPopulation
+from adyton.sensitivity import Reading
+
+PURE = Absent("in a pure study nothing is proved about the population for values that are measured together")
+CHOSEN_LATE = Absent("it was derived from an earlier answer, which may have led to it: ask it to get one")
+_LEAST = 1e-9  # of a deviation: a value that no row can be in has none
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What is measured, and which noise it gets."""
+
+    measuring: Measuring
+    mechanism: GaussianMeasured | GeometricMeasured
+
+    @property
+    def is_pure(self) -> bool:
+        return isinstance(self.mechanism, GeometricMeasured)
+
+    def widths(self, norms: Norms, level: float = LEVEL) -> Floats:
+        return self.mechanism.widths(norms.deviations, norms.largest, level)
+
+    def told(self) -> dict[str, Any]:
+        own = self.mechanism
+        if isinstance(own, GeometricMeasured):
+            noise: dict[str, Any] = {"geometric": str(own.scale)}
+        else:
+            noise = {"gaussian": str(own.sigma), "steps": own.steps}
+        return {"strategy": self.measuring.told(), **noise, "rows_each": own.rows_each}
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Noise:
+        measuring, rows = measuring_from(told["strategy"]), told["rows_each"]
+        if "geometric" in told:
+            return cls(measuring, GeometricMeasured(measuring.strategy, Fraction(told["geometric"]), rows))
+        sigma = Fraction(told["gaussian"])
+        return cls(measuring, GaussianMeasured(measuring.strategy, sigma, told["steps"], rows))
+
+
+class Measurement(Cells):
+    """Noisy integers, and how they were measured: enough for every value that follows from them."""
+
+    __slots__ = ("noise",)
+
+    def __init__(self, values: Any, noise: Noise) -> None:
+        super().__init__(values)
+        self.noise = noise
+
+    @property
+    def numbers(self) -> Floats:
+        """Without the steps in which they were counted."""
+        counted = self.noise.mechanism
+        steps = counted.steps if isinstance(counted, GaussianMeasured) else 1
+        return whole(self).astype(float) / steps
+
+
+def measurement_to_text(measurement: Measurement) -> str:
+    released = json.loads(many_to_text([Stored([[measurement]])]))
+    return json.dumps({"together": measurement.noise.told(), "measured": released})
+
+
+def measurement_from_text(text: str) -> Measurement:
+    try:
+        known = json.loads(text)
+        noise = Noise.of(known["together"])
+        (((measured,),),) = (many_from_text(json.dumps(known["measured"]))[0].released,)
+        if len(measured) != noise.measuring.strategy.rows:
+            raise ValueError("not what was stored")
+        return Measurement(whole(measured), noise)
+    except (ValueError, TypeError, KeyError):
+        raise LedgerCorrupt("a stored answer cannot be read back") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """One measure of a question of a batch: sums of cells, by least squares from what all are measured by.
+
+    Claim:    each noise interval, by itself, has its level; each population interval has its part of the
+              study's; values that are sums of each other are so in the answer.
+    Assumes:  what was measured, and how, was fixed before its noise was drawn.
+    Source:   derived on the theorem's page.  Theorem: COORDINATED-ANSWERS.
+    """
+
+    reading: Reading  # of the measure, as if it was asked alone
+    linear: Linear
+    planned: Noise
+    norms: Norms
+
+    @property
+    def name(self) -> str:
+        return self.reading.name
+
+    @property
+    def noisy(self) -> tuple[NoisyReading, ...]:
+        """As if it was read alone, with the noise that its widest value has."""
+        scale = Fraction(max(self.planned.mechanism.deviation * float(self.norms.deviations.max()), _LEAST))
+        noise = GeometricNoise((scale,)) if self.planned.is_pure else GaussianNoise((scale,))
+        return (NoisyReading(self.reading, noise),)
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("COORDINATED-ANSWERS",)
+
+    @property
+    def noises(self) -> int:
+        return 1
+
+    @property
+    def keys(self) -> None:
+        return None
+
+    def release(self, exact: Sequence[Columns], read: Read, bits: Bits) -> list[Cells]:
+        raise AssertionError("what is measured together is released together")
+
+    def alike(self, context: PopulationContext) -> Hashable:
+        return None
+
+    def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
+        return []
+
+    def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
+        (measurement,) = released
+        assert isinstance(measurement, Measurement)
+        noise, numbers, scale = measurement.noise, measurement.numbers, self._scale
+        norms = self.norms if noise is self.planned else noise.measuring.norms(self.linear)
+        found = noise.measuring.values(self.linear, numbers)
+        length = float(np.sqrt((numbers**2).sum()))
+        slack = MANY * (norms.deviations * length + np.abs(found))
+        slack = slack + norms.off * noise.measuring.mass(numbers)
+        width = self._widths(noise, norms, context.noise_level) + slack
+        near = Intervals(context.noise_level, *_outward(found, width, scale))
+        return Values(found * scale, near, self._population(found, norms, slack, noise, context))
+
+    def _widths(self, noise: Noise, norms: Norms, level: float) -> Floats:
+        return noise.widths(norms, level)
+
+    def _population(
+        self, found: Floats, norms: Norms, slack: Floats, noise: Noise, context: PopulationContext
+    ) -> Intervals | Absent:
+        population = context.population
+        if context.missing is not None:
+            return context.missing
+        if not isinstance(population, SubsetPopulation) or isinstance(noise.mechanism, GeometricMeasured):
+            return PURE
+        rows = noise.mechanism.rows_each
+        rounding = norms.deviations * (noise.mechanism.strategy.rows**0.5 / 2 / noise.mechanism.steps)
+        slack = slack + rounding + norms.off * float(context.known_units * rows)
+        scales = np.maximum(noise.mechanism.deviation * norms.deviations, _LEAST)
+        low, high = population.combined(found, scales, slack * (1 + MANY), rows, context)
+        nothing = np.zeros(len(found))
+        return Intervals(
+            population.level, _outward(low, nothing, self._scale)[0], _outward(high, nothing, self._scale)[1]
+        )
+
+    @property
+    def _scale(self) -> float:
+        """From rows to the units of the answer: a proportion is of all rows, whose number is public."""
+        return 1.0 if self.reading.public_rows is None else 1 / self.reading.public_rows
+
+    def bound(self, expected_rows: int | None) -> Bound:
+        return Bound(LEVEL, float_up(Fraction(self.widest * self._scale * (1 + FEW))))
+
+    @property
+    def widest(self) -> float:
+        """In rows."""
+        return float(self._widths(self.planned, self.norms, LEVEL).max())
+
+    def population_bound(
+        self, context: PopulationContext, expected_rows: int | None, expect: Fraction | None = None
+    ) -> Bound | Absent:
+        if context.missing is not None:
+            return context.missing
+        if self.planned.is_pure:
+            return PURE
+        width = context.population.half_width(self.noisy[0], context, expected_rows, expect)
+        return Bound(context.population.level, width)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Inferred):
+    """A value that follows from what was measured for others, asked after the noise was seen.
+
+    Claim:    with the level of the noise interval, all values that are derived from one measurement lie in
+              their intervals at once.
+    Assumes:  nothing about how the question was chosen.
+    Source:   derived on the theorem's page.  Theorem: DERIVED-ANSWERS.
+    """
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("DERIVED-ANSWERS",)
+
+    def _widths(self, noise: Noise, norms: Norms, level: float) -> Floats:
+        rank = noise.measuring.rank
+        return noise.mechanism.simultaneous(norms.deviations, norms.sums, rank, level)
+
+    def _population(
+        self, found: Floats, norms: Norms, slack: Floats, noise: Noise, context: PopulationContext
+    ) -> Intervals | Absent:
+        return CHOSEN_LATE
+
+
+def _outward(values: Floats, width: Floats, scale: float) -> tuple[Floats, Floats]:
+    low, high = (values - width) * scale, (values + width) * scale
+    return low - FEW * np.abs(low), high + FEW * np.abs(high)

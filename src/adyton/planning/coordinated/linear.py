@@ -1,0 +1,187 @@
+"""The values of a batch as sums over common public cells."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
+from adyton.noise.refine import Integers
+from adyton.query.conditions.atoms import Axes, axes_by
+from adyton.query.conditions.possible_cells import kept_cells, number_of_cells
+from adyton.query.expressions import Condition, all_of
+from adyton.query.measures import Count, Measure, Proportion
+from adyton.query.nodes import Group, Question, group_size, without_dimensions
+from adyton.sensitivity import Reading
+
+Set = tuple[int, ...]  # of axes, rising
+MOST_IN_ONE = 2**20  # cells that one value may be spread over
+_AT_ONCE = 2**22  # weights that are written out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """``size`` values, each the sum of some of the cells of the axes ``by``, none of them in two.
+
+    ``places``: of each cell, in which of the values it counts; -1 in none.
+    """
+
+    by: Set
+    places: Integers
+    size: int
+
+    def weights(self) -> Iterator[tuple[slice, Floats]]:
+        """Some values at a time, and their weights of all cells."""
+        step = max(1, _AT_ONCE // len(self.places))
+        for start in range(0, self.size, step):
+            some = np.arange(start, min(start + step, self.size))
+            yield slice(start, start + len(some)), (self.places == some[:, None]).astype(float)
+
+    @property
+    def counted(self) -> Integers:
+        """How many cells are in each value."""
+        inside = self.places[self.places >= 0]
+        return np.bincount(inside, minlength=self.size).astype(np.int64)
+
+    def added(self, table: Floats) -> Floats:
+        """The values, from a table of its axes."""
+        inside = self.places >= 0
+        return np.bincount(self.places[inside], table.ravel()[inside], minlength=self.size).astype(float)
+
+    def on(self, shape: Sequence[int]) -> Integers:
+        """The places of the cells of all axes."""
+        own = self.places.reshape([size if axis in self.by else 1 for axis, size in enumerate(shape)])
+        return np.broadcast_to(own, tuple(shape)).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All values of a batch, over axes of at least two classes each."""
+
+    axes: Axes
+    kept: Set  # of the axes, those with two classes at least: ``Linear.by`` counts them
+    linears: tuple[Linear, ...]
+    aside: tuple[bool, ...] = field(default=())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.axes.axes[place].size for place in self.kept)
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def values(self) -> int:
+        return sum(linear.size for linear in self.linears)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self.digest == other.digest
+
+    @cached_property
+    def digest(self) -> str:
+        """Two batches with the same have the same best strategy, and one's measurement answers the other."""
+        digest = hashlib.sha256(repr((self.shape, self.aside)).encode())
+        for linear in self.linears:
+            digest.update(repr((linear.by, linear.size)).encode() + linear.places.tobytes())
+        return digest.hexdigest()[:32]
+
+
+def linears_of(question: Question, readings: Sequence[Reading], problem: Problem) -> list[Linear]:
+    """The values of another question over the same cells; InvalidRequest where these do not tell them."""
+    asked = _all_asked([question], readings)
+    if any(one.question.table != problem.axes.table for one in asked):
+        raise InvalidRequest("the cells are those of another table")
+    return [one.linear(problem.axes, problem.kept) for one in asked]
+
+
+def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> list[_Asked]:
+    asked = [_Asked.of(name, m, q) for q in questions for name, m in q.measures]
+    for one, reading in zip(asked, readings, strict=True):
+        if isinstance(one.measure, Proportion) and reading.public_rows is None:
+            raise InvalidRequest(f"{reading.name!r} is a ratio of two counts, and not answered together")
+    return asked
+
+
+def problem_of(questions: Sequence[Question], readings: Sequence[Reading]) -> Problem:
+    """``readings``: of each measure of each question.  InvalidRequest where some value is not a count."""
+    asked = _all_asked(questions, readings)
+    if any(one.question.table != asked[0].question.table for one in asked):
+        raise InvalidRequest("questions are answered together if they are about one table")
+    axes = axes_by(
+        asked[0].question.table, [one.where for one in asked], [g for one in asked for g in one.question.by]
+    )
+    kept = tuple(place for place, axis in enumerate(axes.axes) if axis.size > 1)
+    linears = tuple(one.linear(axes, kept) for one in asked)
+    if len({linear.by for linear in linears}) == 1 and not linears[0].by:
+        raise InvalidRequest("all of these are the same count: ask it once")
+    return Problem(
+        axes, kept, linears, tuple(_stands_aside(axes, kept, linears, i) for i in range(len(kept)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A measure and its question, about private columns only."""
+
+    measure: Measure
+    question: Question
+    shown: Question
+
+    @classmethod
+    def of(cls, name: str, measure: Measure, question: Question) -> _Asked:
+        if not isinstance(measure, Count | Proportion) or question.finds_keys or question.every_cell:
+            raise InvalidRequest("only counts of rows, in declared groups, are answered together")
+        return cls(*without_dimensions(name, measure, question), question)
+
+    @property
+    def where(self) -> Condition:
+        if isinstance(self.measure, Proportion):
+            return self.measure.condition
+        return all_of(self.question.where, self.measure.where)
+
+    def linear(self, axes: Axes, kept: Set) -> Linear:
+        read = tuple(p for p in axes.read_by(self.where, *self.question.by) if p in kept)
+        if prod(axes.axes[place].size for place in read) > MOST_IN_ONE:
+            raise InvalidRequest("one of the values is spread over too many cells to be answered together")
+        everything = axes.read_by(self.where, *self.question.by)  # axes of one class change no place
+        places = self._places(axes, everything)
+        places[~axes.mask(self.where, everything)] = -1
+        return Linear(tuple(map(kept.index, read)), places, number_of_cells(self.shown))
+
+    def _places(self, axes: Axes, by: Set) -> Integers:
+        groups: tuple[Group, ...] = self.question.by
+        cells = prod(axes.axes[place].size for place in by)
+        codes, inside = np.zeros(cells, np.int64), np.full(cells, True)
+        for group in groups:
+            own = axes.places(group, by)
+            codes, inside = codes * group_size(group) + own, inside & (own >= 0)
+        shown = kept_cells(self.shown)
+        if shown is not None:
+            listed = np.array(shown, np.int64)
+            at = np.minimum(np.searchsorted(listed, codes), len(listed) - 1)
+            codes, inside = at, inside & (listed[at] == codes)
+        return np.where(inside, codes, -1)
+
+
+def _stands_aside(axes: Axes, kept: Set, linears: Sequence[Linear], place: int) -> bool:
+    """Whether the last class is that of missing values alone, and no value that looks at it counts it."""
+    axis = axes.axes[kept[place]]
+    if axis.size < 3 or axis.labels[-1] != axis.size - 1 or (axis.labels[:-1] == axis.labels[-1]).any():
+        return False
+    for linear in linears:
+        if place in linear.by:
+            shape = [axes.axes[kept[i]].size for i in linear.by]
+            last = linear.places.reshape(shape).take(-1, axis=linear.by.index(place))
+            if (last >= 0).any():
+                return False
+    return True

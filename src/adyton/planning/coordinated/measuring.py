@@ -1,0 +1,292 @@
+"""What may be measured in place of the values of a batch, and the way back: atoms, a matrix, or marginals.
+
+Each says which tables of the axes are read, and what its least squares make of measured numbers.  All of it
+is floats, and post-processing; what may be wrong with them is said, and goes into the intervals.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from adyton.errors import LedgerCorrupt
+from adyton.exact.cells import Floats
+from adyton.exact.outward import MANY
+from adyton.mechanisms.workloads.measured import Measured
+from adyton.mechanisms.workloads.residuals import Attribute, Residuals
+from adyton.mechanisms.workloads.strategy import Strategy
+from adyton.noise.refine import Integers
+from adyton.planning.coordinated.linear import Linear, Set
+from adyton.privacy import Neighbours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Norms:
+    """Of the combination of measured numbers that is each value: L2, L-infinity and L1, rounded up; and how
+    far, at most, one row may be from counting 0 or 1 in it.
+    """
+
+    deviations: Floats
+    largest: Floats
+    sums: Floats
+    off: Floats
+
+
+class Measuring(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def strategy(self) -> Measured: ...
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        """Of which axes the cells are counted."""
+        ...
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Any:
+        """What the strategy measures, from the tables."""
+        ...
+
+    def norms(self, linear: Linear) -> Norms: ...
+
+    def values(self, linear: Linear, measured: Floats) -> Floats:
+        """The least squares, from what was measured with noise."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """In how many directions of what is measured the combinations of all values lie, at most."""
+        ...
+
+    def mass(self, measured: Floats) -> float:
+        """About how many rows there are, for what floats make of them; 0 where they make nothing."""
+        ...
+
+    def told(self) -> dict[str, Any]:
+        """Enough to make it again."""
+        ...
+
+
+# Every cell by itself --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EachCell:
+    """Every cell once, and the total too where replacing a unit cannot reveal it.
+
+    Claim:    as ``Strategy``, whose matrix would be the identity, and a row of ones below it.
+    Source:   derived here.  Theorem: STRATEGY-SENSITIVITY.
+    """
+
+    cells: int
+    total: bool
+    name = "atoms"
+
+    @property
+    def rows(self) -> int:
+        return self.cells + self.total
+
+    def measure(self, histogram: Integers) -> Integers:
+        total = [np.add.reduce(histogram)] if self.total else []
+        return np.concatenate([histogram, np.array(total, np.int64)])
+
+    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+        return max(1 + self.total, 2 if neighbours == "replace" and self.cells > 1 else 0)
+
+    def l1_diameter(self, neighbours: Neighbours) -> int:
+        return max(1 + self.total, 2 if neighbours == "replace" and self.cells > 1 else 0)
+
+    def l2_radius_squared(self) -> Fraction:
+        """Around 1 / n in each of n cells, and 1 - 1 / n in the total if it is measured."""
+        each = Fraction(1, self.cells)
+        if self.total:
+            return 1 - each + each**2
+        return max(1 - each, each)
+
+    def l1_radius(self) -> int:
+        return 1 + self.total
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Noise on every cell of all axes."""
+
+    shape: tuple[int, ...]
+    total: bool
+    kind = "atoms"
+
+    @cached_property
+    def strategy(self) -> EachCell:
+        return EachCell(prod(self.shape), self.total)
+
+    @property
+    def rank(self) -> int:
+        return self.strategy.cells
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        return [tuple(range(len(self.shape)))]
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
+        return tables[self.tables[0]]
+
+    def norms(self, linear: Linear) -> Norms:
+        """A value has the sum of its cells, less its share of how far all of them are from the total."""
+        cells = linear.counted * float(self.strategy.cells // len(linear.places))
+        spread = cells - cells**2 / (self.strategy.cells + 1) * self.total
+        deviations = np.sqrt(np.maximum(spread, 0.0)) * (1 + MANY)
+        share = cells / (self.strategy.cells + 1) * self.total  # of each other cell, and of the total
+        sums = cells * (1 - share) + (self.strategy.cells - cells + 1) * share
+        return Norms(deviations, np.ones(len(cells)), sums * (1 + MANY), np.zeros(len(cells)))
+
+    def values(self, linear: Linear, measured: Floats) -> Floats:
+        cells = measured[: self.strategy.cells]
+        if self.total:
+            cells = cells + (measured[-1] - cells.sum()) / (self.strategy.cells + 1)
+        away = tuple(axis for axis in range(len(self.shape)) if axis not in linear.by)
+        return linear.added(cells.reshape(self.shape).sum(axis=away))
+
+    def mass(self, measured: Floats) -> float:
+        return 0.0
+
+    def told(self) -> dict[str, Any]:
+        return {"kind": self.kind, "shape": list(self.shape), "total": self.total}
+
+
+# A matrix --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Any whole-number sums of the cells of all axes."""
+
+    shape: tuple[int, ...]
+    strategy: Strategy
+
+    @property
+    def kind(self) -> str:
+        return self.strategy.name
+
+    @property
+    def rank(self) -> int:
+        return min(self.strategy.rows, self.strategy.cells)
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        return [tuple(range(len(self.shape)))]
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
+        return tables[self.tables[0]]
+
+    @cached_property
+    def _back(self) -> Floats:
+        """From measured numbers to cells."""
+        back: Floats = self.strategy.inverse @ self.strategy.matrix.T
+        return back
+
+    @cached_property
+    def _wrong(self) -> Floats:
+        """What the way there and back makes of each cell, beyond the cell itself."""
+        wrong: Floats = self._back @ self.strategy.matrix - np.eye(self.strategy.cells)
+        return wrong
+
+    def norms(self, linear: Linear) -> Norms:
+        places = Linear(tuple(range(len(self.shape))), linear.on(self.shape), linear.size)
+        found = [self._norms(weights) for _, weights in places.weights()]
+        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def _norms(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        off = np.abs(weights @ self._wrong).max(axis=1) + MANY
+        return *_lengths(weights @ self._back), off
+
+    def values(self, linear: Linear, measured: Floats) -> Floats:
+        cells = self._back @ measured
+        away = tuple(axis for axis in range(len(self.shape)) if axis not in linear.by)
+        return linear.added(cells.reshape(self.shape).sum(axis=away))
+
+    def mass(self, measured: Floats) -> float:
+        return 2 * float(np.abs(self._back @ measured).sum())
+
+    def told(self) -> dict[str, Any]:
+        packed = base64.b64encode(zlib.compress(self.strategy.matrix.astype("<i8").tobytes(), 9))
+        return {
+            "kind": self.kind,
+            "shape": list(self.shape),
+            "rows": self.strategy.rows,
+            "matrix": packed.decode("ascii"),
+        }
+
+
+# Marginals by residuals ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Marginal tables of the axes, each by what it adds to its smaller ones."""
+
+    strategy: Residuals
+    kind = "marginals"
+
+    @property
+    def rank(self) -> int:
+        own = self.strategy.attributes
+        return sum(prod(own[a].classes - 1 for a in kept) for kept in self.strategy.weights)
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        return self.strategy.tables
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Mapping[Set, Integers]:
+        return tables
+
+    def norms(self, linear: Linear) -> Norms:
+        found = []
+        for _, weights in linear.weights():
+            combined = self.strategy.combination(linear.by, weights)
+            found.append((*_lengths(combined), np.zeros(len(weights))))
+        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def values(self, linear: Linear, measured: Floats) -> Floats:
+        return np.concatenate(
+            [self.strategy.combination(linear.by, weights) @ measured for _, weights in linear.weights()]
+        )
+
+    def mass(self, measured: Floats) -> float:
+        return 0.0
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "attributes": [[a.size, a.aside] for a in self.strategy.attributes],
+            "weights": [[list(kept), weight] for kept, weight in self.strategy.weights.items()],
+        }
+
+
+def _lengths(combined: Floats) -> tuple[Floats, Floats, Floats]:
+    """L2, L-infinity and L1 of each row, rounded up."""
+    sizes, up = np.abs(combined), 1 + MANY
+    return np.sqrt((combined**2).sum(axis=1)) * up, sizes.max(axis=1) * up, sizes.sum(axis=1) * up
+
+
+def measuring_from(told: Mapping[str, Any]) -> Measuring:
+    """What was measured by, as it was stored."""
+    try:
+        if told["kind"] == "atoms":
+            return Atoms(tuple(told["shape"]), told["total"])
+        if told["kind"] == "marginals":
+            attributes = [Attribute(size, aside) for size, aside in told["attributes"]]
+            return Tables(Residuals(attributes, {tuple(kept): weight for kept, weight in told["weights"]}))
+        octets = zlib.decompress(base64.b64decode(told["matrix"], validate=True))
+        matrix = np.frombuffer(octets, "<i8").reshape(told["rows"], prod(told["shape"]))
+        return Matrix(tuple(told["shape"]), Strategy(told["kind"], matrix))
+    except (ValueError, TypeError, KeyError, zlib.error):
+        raise LedgerCorrupt("a stored strategy cannot be read back") from None

@@ -1,0 +1,50 @@
+"""The values of a batch as a workload of the matrix mechanism, over all cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
+from adyton.mechanisms.workloads.linear_question import LinearQuestion
+from adyton.planning.coordinated.linear import Linear, Problem
+
+
+class LinearWorkload:
+    """Satisfies ``Workload``; its matrix is written out a few rows at a time."""
+
+    denominator = 1
+    fractional = True
+
+    def __init__(self, problem: Problem) -> None:
+        self.cells, self.questions = problem.cells, problem.values
+        everywhere = tuple(range(len(problem.shape)))
+        self._linears = [Linear(everywhere, one.on(problem.shape), one.size) for one in problem.linears]
+        self._gram: Floats | None = None
+
+    def numerators(self, histogram: Any) -> Any:
+        return np.concatenate([one.added(histogram) for one in self._linears]).astype(histogram.dtype)
+
+    def gram(self) -> Floats:
+        if self._gram is None:
+            self._gram = np.zeros((self.cells, self.cells))
+            for weights in self._weights():
+                self._gram += weights.T @ weights
+        return self._gram
+
+    def variances(self, covariance: Floats) -> Floats:
+        found = [((weights @ covariance) * weights).sum(axis=1) for weights in self._weights()]
+        return np.concatenate(found)
+
+    def _weights(self) -> Sequence[Floats]:
+        """Single counts are taken many at a time."""
+        single = [one.places for one in self._linears if one.size == 1]
+        step = max(1, 2**22 // self.cells)
+        stacks = [(np.stack(single[i : i + step]) == 0).astype(float) for i in range(0, len(single), step)]
+        return stacks + [w for one in self._linears if one.size > 1 for _, w in one.weights()]
+
+    def question(self, index: int) -> LinearQuestion:
+        raise InvalidRequest("the values of a batch are not asked one by one")

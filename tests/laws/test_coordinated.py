@@ -1,0 +1,331 @@
+"""Batches that choose their strategy, through the curator: charged, stored, repeated, replayed."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import adyton
+from adyton.audit import replay
+from adyton.curator import Curator
+from adyton.errors import EngineFailed, InvalidRequest
+from adyton.planning.coordinated import candidates
+from adyton.planning.coordinated.choosing import CoordinatedBatch
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
+from adyton.study import Study, Validity
+
+SIZE = 3000
+COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")), BooleanColumn("smoker"))
+RANGES = [f"SELECT COUNT(*) AS n FROM people WHERE age < {age}" for age in range(5, 100, 5)]
+SETS = "SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY CUBE (region, smoker)"
+APART = [f"SELECT COUNT(*) AS n FROM people WHERE region = '{value}'" for value in "abc"]
+KINDS = ("atoms", "tree", "optimised", "marginals")
+
+
+def people(seed: int = 1, size: int = SIZE) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "age": [None if i % 11 == 0 else int(age) for i, age in enumerate(rng.integers(-3, 103, size))],
+            "region": rng.choice(["a", "b", "c", "nowhere"], size),
+            "smoker": rng.random(size) < 0.3,
+            "who": rng.integers(0, size // 2, size),
+        }
+    )
+
+
+def study(
+    filter_name: str = "gdp", neighbours: Any = "replace", rows: int = 1, validity: Validity | None = None
+) -> Study:
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    person = "who" if rows > 1 else None
+    return Study(
+        Table("people", COLUMNS, SIZE, person=person),
+        PrivacyUnit(neighbours, person, rows) if rows > 1 else PrivacyUnit(neighbours),
+        Guarantee(Fraction(50), delta),
+        filter_name,
+        validity=validity,
+    )
+
+
+def planned(curator: Curator, questions: list[str], strategy: str | None = None, **price: Any) -> Any:
+    return curator._batch(questions, price, strategy)  # type: ignore[arg-type]
+
+
+# What stays as it was --------------------------------------------------------------------------------------
+
+
+def test_one_question_and_parts_that_exclude_each_other_are_planned_as_ever() -> None:
+    with adyton.open(study(neighbours="add-or-remove"), data=people()) as curator:
+        for asked in ([RANGES[0]], APART, ["SELECT region, COUNT(*) AS n FROM people GROUP BY region"]):
+            assert planned(curator, asked, epsilon=1).independent is None
+        mixed = [RANGES[0], RANGES[1], "SELECT AVG(age) AS m FROM people"]
+        assert planned(curator, mixed, epsilon=1).independent is None
+        assert planned(curator, RANGES, scale=10).independent is None
+
+
+def test_independent_is_what_it_always_was_and_is_found_again() -> None:
+    with adyton.open(study(), data=people()) as curator:
+        together = planned(curator, RANGES, epsilon=1)
+        assert isinstance(together, CoordinatedBatch)
+        alone = planned(curator, RANGES, "independent", epsilon=1)
+        assert alone.detail == together.independent.detail
+        assert '"rounded Gaussian"' in alone.detail
+        first = curator.ask_many(RANGES, strategy="independent", epsilon=1)
+        again = curator.ask_many(RANGES, epsilon=1)  # it was paid for as older versions planned it
+        assert [a.value for a in again] == [a.value for a in first]
+        assert again[0].repeated
+        assert curator.statement().questions == 1
+
+
+# Answers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("filter_name", "neighbours"),
+    list(itertools.product(["gdp", "zcdp", "pure"], ["replace", "add-or-remove"])),
+)
+def test_batches_are_answered_together_where_that_is_better(filter_name: str, neighbours: Any) -> None:
+    with adyton.open(study(filter_name, neighbours), data=people()) as curator:
+        batch = planned(curator, RANGES, epsilon=1)
+        assert isinstance(batch, CoordinatedBatch)
+        assert batch.gain > 2
+        previews = curator.preview_many(RANGES, epsilon=1)
+        answers = curator.ask_many(RANGES, epsilon=1)
+        plain = curator.preview_many(RANGES, epsilon=1, strategy="independent")
+        assert previews[0].cost.units == answers[0].cost.units == batch.amount
+        widths = [a.noise_interval.high - a.noise_interval.low for a in answers]
+        assert sum(w**2 for w in widths) < sum((2 * p.bounds["n"].half_width) ** 2 for p in plain) / 2  # type: ignore[operator]
+        for width, preview in zip(widths, previews, strict=True):
+            assert width / 2 <= preview.bounds["n"].half_width * (1 + 1e-6)  # type: ignore[operator]
+        again = curator.ask_many(RANGES, epsilon=1)
+        assert [a.value for a in again] == [a.value for a in answers]
+        assert again[0].repeated
+        assert again[0].cost.units == 0
+
+
+@pytest.mark.parametrize("strategy", [None, *KINDS])
+def test_a_total_is_the_sum_of_its_parts(strategy: str | None) -> None:
+    with adyton.open(study(), data=people()) as curator:
+        answer = curator.ask(SETS, epsilon=1, strategy=strategy)
+        found = {tuple(row.keys.values()): row.values["n"].value for row in answer.rows}
+        assert len(found) == 12
+        for region in "abc":
+            both = sum(found[region, smoker] for smoker in (False, True))
+            if strategy != "independent":  # rows without a smoker are in the part of a region too
+                assert abs(found[region, None] - both) < SIZE
+        every = [
+            f"SELECT COUNT(*) AS n FROM people WHERE {where}"
+            for where in ("age < 30", "age >= 30", "age IS NULL")
+        ]
+        parts = curator.ask_many(
+            [*every, "SELECT COUNT(*) AS n FROM people"], epsilon=1, strategy="optimised"
+        )
+        assert sum(a.value for a in parts[:3]) == pytest.approx(parts[3].value, abs=1e-6)
+
+
+@pytest.mark.parametrize(("filter_name", "strategy"), list(itertools.product(["gdp", "pure"], KINDS)))
+def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None:
+    with adyton.open(study(filter_name, "add-or-remove"), data=people()) as curator:
+        previews = curator.preview_many(RANGES, within=60, strategy=strategy)
+        assert all(p.bounds["n"].half_width <= 60 for p in previews)  # type: ignore[operator]
+        assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
+        alone = curator.preview_many(RANGES, within=60, strategy="independent")
+        assert curator.preview_many(RANGES, within=60)[0].cost.units < alone[0].cost.units
+
+
+def test_shares_of_a_public_number_of_rows_are_counts_too() -> None:
+    asked = [f"SELECT PROPORTION(age < {age}) AS p FROM people" for age in range(5, 100, 5)]
+    with adyton.open(study(), data=people()) as curator:
+        assert isinstance(planned(curator, asked, epsilon=1), CoordinatedBatch)
+        values = [a.value for a in curator.ask_many(asked, epsilon=1)]
+        assert all(
+            abs(value - age / 106 * 10 / 11) < 0.05
+            for value, age in zip(values, range(5, 100, 5), strict=True)
+        )
+
+
+def test_population_intervals_are_about_the_same_counts() -> None:
+    declared = Validity(confidence=Fraction(95, 100))
+    with adyton.open(study(validity=declared), data=people()) as curator:
+        bounds = [p.population["n"] for p in curator.preview_many(RANGES, epsilon=1)]
+        answers = curator.ask_many(RANGES, epsilon=1)
+        for answer, age, bound in zip(answers, range(5, 100, 5), bounds, strict=True):
+            expected = SIZE * 10 / 11 * (age + 3) / 106
+            interval = answer.population_interval
+            assert interval.low <= expected <= interval.high  # type: ignore[union-attr]
+            assert interval.high - interval.low <= 2.2 * bound.half_width  # type: ignore[union-attr, operator]
+        assert "COORDINATED-ANSWERS" in answers[0].certificate.theorems
+    with adyton.open(
+        study("pure", validity=Validity(confidence=Fraction(95, 100), stability=Fraction(1, 10))),
+        data=people(),
+    ) as curator:
+        assert planned(curator, RANGES, epsilon=1).independent is None  # which would lose them
+        (answer, *_) = curator.ask_many(RANGES, epsilon="0.02", strategy="atoms")
+        assert "nothing is proved" in answer.population_interval.reason  # type: ignore[union-attr]
+
+
+# What goes wrong -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy", "message"),
+    [
+        (RANGES, "magic", "unknown strategy 'magic'; known: independent, atoms"),
+        (["SELECT AVG(age) AS m FROM people", RANGES[0]], "atoms", "only counts of rows"),
+        (
+            ["SELECT PROPORTION(smoker) AS p FROM people WHERE age < 3", RANGES[0]],
+            "tree",
+            "ratio of two counts",
+        ),
+        (["SELECT COUNT(*) AS n FROM people"] * 2, "atoms", "the same count"),
+    ],
+)
+def test_what_cannot_be_coordinated_is_said_and_free(asked: list[str], strategy: str, message: str) -> None:
+    with adyton.open(study(), data=people()) as curator:
+        with pytest.raises(InvalidRequest, match=message):
+            curator.ask_many(asked, epsilon=1, strategy=strategy)
+        assert curator.statement().spent.units == 0
+
+
+def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt() -> None:
+    with adyton.open(study(), data=people()) as curator:
+        exact = curator._engine.exact
+
+        def broken(_: Any) -> Any:
+            raise RuntimeError("a row")
+
+        curator._engine.exact = broken  # type: ignore[method-assign]
+        with pytest.raises(EngineFailed):
+            curator.ask_many(RANGES, epsilon=1)
+        curator._engine.exact = exact  # type: ignore[method-assign]
+        answers = curator.ask_many(RANGES, epsilon=1)
+        assert (answers[0].receipt.number, curator.statement().questions) == (1, 1)
+
+
+def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with adyton.open(study(neighbours="add-or-remove"), data=people()) as curator:
+        first = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
+        optimal = candidates.optimal_strategy
+
+        def other(workload: Any) -> Any:
+            found = optimal(workload)
+            return type(found)(found.name, found.matrix[::-1] * 2)
+
+        monkeypatch.setattr(candidates, "optimal_strategy", other)
+        candidates.measurings.cache_clear()
+        again = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
+        candidates.measurings.cache_clear()
+        assert [a.value for a in again] == [a.value for a in first]
+        assert [a.noise_interval for a in again] == [a.noise_interval for a in first]
+        assert again[0].repeated
+
+
+# Replay ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", KINDS)
+@pytest.mark.parametrize(
+    ("filter_name", "neighbours"), [("gdp", "replace"), ("zcdp", "add-or-remove"), ("pure", "replace")]
+)
+def test_replays_of_neighbouring_tables_are_consistent(
+    filter_name: str, neighbours: Any, strategy: str
+) -> None:
+    whole = people()
+    one_row = pa.table({"age": [50], "region": ["a"], "smoker": [True], "who": [7]})
+    other = pa.concat_tables([whole.slice(0, SIZE - 1), one_row.cast(whole.schema)])
+    if neighbours == "add-or-remove":
+        other = whole.slice(0, SIZE - 1)
+    told = replay(study(filter_name, neighbours), (whole, other), RANGES, strategy=strategy, epsilon=1)
+    assert told.verdict == "consistent", told.faults
+    assert any(movement.name.startswith("all by") for movement in told.movements)
+
+
+def test_persons_with_several_rows_pay_for_all_of_them() -> None:
+    with adyton.open(study(rows=3, neighbours="add-or-remove"), data=people()) as curator:
+        three = planned(curator, RANGES, "atoms", epsilon=1)
+        assert three.noise.mechanism.rows_each == 3
+        curator.ask_many(RANGES, epsilon=1)
+    with adyton.open(study(neighbours="add-or-remove"), data=people()) as curator:
+        one = planned(curator, RANGES, "atoms", epsilon=1)
+    assert three.noise.mechanism.deviation == pytest.approx(3 * one.noise.mechanism.deviation, rel=1e-6)
+
+
+# Derived ---------------------------------------------------------------------------------------------------
+
+
+class Unreadable:
+    """An engine that nobody may ask."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the engine was asked to {name}")
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("strategy", KINDS)
+def test_theorem_DERIVED_ANSWERS_nothing_is_read_and_nothing_charged(filter_name: str, strategy: str) -> None:
+    with adyton.open(study(filter_name), data=people()) as curator:
+        answers = curator.ask_many(RANGES, epsilon=1, strategy=strategy)
+        before, engine = curator.receipts(), curator._engine
+        for part in (curator, curator._releasing):
+            part._engine = Unreadable()  # type: ignore[assignment]
+        asked = "SELECT COUNT(*) AS n FROM people WHERE age >= 20 AND age < 40"
+        derived = curator.derive(asked)
+        assert derived.value == pytest.approx(answers[7].value - answers[3].value, abs=1e-6)
+        assert derived.cost.units == 0
+        assert derived.receipt.number == 1
+        assert derived.noise_interval.high - derived.noise_interval.low > 0
+        assert "derived from an earlier answer" in derived.population_interval.reason  # type: ignore[union-attr]
+        assert "receipt 1" in str(derived)
+        preview = curator.preview(asked, epsilon=1)
+        bound = preview.determined["n"]
+        assert bound.half_width == pytest.approx(derived.noise_interval.high - derived.value, rel=1e-3)
+        assert "Already determined by what was asked before, free: derive gives n" in " ".join(
+            str(preview).split()
+        )
+        same = curator.derive(RANGES[3])
+        assert same.value == pytest.approx(answers[3].value, abs=1e-6)
+        wide, narrow = same.noise_interval, answers[3].noise_interval
+        assert wide.high - wide.low > narrow.high - narrow.low  # chosen after the noise was seen
+        for text in ("age < 21", "smoker", "age IS NULL AND region = 'a'"):
+            with pytest.raises(InvalidRequest, match="does not follow"):
+                curator.derive(f"SELECT COUNT(*) AS n FROM people WHERE {text}")
+        with pytest.raises(InvalidRequest, match="does not follow"):
+            curator.derive("SELECT AVG(age) AS n FROM people")
+        assert len(curator.receipts()) == len(before)
+        for part in (curator, curator._releasing):
+            part._engine = engine
+
+
+def test_groups_are_derived_and_other_studies_know_nothing() -> None:
+    with adyton.open(study(), data=people()) as curator:
+        curator.ask(SETS, epsilon=1, strategy="marginals")
+        derived = curator.derive(
+            "SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker HAVING COUNT(*) > 0"
+        )
+        assert [row.keys["smoker"] for row in derived.rows] == [False, True]
+        assert abs(sum(row.values["n"].value for row in derived.rows) - SIZE) < 100
+    with (
+        adyton.open(study(), data=people()) as curator,
+        pytest.raises(InvalidRequest, match="does not follow"),
+    ):
+        curator.derive("SELECT smoker, COUNT(*) AS n FROM people GROUP BY smoker")
+
+
+def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
+    with adyton.open(study(), data=people()) as curator:
+        preview = curator.preview_many(RANGES, epsilon=1)[0]
+        assert "one strategy for all: " in str(preview.strategy)
+        assert "times less variance than each for itself" in " ".join(str(preview).split())
+        assert preview.to_json()["strategy"] == preview.strategy
+        assert preview.steps[0].value == "all values"
+        assert "it costs" in str(curator.preview_many(RANGES, within=50)[0].strategy)
+        assert curator.preview_many(RANGES, epsilon=1, strategy="independent")[0].strategy is None
