@@ -89,8 +89,8 @@ class Curator(Walk, Shown):
         Questions whose filters exclude each other share a price.  All are answered, or none.
         """
         asked = self._tables(questions, dialect)
-        if asked.selection is not None:
-            return [self._choose(asked.selection, price, request)]
+        if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
+            return [self._choose(selection, price, request)]
         return asked.answers(lambda: self._answer(self._batch(asked, price), request), self._purse)
 
     def preview(
@@ -117,8 +117,8 @@ class Curator(Walk, Shown):
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
-        if asked.selection is not None:
-            return [self._preview_choice(asked.selection, price, expect)]
+        if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
+            return [self._preview_choice(selection, price, expect)]
         return asked.previews(lambda: previews(self._batch(asked, price), expect, *known), self._purse)
 
     def suggest_bounds(
