@@ -260,6 +260,76 @@ def test_law_all_values_are_those_of_the_plain_question_and_paid_for_once() -> N
         assert names(best) == [row.keys["region"] for row in ordered[:2]]
 
 
+TEXTS = [
+    ("SELECT region AS r FROM people GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1", ["north"], "r"),
+    ("SELECT region FROM people GROUP BY 1 ORDER BY COUNT(*) LIMIT 2", ["mid", "west"], "region"),
+    ("SELECT region FROM people GROUP BY region ORDER BY SUM(age) DESC LIMIT 1", ["south"], "region"),
+    ("SELECT TOP 1 region FROM people GROUP BY region ORDER BY COUNT(*) DESC", ["north"], "region"),
+    ("SELECT MODE(region) AS usual FROM people WHERE age < 100", ["north"], "usual"),
+    ("SELECT APPROX_TOP_COUNT(region, 2) FROM people", ["north", "east"], "region"),
+]
+
+
+@pytest.mark.parametrize(("text", "best", "key"), TEXTS)
+@pytest.mark.parametrize("filter_name", FILTERS)
+def test_law_texts_that_list_no_value_select(filter_name: str, text: str, best: list[str], key: str) -> None:
+    known = study(filter_name, "add-or-remove", "400")
+    with adyton.open(known, data=people()) as curator:
+        preview, answer = curator.preview(text, share="0.5"), curator.ask(text, share="0.5")
+        assert answer.chosen is not None
+        assert preview.chosen == answer.chosen
+        assert answer.chosen.largest == ("DESC" in text or "(region" in text)
+        assert [row.keys[key] for row in answer] == best
+
+
+def test_law_a_mode_gives_its_count_away_only_for_a_much_nearer_value() -> None:
+    """A person is in up to four of the groups: the choice moves by 1, all counts together by far more."""
+    columns = (IntegerColumn("who", 0, 99), IntegerColumn("day", 0, 30))
+    unit = PrivacyUnit("add-or-remove", person="who", rows=16)
+    table = Table("visits", columns, 100, person="who")
+    many = Study(table, unit, Guarantee(Fraction(1), Fraction(1, 10**6)))
+    rows = pd.DataFrame({"who": np.arange(400) % 100, "day": np.arange(400) % 31})
+    for known, data, selected in ((many, rows, True), (study("gdp", "add-or-remove"), people(), False)):
+        with adyton.open(known, data=data) as curator:
+            text = "SELECT MODE(day) FROM visits" if selected else "SELECT MODE(region) FROM people"
+            asked = adyton.best_of(adyton.count_persons(by="day")) if selected else text
+            chosen = curator.preview(asked, share="0.5").chosen
+            assert chosen is not None
+            assert chosen.selected == selected
+
+
+def test_law_texts_whose_widths_or_values_are_asked_for_are_answered_as_before() -> None:
+    plain = (
+        ("SELECT MODE(region) FROM people", {"within": 20}),
+        ("SELECT region FROM people GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1", {"within": 20}),
+        ("SELECT region, COUNT(*) FROM people GROUP BY region ORDER BY 2 DESC LIMIT 1", {"share": "0.1"}),
+        ("SELECT region FROM people GROUP BY region ORDER BY COUNT(*) DESC LIMIT 9", {"share": "0.1"}),
+        ("SELECT region FROM people GROUP BY region ORDER BY AVG(age) DESC LIMIT 1", {"share": "0.1"}),
+        (
+            "SELECT region FROM people GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1 OFFSET 1",
+            {"share": "0.1"},
+        ),
+        ("SELECT region FROM people GROUP BY region ORDER BY COUNT(*), region LIMIT 1", {"share": "0.1"}),
+        ("SELECT smoker, MODE(region) FROM people GROUP BY smoker", {"share": "0.1"}),
+        (
+            "SELECT region FROM people GROUP BY region HAVING COUNT(*) > 5 ORDER BY COUNT(*) LIMIT 1",
+            {"share": 0.1},
+        ),
+    )
+    with adyton.open(study("pure", "add-or-remove", "10"), data=people()) as curator:
+        for text, price in plain:
+            answer = curator.ask(text, **price)
+            assert answer.chosen is None
+            assert answer.question.startswith("SELECT region, " if "smoker" not in text else "SELECT smoker")
+        both = curator.ask_many([plain[0][0], plain[1][0]], share="0.1")
+        assert [answer.chosen for answer in both] == [None, None]
+    parted = study("gdp", "replace", "10", validity=Validity(Fraction(19, 20), questions=5, method="split"))
+    with adyton.open(parted, data=people()) as curator:
+        assert curator.ask(plain[0][0], share="0.5").chosen is None
+        with pytest.raises(InvalidRequest, match="split"):
+            curator.ask(adyton.best_of(AGES), share="0.5")
+
+
 def test_law_what_was_paid_for_before_is_not_paid_for_again_in_another_way() -> None:
     known = study("gdp", "add-or-remove", "5")
     with adyton.open(known, data=people()) as curator:

@@ -92,8 +92,8 @@ class Curator(PaidOnce, Shown):
         "independent", "atoms", "tree", "optimised" or "marginals".
         """
         asked = self._tables(questions, dialect)
-        if asked.selection is not None:
-            return [self._choose(asked.selection, price, request)]
+        if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
+            return [self._choose(selection, price, request)]
         return asked.answers(lambda: self._answer(self._batch(asked, price, strategy), request), self._purse)
 
     def preview(
@@ -122,8 +122,8 @@ class Curator(PaidOnce, Shown):
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
-        if asked.selection is not None:
-            return [self._preview_choice(asked.selection, price, expect)]
+        if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
+            return [self._preview_choice(selection, price, expect)]
         made = asked.previews(
             lambda: previews(self._batch(asked, price, strategy), expect, *known), self._purse
         )

@@ -33,7 +33,7 @@ from adyton.query.released.answered import Answered, Told
 from adyton.query.request import AS_ASKED, Asked, Combined, Free, Request, Shape
 
 if TYPE_CHECKING:
-    from adyton.query.selecting import BestOf
+    from adyton.query.selecting import BestOf, Selection
 
 Asking = Union[str, Draft, Question, "BestOf"]
 MOST_QUESTIONS = 10_000
@@ -50,13 +50,23 @@ class Tables:
         read: Callable[[Asking], Asked],
     ) -> None:
         asked = [read(question) for question in questions]
-        self._asked = [one for one in asked if isinstance(one, _Table)]
-        self.selection = next((one for one in asked if not isinstance(one, _Table)), None)
-        if self.selection is not None and len(asked) > 1:
+        self._selection = next((one for one in asked if not isinstance(one, _Table)), None)
+        self._asked = [table for one in asked if (table := _table(one)) is not None]
+        if len(asked) > 1 and len(self._asked) < len(asked):
             raise InvalidRequest("a selection is asked alone, not in a batch")
         self.requests = [request for one in self._asked for request in _requests(one)]
         if not asked or len(self.requests) > MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(self.requests)}")
+
+    def selection(self, words: PriceWords, *, split: bool) -> Selection | None:
+        """What is selected, if that is all that is asked.  A text that names a width means that of values,
+        and where units are split all values of groups are asked for.
+        """
+        alone = self._selection if len(self._asked) <= 1 else None
+        if alone is None or (split and alone.whole is not None):
+            return None
+        total = words.get("epsilon") is not None or words.get("share") is not None
+        return alone if total or not alone.written else None
 
     def price(self, words: PriceWords) -> PriceWords:
         """The one that is named beside the questions, or at the head of the only one."""
@@ -88,6 +98,11 @@ class Tables:
         made = iter(make() if self.requests else ())
         for asked in self._asked:
             yield asked, list(islice(made, len(_requests(asked))))
+
+
+def _table(asked: Asked) -> _Table | None:
+    """A selection among groups as the question for all their values; None for one among questions."""
+    return asked if isinstance(asked, _Table) else asked.whole
 
 
 def _requests(asked: _Table) -> Sequence[Request]:

@@ -35,6 +35,7 @@ _FOR_VALUES = Fraction(1, 2)  # of the price, where the values of those selected
 _LARGEST_EPSILON = 2.0**40  # of one round: more makes no difference to any score
 _LEAST_EPSILON = 2.0**-40
 _CLOSE = 1e-12
+_MUCH_NEARER = Fraction(3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +219,15 @@ def plan_all_values(study: Study, selection: Selection, price: Price, left: int)
 
 def better(selected: SelectionPlan, released: AllValues | None) -> SelectionPlan | AllValues:
     """What comes nearer to the best at the same price, or as near for less; all values say more, so they are
-    taken where they are no worse.
+    taken where they are no worse, and where they would be shown where they are not much worse.
     """
     if released is None:
         return selected
     if selected.price.by == "within":
         return released if released.amount <= selected.amount else selected
+    if selected.selection.shows_values:  # by a quarter, and by more than one step
+        enough = selected.within / _MUCH_NEARER + selected.candidates.step
+        return released if released.within <= enough else selected
     return released if released.within <= selected.within else selected
 
 

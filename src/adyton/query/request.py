@@ -241,8 +241,14 @@ class Requests:
 
     def _read(self, asked: str | Draft | Question | BestOf, dialect: str | None) -> Asked:
         if type(asked) is str and dialect is None:
-            return self._texts.asked(asked)
-        return asked_of(asked, *self._tables, dialect=dialect)
+            read = self._texts.asked(asked)
+        else:
+            read = asked_of(asked, *self._tables, dialect=dialect)
+        if isinstance(read, Request) and (read.shape.limit or read.shape.qualify) and read.question.by:
+            from adyton.query.selecting import selection_in
+
+            return selection_in(read) or read
+        return read
 
     @cached_property
     def _texts(self) -> TextReader:

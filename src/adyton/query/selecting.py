@@ -16,7 +16,7 @@ from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.draft import Draft
 from adyton.query.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
 from adyton.query.nodes import Question
-from adyton.query.released.nodes import Term
+from adyton.query.released.nodes import Relation, Term, Window
 from adyton.query.request import Request, Shape, request_of
 from adyton.query.text import question_text
 from adyton.schema import Table
@@ -42,7 +42,7 @@ class Selection:
     largest: bool = True
     with_value: bool = False
     whole: Request | None = None
-    epsilon: Fraction | None = None  # that the text itself names
+    written: bool = False  # in SQL: there a width is that of values, as in every text
 
     def __post_init__(self) -> None:
         for question in self.questions:
@@ -60,6 +60,11 @@ class Selection:
     @property
     def candidates(self) -> int:
         return sum(map(number_of_cells, self.questions)) if self.whole is not None else len(self.questions)
+
+    @property
+    def shows_values(self) -> bool:
+        """Whether its values would be shown, if all were released, without being listed: MODE(x) does so."""
+        return self.whole is not None and self.whole.shape.qualify is not None
 
     @property
     def text(self) -> str:
@@ -94,7 +99,7 @@ class BestOf:
     def on(self, table: Table, *further: Table) -> Selection:
         read = [(name, _question(asking, table, further)) for name, asking in self.candidates]
         if len(read) == 1 and read[0][1].by:
-            return groups_of(Request(read[0][1]), self.most, self.largest, with_value=self.with_value)
+            return self._groups(read[0][1])
         grouped = next((question for _, question in read if question.by), None)
         if grouped is not None:
             raise InvalidRequest(
@@ -110,6 +115,11 @@ class BestOf:
             raise InvalidRequest("two candidates have the same name")
         questions = tuple(question for _, (_, question) in in_order)
         return Selection(questions, names, self.most, self.largest, self.with_value)
+
+    def _groups(self, question: Question) -> Selection:
+        order = (Term(question.measures[0][0], descending=self.largest),)
+        whole = Request(question, Shape(order=order, limit=self.most if type(self.most) is int else 1))
+        return Selection((question,), (), self.most, self.largest, self.with_value, whole)
 
 
 def best_of(
@@ -139,14 +149,40 @@ def best_of(
     return BestOf(tuple(listed), most, bool(largest), bool(with_value))
 
 
-def groups_of(request: Request, most: int, largest: bool, *, with_value: bool = False) -> Selection:
-    """The groups of one question as candidates; ``request`` may say how all values would be shown."""
-    question = request.question
-    whole = request
-    if not request.shape.order:
-        order = (Term(question.measures[0][0], descending=largest),)
-        whole = Request(question, Shape(order=order, limit=most), listed=request.listed)
-    return Selection((question,), (), most, largest, with_value, whole, request.epsilon)
+def selection_in(request: Request) -> Selection | None:
+    """What a text selects: groups by the order of one value that it does not list, or the most common values.
+
+    None where it lists values, keeps all groups, or says more about what is released.
+    """
+    question, shape = request.question, request.shape
+    if len(question.measures) != 1 or question.finds_keys or request.epsilon or request.delta:
+        return None
+    (name, measure), keys = question.measures[0], {group.name for group in question.by}
+    most, largest = _first_rows(shape, name)
+    shown = {shown for key, shown in shape.names} | keys
+    listed = shape.limit is not None and not set(request.listed) <= shown
+    if most is None or listed or shape.having is not None or shape.offset or not is_additive(measure):
+        return None
+    if isinstance(measure, Proportion):  # of a group, whose number of rows is private
+        return None
+    if not 1 <= most < number_of_cells(question) <= MOST_CANDIDATES:
+        return None
+    return Selection((question,), (), most, largest, whole=request, written=True)
+
+
+def _first_rows(shape: Shape, name: str) -> tuple[int | None, bool]:
+    """How many rows are kept in the order of the value of this name alone, and whether the largest are."""
+    if shape.qualify is None:
+        match shape.order:
+            case (Term(ordered, falling),) if ordered == name and not shape.shown:
+                return shape.limit, falling
+        return None, True
+    match shape.qualify:
+        case Relation(Window("ROW_NUMBER", (), (), (Term(ordered, True),)), "<=", Fraction() as most) if (
+            ordered == name and shape.limit is None and most.denominator == 1
+        ):
+            return int(most), True
+    return None, True
 
 
 def _question(asking: Asking, table: Table, further: Sequence[Table]) -> Question:

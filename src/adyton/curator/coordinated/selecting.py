@@ -28,7 +28,7 @@ from adyton.certify import (
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import AskedBefore, Planned, Purse
 from adyton.curator.releasing import Releasing
-from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.errors import LedgerCorrupt
 from adyton.exact import float_down, float_up
 from adyton.exact.cells import whole
 from adyton.ledger import Order, Receipt
@@ -116,20 +116,9 @@ class Selecting:
     claims: PopulationClaims
     asked: AskedBefore
 
-    def price(self, words: PriceWords) -> Price:
-        named = self.selection.epsilon
-        if named is None:
-            return price_of(**words)
-        if any(words.get(by) is not None for by in ("within", "epsilon", "share", "scale")):
-            raise InvalidRequest(
-                "a price was named twice: in the question's OPTIONS and beside it; name it once"
-            )
-        own: PriceWords = {**words, "epsilon": str(named)}
-        return price_of(**own)
-
     def plans(self, words: PriceWords) -> tuple[SelectionPlan | AllValues, Chosen]:
         """The better way, or the one that was paid for before; and how near it comes."""
-        price, left = self.price(words), self.purse.left_now
+        price, left = price_of(**words), self.purse.left_now
         selected = plan_selection(self.purse.study, self.selection, price, left)
         released = plan_all_values(self.purse.study, self.selection, price, left)
         taken = better(selected, released)
