@@ -131,6 +131,8 @@ SAME_DAYS = {
     ("mysql", "DATE_FORMAT(born, '%Y-%m')"): "STRFTIME(born, '%Y-%m')",
     ("mysql", "DATE_FORMAT(born, '%W')"): "DAYNAME(born)",
     ("spark", "date_format(born, 'yyyy-MM')"): "STRFTIME(born, '%Y-%m')",
+    ("snowflake", "born - TO_DATE('2010-01-31', 'YYYY-MM-DD')"): "born - DATE '2010-01-31'",
+    ("redshift", "born - TO_DATE('2010-01-31', 'YYYY-MM-DD')"): "born - DATE '2010-01-31'",
     ("spark", "trunc(born, 'MM')"): "DATE_TRUNC('month', born)",
     ("spark", "date_sub(born, 3)"): "born - 3",
     ("spark", "date_add(born, 3)"): "born + 3",

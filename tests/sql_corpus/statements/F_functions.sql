@@ -201,3 +201,9 @@ SELECT COUNT(*) AS gifts FROM orders WHERE gift = 1 AND quantity > 3
 
 -- name: boolean_cases_as_numbers
 SELECT CASE gift WHEN 1 THEN 'gift' WHEN 0 THEN 'own' END AS whose, SUM(price) AS paid FROM orders GROUP BY 1 ORDER BY 1
+
+-- name: days_as_dashboards_write_them
+-- judge: SELECT COUNT(*) AS n FROM orders WHERE ordered >= DATE '2023-03-01' AND ordered < DATE '2023-06-01'
+-- plain: SELECT COUNT(*) AS n FROM orders WHERE ordered >= DATE '2023-03-01' AND ordered < DATE '2023-06-01'
+SELECT COUNT(*) AS n FROM orders WHERE ordered >= TO_DATE('2023-03-01', 'YYYY-MM-DD')
+  AND ordered < TO_TIMESTAMP('2023-06-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')

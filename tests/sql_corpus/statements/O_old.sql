@@ -160,3 +160,8 @@ SELECT HISTOGRAM(kind) AS n FROM visits
 
 -- name: floor_below_zero
 SELECT FLOOR((score - 6) / 3) AS step, SUM(FLOOR((nights - 9) / 4)) AS quarters FROM visits GROUP BY FLOOR((score - 6) / 3) ORDER BY step
+
+-- name: is_null_in_brackets
+SELECT COUNT(*) FILTER (WHERE (gift = (tax > 3)) IS NULL) AS a, COUNT(*) FILTER (WHERE gift = (tax IS NULL)) AS b,
+  COUNT(*) FILTER (WHERE gift IS NULL = (tax > 3)) AS c, COUNT(*) FILTER (WHERE tax = 3 AND gift IS NULL) AS d,
+  COUNT(*) FILTER (WHERE (tax BETWEEN 1 AND 3) IS NULL) AS e, SUM(CASE WHEN tax = 3 THEN 1 WHEN gift IS NULL THEN 2 END) AS f FROM orders

@@ -181,3 +181,27 @@ SELECT MAX(COUNT(*)) AS most FROM orders GROUP BY channel
 -- name: double_quoted_text
 -- outcome: refused: single quotes
 SELECT COUNT(*) AS n FROM orders WHERE channel = "web"
+
+-- name: a_share_by_sub_select
+-- outcome: refused: SUM(COUNT(*)) OVER ()
+SELECT status, COUNT(*) * 100.0 / (SELECT COUNT(*) FROM orders) AS pct FROM orders GROUP BY status
+
+-- name: days_in_another_order
+-- outcome: refused: write TO_DATE('2020-01-31', 'YYYY-MM-DD')
+SELECT COUNT(*) FROM orders WHERE ordered >= TO_DATE('01-03-2023', 'DD-MM-YYYY')
+
+-- name: is_null_behind_a_comparison
+-- outcome: refused: IS needs brackets beside a comparison
+SELECT COUNT(*) FROM orders WHERE gift = gift IS NULL
+
+-- name: is_distinct_behind_a_comparison
+-- outcome: refused: IS needs brackets beside a comparison
+SELECT SUM(IF(gift <> (tax > 3) IS NOT NULL, 1, 0)) FROM orders
+
+-- name: is_null_behind_between
+-- outcome: refused: IS needs brackets beside a comparison
+SELECT COUNT(*) FROM orders WHERE gift = tax BETWEEN 1 AND 3 IS NULL
+
+-- name: is_null_behind_a_compared_case
+-- outcome: refused: IS needs brackets beside a comparison
+SELECT COUNT(*) FROM orders WHERE gift = CASE WHEN tax > 3 THEN gift END IS NULL

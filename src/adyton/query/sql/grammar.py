@@ -7,7 +7,7 @@ here, one by one, and taken out before the rest is parsed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NoReturn
 
@@ -77,6 +77,9 @@ _MUST_FOLLOW: dict[TokenType, tuple[set[TokenType], str]] = {
     ),
 }
 _TYPED = ("CAST", "TRY_CAST", "SAFE_CAST")
+# Databases read a = b IS NULL as (a = b) IS NULL, and the parser as a = (b IS NULL).
+_COMPARISONS = {_T.EQ, _T.NEQ, _T.LT, _T.LTE, _T.GT, _T.GTE}
+_ENDS_COMPARISON = {_T.AND, _T.OR, _T.COMMA, _T.WHEN, _T.THEN, _T.ELSE, _T.ON, _T.JOIN, _T.UNION}
 _NOTHING = Token(_T.UNKNOWN, "")
 _NAMES = {_T.VAR, _T.IDENTIFIER}
 _NUMBERS = ("epsilon", "delta", "max_groups_contributed")
@@ -117,6 +120,24 @@ class _Scope:
     clause: TokenType = _T.UNKNOWN
     reached: int = -1  # the place of the clause in their order
     may_select: bool = True
+    compared: bool = False  # whether a comparison goes on
+    between: bool = False  # whether the next AND is that of a BETWEEN
+    outside_case: list[bool] = field(default_factory=list)  # ``compared`` before each CASE that is open
+
+    def goes_on(self, kind: TokenType) -> None:
+        """``kind`` begins or ends a comparison."""
+        if kind is _T.CASE:
+            self.outside_case.append(self.compared)
+        elif kind is _T.END and self.outside_case:
+            self.compared = self.outside_case.pop()
+        elif kind is _T.AND and self.between:
+            self.between = False
+        elif kind in _COMPARISONS:
+            self.compared = True
+        elif kind is _T.BETWEEN:
+            self.between = True
+        elif kind in _ENDS_COMPARISON or kind in _CLAUSES:
+            self.compared = self.between = False
 
 
 class _Order:
@@ -136,6 +157,9 @@ class _Order:
                 self.scopes.pop()
             if reason := self._wrong(place, before, word, after):
                 refuse(word, self.text, reason)
+            if word.token_type is _T.IS and self.scopes[-1].compared:
+                refuse(word, self.text, "IS needs brackets beside a comparison: (a = b) IS NULL")
+            self.scopes[-1].goes_on(word.token_type)
             if word.token_type is _T.L_PAREN:
                 self.scopes.append(self._opened(before, after))
 

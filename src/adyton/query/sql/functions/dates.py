@@ -50,6 +50,7 @@ _COMPUTED: dict[str, Callable[[Days], NumberExpression]] = {
     "ISOYEAR": iso_year,
 }
 _CLOCK = ("HOUR", "MINUTE")
+_WRITTEN = ("YYYY-MM-DD", "YYYY-MM-DD HH24:MI:SS", "YYYY-MM-DD HH24:MI:SS.US")  # in capitals
 # Functions of one date, and the part that each gives.
 _OF_ONE_DATE = {
     **{name: name for name in (*_PARTS, "DOW", "WEEK", "ISOWEEK", "ISOYEAR", *_CLOCK)},
@@ -254,6 +255,18 @@ def _date(source: Source, node: exp.Expr) -> Value:
     return read_day(source, day)
 
 
+def _written_date(source: Source, node: exp.Expr) -> Value:
+    """TO_DATE('2020-01-31', 'YYYY-MM-DD'), as dashboards write days; the format must be that of days here."""
+    name = called(source, node)
+    if len(node.expressions) == 1:
+        return _date(source, node)
+    day, form = arguments(source, node, f"{name}('2020-01-31', 'YYYY-MM-DD')", 2)
+    said = (source.operand(day), source.operand(form))
+    if not all(isinstance(one, str) for one in said) or str(said[1]).upper() not in _WRITTEN:
+        raise source.refusal(node, f"write {name}('2020-01-31', 'YYYY-MM-DD'), or DATE '2020-01-31'")
+    return source.operand(exp.Cast(this=day.copy(), to=exp.DataType(this=exp.DType.TIMESTAMP)))
+
+
 def _unix_date(source: Source, node: exp.Expr) -> NumberExpression:
     (day,) = arguments(source, node, "UNIX_DATE(date)", 1)
     return days_since_1970(read_day(source, day))
@@ -272,7 +285,8 @@ DATES: dict[str, Callable[[Source, exp.Expr], Value]] = {
     **dict.fromkeys(("DATE_ADD", "DATEADD"), _moved(1)),
     "DATE_SUB": _moved(-1),
     **dict.fromkeys(("STRFTIME", "TO_CHAR", "DATE_FORMAT", "FORMAT_DATE"), _format),
-    **dict.fromkeys(("DATE", "TO_DATE"), _date),
+    "DATE": _date,
+    **dict.fromkeys(("TO_DATE", "TO_TIMESTAMP"), _written_date),
     "DAYNAME": _day_name,
     "MONTHNAME": _month_name,
     "LAST_DAY": _last_day,

@@ -18,8 +18,9 @@ from adyton.schema import Attribute, BooleanColumn, CategoryColumn, Dimension, T
 Value = Fraction | str | bool | None
 
 _PRIVATE = (
-    "a sub-select in a condition is about public tables only: what private rows give there would be known"
+    "a sub-select in an expression is about public tables only: what private rows give there would be known"
 )
+_SHARE = "; the share of each group is 1.0 * COUNT(*) / SUM(COUNT(*)) OVER ()"
 _TOTALS: dict[str, Callable[[list[Any]], Any]] = {
     "MAX": max,
     "MIN": min,
@@ -43,7 +44,8 @@ class PublicRows:
         nodes = sources(select)
         for node, _ in nodes:
             if type(node) is not exp.Table or context.public(node.name) is None:
-                raise context.source.refusal(select, _PRIVATE)
+                counts = select.find_ancestor(exp.Where) is None and "COUNT(" in select.sql().upper()
+                raise context.source.refusal(select, _PRIVATE + _SHARE * counts)
         if len(nodes) != 1:
             raise context.source.refusal(select, "a sub-select in a condition is about one public table")
         if select.args.get("order") is not None and select.args.get("limit") is None:

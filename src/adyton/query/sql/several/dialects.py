@@ -26,7 +26,10 @@ _WEEKS = {"WEEK", "WEEKS", "WK", "WW", "DW", "DOW", "WEEKDAY", "DAYOFWEEK", "DAY
 _SAY_NOTHING = {"top", "rows", "row", "only", "first", "next", "within", "nulls", "last"}
 _MONDAYS = ("duckdb", "postgres", "redshift")
 # Known here by the same name, with the meaning of this page; the parser would give it other words.
-_OWN = {"TO_CHAR", "DATE_FORMAT", "GREATEST", "LEAST", "PERCENTILE_CONT", "PERCENTILE_DISC"}
+_OWN = {
+    *("TO_CHAR", "DATE_FORMAT", "TO_DATE", "TO_TIMESTAMP"),
+    *("GREATEST", "LEAST", "PERCENTILE_CONT", "PERCENTILE_DISC"),
+}
 _REFUSED = {"redshift": {"ADD_MONTHS"}}  # what the parser would translate into something else
 _AS_IT_IS = "as_it_is_"
 _CUT = ("spark", "sqlite", "tsql")  # a CAST to whole numbers leaves out what stands behind the point
