@@ -4,6 +4,8 @@ PRECEDING for a frame up to the row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot.tokenizer_core import Token, TokenType
 
 _T = TokenType
@@ -15,7 +17,10 @@ def plain_limits(words: list[Token]) -> list[Token]:
 
     What has another form is left as it is, for the grammar to refuse.
     """
-    return _top(_fetch(_comma(_without_rows(_up_to_the_row(words)))))
+    said = {word.text.upper() for word in words}
+    for name, rewritten in _REWRITTEN.items():
+        words = rewritten(words) if name in said else words
+    return words
 
 
 def _at(words: list[Token], place: int) -> str:
@@ -105,3 +110,13 @@ def _said(words: list[Token], *some: str) -> int:
 def _like(word: Token, kind: TokenType, text: str) -> Token:
     """Another word at the place of ``word``."""
     return Token(kind, text, word.line, word.col, word.start, word.end)
+
+
+# By a word without which there is nothing to do; the order matters.
+_REWRITTEN: dict[str, Callable[[list[Token]], list[Token]]] = {
+    "PRECEDING": _up_to_the_row,
+    "OFFSET": _without_rows,
+    "LIMIT": _comma,
+    "FETCH": _fetch,
+    "TOP": _top,
+}
