@@ -77,7 +77,7 @@ class TestSqliteLedger(LedgerContract):
         ledger.charge(order())
         early = steps_of_a_charge(ledger)
         ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
-        for number in range(5000):
+        for number in range(1500):
             ledger.charge(order(request=f"filling {number}"))
         assert steps_of_a_charge(ledger) <= 1.2 * early
 
@@ -91,7 +91,7 @@ class TestSqliteLedger(LedgerContract):
         ledger.remember(2, "x", 3)
         early = steps_of_a_charge(ledger, by="ana")
         ledger._connection.execute("PRAGMA synchronous = OFF")  # the filling need not survive a power cut
-        for number in range(2000):
+        for number in range(800):
             receipt = ledger.charge(order(by=f"name {number % 50}", radius=9)).receipt
             ledger.remember(receipt.number, "x" * 5000, 3)
         assert steps_of_a_charge(ledger, by="ana") <= 1.2 * early

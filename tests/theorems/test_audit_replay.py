@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,19 @@ def people(*ages: float) -> pd.DataFrame:
 PAIR = people(30, 40, 50, 100), people(30, 40, 50, 0)
 
 
-# The noise of zcdp is that of gdp at another price, so it is for ``make long``.
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"] if LONG else ["gdp", "pure"])
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-@pytest.mark.parametrize("name", QUESTIONS)
+# How far integers move does not depend on the noise: every question meets all neighbours and both kinds of noise, and
+# each with each in a long run.  The noise of zcdp is that of gdp at another price, so it is for a long run as well.
+CASES = [
+    (name, neighbours, filter_name)
+    for place, (name, neighbours, filter_name) in enumerate(product(QUESTIONS, NEIGHBOURS, ("gdp", "pure")))
+    if LONG or place % 8 in (0, 3, 5, 6)
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "neighbours", "filter_name"),
+    [*CASES, *(product(QUESTIONS, NEIGHBOURS, ["zcdp"]) if LONG else [])],
+)
 def test_theorem_REPLAY_finds_no_fault_in_the_curator(
     name: str, neighbours: Neighbours, filter_name: str
 ) -> None:
