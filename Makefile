@@ -20,10 +20,16 @@ export PYTHONDONTWRITEBYTECODE =
 demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
 
+# Ledgers wait for the disk at every charge; tests need not, where there is memory to spare for files.
+SHM := $(shell test -w /dev/shm && [ "$$(df -k --output=avail /dev/shm | tail -1)" -gt 4000000 ] && echo /dev/shm)
+run_tests = folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); \
+	TMPDIR=$$folder $(BIN)/python -m pytest -q -n 2 --dist worksteal $(1); \
+	status=$$?; rm -rf $$folder; exit $$status
+
 # Each process gets half of the tests, in their order, and steals from the end of the other's: the tests of Spark, which
 # come early, stay together, so that only one process starts Java.
 test: $(VENV)/.installed-test servers
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@$(call run_tests)
 
 # Within a minute: what every answer rests on, from the noise to the command line, without servers.
 QUICK := $(addprefix tests/, \
@@ -36,15 +42,15 @@ QUICK := $(addprefix tests/, \
 	docs/test_theorem_registry.py docs/test_public_surface.py docs/test_architecture.py)
 
 quick: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK)
+	@$(call run_tests,$(QUICK))
 
 # The same as test with as many tries of the long ones as their cases ask for: before a release, for half an hour.
 long: $(VENV)/.installed-test servers
-	ADYTON_LONG=1 ADYTON_KILLS=200 $(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@export ADYTON_LONG=1 ADYTON_KILLS=200; $(call run_tests)
 
 # The laws on examples that no run has seen: to be read, not to judge a change by.
 search: $(VENV)/.installed-test servers
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile search -m hypothesis
+	@$(call run_tests,--hypothesis-profile search -m hypothesis)
 
 # The tests of Postgres and Spark need a server and Java.  As root on Debian they are installed; elsewhere those tests
 # are skipped and say what is missing.
