@@ -302,7 +302,8 @@ def test_theorem_BOX_OF_PARTS_interval_arithmetic_is_rounded_outwards(
         truth = _exactly(name, x, y, digits)
         if truth is None:
             return
-        arguments = {"ROUND": (one, Box.of(Fraction(digits), 1)), "POWER": (one, Box.of(Fraction(digits), 1))}
+        literal = Box.of(Fraction(abs(digits) + 1 if name == "MOD" else digits), 1)
+        arguments = dict.fromkeys(("ROUND", "POWER", "MOD"), (one, literal))
         both = (one, other)
         with np.errstate(all="ignore"):
             box = BOXES[name](*arguments.get(name, both if name in TWO else both[:1]))
@@ -316,6 +317,9 @@ def _exactly(name: str, x: Fraction, y: Fraction, digits: int) -> Any:
     """In 60 digits; None where there is no value."""
     u, v = (mpmath.mpf(z.numerator) / z.denominator for z in (x, y))
     match name:
+        case "MOD":
+            rest = abs(x) % (abs(digits) + 1)
+            return mpmath.mpf(rest.numerator) / rest.denominator * (1 if x >= 0 else -1)
         case "+" | "-" | "*":
             return {"+": u + v, "-": u - v, "*": u * v}[name]
         case "/":

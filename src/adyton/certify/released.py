@@ -23,6 +23,7 @@ from adyton.query.released.nodes import (
     Every,
     Having,
     IsNull,
+    Label,
     Opposite,
     Relation,
     Released,
@@ -113,7 +114,7 @@ class CertifiedRows:
         match node:
             case ReleasedName(name):
                 return {("value", name)} if self._is_value(name) else set()
-            case Apply(_, inner):
+            case Apply(_, inner) | Label(_, inner):
                 return self._all(inner)
             case When(branches, otherwise):
                 return self._all([part for branch in branches for part in branch]) | self._parts(otherwise)
@@ -187,6 +188,8 @@ class CertifiedRows:
                 return Box(keys, keys).where(keys == np.floor(keys), beside)
             case Fraction():
                 return Box.of(node, self.answered.rows)
+            case Label("NUMBER", (inner,)):
+                return self._box(inner, atoms, level)
             case Apply("COALESCE", inner):
                 return self._first_that_is(inner, atoms, level)
             case Apply(function, inner):

@@ -25,6 +25,7 @@ from adyton.query.released.nodes import (
     Apply,
     Having,
     IsNull,
+    Label,
     Node,
     Relation,
     Released,
@@ -62,7 +63,7 @@ def shaped(rows: Rows, plan: QuestionPlan, place: int, read: Reads, context: Pop
     if replace(shape, names=(), shown=()) == AS_ASKED and len(numbers) == len(shape.shown):
         late = LateValues(numbers, lambda: _Shaping(rows, plan, levels).rows().values)
         return _renamed(Rows(rows.keys, late), shape)
-    return _renamed(_Shaping(rows, plan, levels).rows(), shape)
+    return _Shaping(rows, plan, levels).rows()
 
 
 def _renamed(rows: Rows, shape: Shape) -> Rows:
@@ -98,13 +99,15 @@ class _Shaping:
         """As they are shown."""
         shape, certified = self.shape, self.certified
         behind = [shape.qualify] if shape.qualify is not None else []
-        answered = replace(certified.answered, said=_said(certified, [*behind, *shape.order]))
+        texts = [one for _, node in shape.shown for one in inside(node) if isinstance(one, Label)]
+        answered = replace(certified.answered, said=_said(certified, [*behind, *shape.order, *texts]))
         places = shape.places(answered)
         left = self.all.at(self.kept).at(places)
         if not shape.shown:
-            return left
+            return _renamed(left, shape)
         labels = {name: answered.told(node) for name, node in shape.shown if is_label(node)}
-        keys = {n: key for n, key in left.keys.columns.items() if n not in shape.folded} | {
+        names, kept = dict(shape.names), left.keys.columns.items()
+        keys = {names.get(n, n): key for n, key in kept if n not in shape.unshown} | {
             name: KeyColumn(told[0], told[1]).at(places) for name, told in labels.items()
         }
         values = {
@@ -121,8 +124,10 @@ def _at(rows: Rows, levels: Levels, level: float) -> Mapping[str, Values]:
     return rows.values if level == LEVEL else levels(level)
 
 
-def _said(certified: CertifiedRows, clauses: Sequence[Having | Term]) -> dict[Node, Floats]:
-    """The values of the expressions that are compared or ordered by; not a number where they say nothing."""
+def _said(certified: CertifiedRows, clauses: Sequence[Having | Term | Label]) -> dict[Node, Floats]:
+    """The values of the expressions that are compared, ordered by or written into texts; not a number where
+    they say nothing.
+    """
     sides: list[Released] = []
     for part in (part for clause in clauses for part in inside(clause)):
         match part:
@@ -132,6 +137,8 @@ def _said(certified: CertifiedRows, clauses: Sequence[Having | Term]) -> dict[No
                 sides += [inner]
             case Term():
                 sides += [part.value]
+            case Label(_, inner):
+                sides += inner
     computed = {side for side in sides if isinstance(side, Apply | When | Window) and not is_label(side)}
     return {side: certified.values(side).value for side in computed}
 

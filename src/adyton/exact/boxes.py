@@ -19,6 +19,8 @@ from adyton.exact import float_down, float_up
 from adyton.exact.cells import Floats
 from adyton.exact.outward import MANY
 
+LARGEST_WHOLE = 2.0**53  # below it every whole number is a float
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -156,11 +158,24 @@ def _least(*boxes: Box) -> Box:
     return Box(np.minimum.reduce([b.low for b in boxes]), np.minimum.reduce([b.high for b in boxes]))
 
 
+def _rest(value: Box, divisor: Box) -> Box:
+    """What is left of a division by a whole number that is truncated: exact for floats.  Where both ends have
+    the same quotient it rises between them; otherwise it is anything below the divisor with that sign.
+    """
+    size = np.abs(divisor.low)
+    low, high = np.fmod(value.low, size), np.fmod(value.high, size)
+    small = (np.abs(value.low) < LARGEST_WHOLE) & (np.abs(value.high) < LARGEST_WHOLE)
+    rises = small & (value.low - low == value.high - high) & ((value.low >= 0) == (value.high >= 0))
+    anything = Box(np.where(value.low < 0, -size, 0.0), np.where(value.high > 0, size, 0.0))
+    return Box(low, high).where(rises, anything)
+
+
 BOXES: dict[str, Callable[..., Box]] = {
     "+": _plus,
     "-": lambda a, b: _plus(a, negative(b)),
     "*": _times,
     "/": _over,
+    "MOD": _rest,
     "NEG": negative,
     "ABS": _absolute,
     "SIGN": _rising(np.sign),

@@ -23,7 +23,7 @@ from adyton.query.names import is_declared
 from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons, table_of_persons
 from adyton.query.released.answered import Answered, KeyLabel, Places, Told
-from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window
+from adyton.query.released.nodes import Having, Node, Released, ReleasedName, Term, Window, is_label, names_in
 from adyton.query.released.windows import OCCURRING
 from adyton.schema import Table
 
@@ -98,6 +98,12 @@ class Shape:
             value for _, value in self.shown if isinstance(value, Window) and value.function == OCCURRING
         ]
         return frozenset(one.inner[1].name for one in windows if isinstance(one.inner[1], ReleasedName))
+
+    @property
+    def unshown(self) -> frozenset[str]:
+        """The keys that are not shown: those, and others whose name a text has that is made of them."""
+        made = {name for name, value in self.shown if is_label(value) and name in names_in(value)}
+        return self.folded | (made - dict(self.names).keys())
 
     def named(self, keys: Mapping[str, KeyLabel]) -> dict[str, KeyLabel]:
         """The keys of a row under the names that they are shown as."""

@@ -172,3 +172,25 @@ SELECT CASE WHEN COUNT(*) IS NULL THEN -1 ELSE COUNT(*) END AS n,
 SELECT status, channel, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY status, channel ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING) AS near,
   SUM(COUNT(*)) OVER (ORDER BY status RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far
 FROM orders GROUP BY status, channel ORDER BY status, channel
+
+-- name: label_of_key_and_count
+SELECT channel, channel || ': ' || COUNT(*) AS said FROM orders GROUP BY channel ORDER BY channel
+
+-- name: label_concat
+SELECT status, CONCAT(UPPER(status), ' ', COUNT(*)) AS said FROM orders GROUP BY status ORDER BY status
+
+-- name: count_as_text
+SELECT kind, CAST(COUNT(*) AS VARCHAR) AS n FROM visits WHERE urgent GROUP BY kind ORDER BY kind
+
+-- name: next_year
+SELECT YEAR(seen) AS y, YEAR(seen) + 1 AS next_one, YEAR(seen) % 10 AS digit, COUNT(*) AS n FROM visits GROUP BY YEAR(seen) ORDER BY next_one DESC
+
+-- name: last_digit_of_a_count
+SELECT channel, COUNT(*) % 10 AS digit, MOD(SUM(quantity), 7) AS rest FROM orders GROUP BY channel ORDER BY channel
+
+-- name: choice_of_keys
+SELECT status, CASE status WHEN 'open' THEN 'waiting' ELSE status END AS shown_as, COUNT(*) AS n FROM orders GROUP BY status ORDER BY shown_as
+
+-- name: missing_key_by_another_name
+-- outcome: refused: neither grouped nor aggregated
+SELECT COALESCE(status, 'none') AS s, COUNT(*) AS n FROM orders GROUP BY status

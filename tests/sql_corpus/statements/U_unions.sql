@@ -146,3 +146,11 @@ SELECT TOP 2 [channel], COUNT(*) AS n FROM [orders] GROUP BY [channel] ORDER BY 
 -- dialect: postgres
 -- judge: SELECT MONTH(ordered) AS m, COUNT(*) AS n FROM orders WHERE ordered IS NOT NULL GROUP BY 1
 SELECT DATE_PART('month', ordered) AS m, COUNT(*) AS n FROM orders GROUP BY 1
+
+-- name: rollup_with_a_name_for_all
+-- judge: SELECT CASE WHEN GROUPING(kind) = 1 THEN 'all' ELSE kind END AS kind, COUNT(*) AS n FROM visits
+-- judge: GROUP BY ROLLUP (visits.kind) HAVING GROUPING(visits.kind) = 1 OR visits.kind IS NOT NULL ORDER BY n, 1
+SELECT COALESCE(kind, 'all') AS kind, COUNT(*) AS n FROM visits GROUP BY ROLLUP (kind) ORDER BY n, kind
+
+-- name: rollup_case_grouping
+SELECT CASE WHEN GROUPING(channel) = 1 THEN 'every' ELSE channel END AS c, COUNT(*) AS n FROM orders GROUP BY ROLLUP (channel)

@@ -24,6 +24,7 @@ from adyton.query.released.nodes import (
     Every,
     Having,
     IsNull,
+    Label,
     Node,
     Opposite,
     Relation,
@@ -74,8 +75,8 @@ class Answered:
             return self.said[node]
         if isinstance(node, Fraction | str | bool):
             return (_label(node),), np.zeros(self.rows, np.int32)
-        if isinstance(node, When) and is_label(node):
-            return self._labels(node)
+        if is_label(node):
+            return _numbered(self.labels(node))
         found = self.numbers(node)
         return np.where(found.null, np.nan, found.values)
 
@@ -100,6 +101,8 @@ class Answered:
                 return Numbers(found, nulls)
             case When(branches, otherwise):
                 return self._chosen(branches, otherwise)
+            case Label("NUMBER", (inner,)):
+                return self.numbers(inner)
             case Window():
                 from adyton.query.released.windows import window_numbers  # needs this module
 
@@ -170,14 +173,44 @@ class Answered:
             found = Numbers(values, np.where(true, other.null, found.null))
         return found
 
-    def _labels(self, node: When) -> Told:
-        """Texts in the order in which CASE first gives them."""
-        given = [then for _, then in node.branches] + [node.otherwise]
-        labels: tuple[Any, ...] = tuple(dict.fromkeys(given))
-        codes = np.full(self.rows, labels.index(node.otherwise), np.int32)
-        for condition, then in reversed(node.branches):
-            codes[self.holds(condition)] = labels.index(then)
-        return labels, codes
+    def labels(self, node: Released) -> list[KeyLabel]:
+        """In each row a text, or what else it is; None where it is missing."""
+        match node:
+            case When(branches, otherwise) if is_label(node):
+                found = self.labels(otherwise)
+                for condition, then in reversed(branches):
+                    chosen = zip(self.holds(condition).tolist(), self.labels(then), found, strict=True)
+                    found = [own if true else other for true, own, other in chosen]
+                return found
+            case Label("NUMBER", (inner,)):
+                return _listed_numbers(self.told(inner))
+            case Label(function, inner):
+                rows = zip(*map(self.labels, inner), strict=True)
+                return [None if None in row else TEXTS[function](*map(as_text, row)) for row in rows]
+            case None:
+                return [None] * self.rows
+        return _listed_numbers(self.told(node))
+
+
+def as_text(label: KeyLabel) -> str:
+    """As it is shown in a text: a number that is whole without a point."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return str(label)
+
+
+def _listed_numbers(told: Told) -> list[KeyLabel]:
+    """What stands in each row: whole numbers as such, None for what is missing."""
+    if not isinstance(told, np.ndarray):
+        return [told[0][code] for code in told[1].tolist()]
+    return [None if isnan(value) else int(value) if value.is_integer() else value for value in told.tolist()]
+
+
+def _numbered(labels: Sequence[KeyLabel]) -> Told:
+    """The labels there are, in the order in which they first come, and the number of each row's."""
+    places: dict[KeyLabel, int] = {}
+    codes = [places.setdefault(label, len(places)) for label in labels]
+    return tuple(places), np.array(codes, np.int32)
 
 
 def _label(written: Fraction | str | bool) -> KeyLabel:
@@ -222,6 +255,7 @@ FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "-": np.subtract,
     "*": np.multiply,
     "/": _divided,
+    "MOD": np.fmod,
     "NEG": np.negative,
     "ABS": np.abs,
     "SIGN": np.sign,
@@ -241,6 +275,14 @@ FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "LEAST": lambda *values: np.minimum.reduce(values),
     "NULLIF": lambda values, _: values,
     "COALESCE": lambda *values: values[0],
+}
+
+
+TEXTS: dict[str, Callable[..., str]] = {
+    "||": lambda *texts: "".join(texts),
+    "TEXT": str,
+    "UPPER": str.upper,
+    "LOWER": str.lower,
 }
 
 

@@ -42,6 +42,16 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """A text made of values, keys and literals (``TEXTS``), or a ``NUMBER`` made of keys alone: a column
+    without intervals.
+    """
+
+    function: str
+    inner: tuple[Released, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """Which rows beside its own a window looks at, by their places in its order; None: to the end.
 
@@ -64,7 +74,7 @@ class Window:
     frame: Frame = Frame()
 
 
-Released = ReleasedName | Fraction | str | bool | None | Apply | When | Window  # None is NULL
+Released = ReleasedName | Fraction | str | bool | None | Apply | When | Window | Label  # None is NULL
 Side = Released
 
 
@@ -106,7 +116,7 @@ Having = Relation | Every | Some | Opposite | IsNull
 class Term:
     """What rows are ordered by, a name or an expression; the greatest first if ``descending``."""
 
-    name: str | Apply | When | Window
+    name: str | Apply | When | Window | Label
     descending: bool = False
 
     @property
@@ -136,9 +146,10 @@ def has_window(node: Node) -> bool:
 
 
 def is_label(node: Released) -> bool:
-    """Whether it is a literal, or a CASE that gives strings: such a column has no intervals."""
-    gives_text = isinstance(node, When) and isinstance(node.otherwise, str | bool)
-    return gives_text or isinstance(node, Fraction | str | bool)
+    """Whether it is a literal or a text, or a CASE that gives strings: such a column has no intervals."""
+    if isinstance(node, When):
+        return isinstance(node.otherwise, str | bool | Label)
+    return isinstance(node, Fraction | str | bool | Label)
 
 
 def is_null_by_value(node: Released) -> bool:
@@ -152,7 +163,7 @@ def is_null_by_value(node: Released) -> bool:
 
 def _parts(node: Node) -> tuple[Node, ...]:
     match node:
-        case Apply(_, inner):
+        case Apply(_, inner) | Label(_, inner):
             return inner
         case When(branches, otherwise):
             return (*(part for branch in branches for part in branch), otherwise)

@@ -19,12 +19,33 @@ from adyton.query.missing import ONE, ZERO
 from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
-from adyton.query.sql.expressions import Source
+from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
 from adyton.query.sql.names import called, shortened
 from adyton.schema import BooleanColumn, CategoryColumn
 
 _NAMELESS = ("CLAMP", "CLIPPED", "GREATEST", "LEAST", "LOOKUP", "SQUARE", "UNDECLARED", "DATE_FROM_UNIX_DATE")
+
+# What is computed from keys alone; not what asks whether they are missing.
+_OF_KEYS = (
+    *LABELS,
+    NOT_IN_SET,
+    "ABS",
+    "SIGN",
+    "FLOOR",
+    "CEIL",
+    "CEILING",
+    "ROUND",
+    "TRUNC",
+    "MOD",
+    "GREATEST",
+    "LEAST",
+)
+_OPERATIONS = {
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Paren, exp.DPipe, exp.Cast, exp.Case, exp.If),
+    *(exp.And, exp.Or, exp.Not, exp.Between, exp.In, *OPERATORS),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +69,12 @@ def read_items(source: Source, tree: exp.Expr) -> list[Item]:
     return [replace(item, computed=True) if _speaks_of(source, item, values) else item for item in items]
 
 
-def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) -> tuple[Group, ...]:
-    """The groups of GROUP BY, under the names that the SELECT list gives them."""
+def read_groups(
+    source: Source, items: Sequence[Item], clause: exp.Expr | None
+) -> tuple[tuple[Group, ...], list[Item]]:
+    """The groups of GROUP BY, under the names that the SELECT list gives them; and the items, of which those
+    are computed that are made of groups.
+    """
     written = _written(source, clause)
     groups: dict[str, Grouped] = {}
     for node in written:
@@ -57,10 +82,12 @@ def read_groups(source: Source, items: Sequence[Item], clause: exp.Expr | None) 
         if group.text in groups:
             raise source.refusal(node, "GROUP BY names this group twice")
         groups[group.text] = group
+    items = [_computed(source, item, groups) if item.groups else item for item in items]
     given = _given_names(source, items, groups)
     defaults = [group.default for group in groups.values()]
     names = distinct_names(given, defaults, _aliases_of_values(items))
-    return tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
+    by = tuple(group.named(name) for group, name in zip(groups.values(), names, strict=True))
+    return by, items
 
 
 def shown_names(source: Source, items: Sequence[Item]) -> tuple[tuple[str, str], ...]:
@@ -197,6 +224,36 @@ def _given_names(source: Source, items: Sequence[Item], groups: Mapping[str, Gro
             raise source.refusal(item.node, "SELECT names this group twice")
         given[group.text] = item.alias if group.renamed else None
     return [given.get(text) for text in groups]
+
+
+def _computed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Item:
+    """An item that is no group, and made of groups, is computed from the keys of an answer."""
+    if not groups or type(item.node) is exp.Column or _may_mean_another(item, groups):
+        return item
+    own, made = _group_text(source, item.node) in groups, _is_made_of(source, item.node, groups)
+    return item if own or not made else replace(item, computed=True)
+
+
+def _may_mean_another(item: Item, groups: Mapping[str, Grouped]) -> bool:
+    """Whether databases disagree on what GROUP BY means: a column, or the item that is called so."""
+    alias = (item.alias or "").casefold()
+    of_sets = any(str(call.this) == NOT_IN_SET for call in item.node.find_all(exp.Anonymous))
+    return not of_sets and any(group.default.casefold() == alias for group in groups.values())
+
+
+def _is_made_of(source: Source, node: exp.Expr, groups: Mapping[str, Grouped]) -> bool:
+    """Rows whose group is missing are in none, so what is said of missing keys would be said of nothing."""
+    if node.find(exp.Column) is None or _group_text(source, node) in groups:
+        return True
+    known = str(node.this).upper() in _OF_KEYS if type(node) is exp.Anonymous else type(node) in _OPERATIONS
+    return known and all(_is_made_of(source, part, groups) for part in node.iter_expressions())
+
+
+def _group_text(source: Source, node: exp.Expr) -> str | None:
+    try:
+        return read_group(source, node).text
+    except InvalidRequest:  # whatever it is, it is no group
+        return None
 
 
 def _listed(source: Source, item: Item, groups: Mapping[str, Grouped]) -> Grouped:

@@ -145,7 +145,7 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
     items = read_items(source, tree)
     if len(items) > MOST_ITEMS:
         raise InvalidRequest(f"SELECT lists {len(items)} values; at most {MOST_ITEMS} are answered at once")
-    by = read_groups(source, items, tree.args.get("group"))
+    by, items = read_groups(source, items, tree.args.get("group"))
     measures, by = _measures(source, items, by)
     kept = EVERY_ROW if persons is None else persons.kept
     where = all_of(kept, read_where(source, tree.args.get("where")))

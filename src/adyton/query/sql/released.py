@@ -18,9 +18,20 @@ from adyton.query.leaves import DayFrom, DayOf
 from adyton.query.measures import Cdf, Measure
 from adyton.query.names import distinct_names
 from adyton.query.nodes import POINTS, Bucket, Group
-from adyton.query.released.nodes import Apply, Released, ReleasedName, Term, When, Window
+from adyton.query.released.nodes import (
+    Apply,
+    Label,
+    Released,
+    ReleasedName,
+    Term,
+    When,
+    Window,
+    has_window,
+    names_in,
+)
 from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET, read_choice, read_joined, read_label
 from adyton.query.sql.groups import Item, read_group, shown_names
 from adyton.query.sql.names import called, title
 from adyton.query.sql.quotients import quotient_measure
@@ -34,13 +45,14 @@ _ALIASES = {"CEILING": "CEIL", "POW": "POWER", "IFNULL": "COALESCE", "NVL": "COA
 _SEVERAL = ("GREATEST", "LEAST", "COALESCE", "IFNULL", "NVL")
 _WHOLE = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT}
 _REAL = {exp.DType.DOUBLE, exp.DType.FLOAT}
+_TEXT = {exp.DType.VARCHAR, exp.DType.TEXT}
 RELEASED_FUNCTIONS = (
     *_UNARY,
     *_ALIASES,
     *_SEVERAL,
-    *("ROUND", "TRUNC", "POWER", "NULLIF", "SAFE_DIVIDE", *WINDOWS),
+    *("ROUND", "TRUNC", "POWER", "NULLIF", "SAFE_DIVIDE", "MOD", *LABELS, *WINDOWS),
 )
-_MOST_DIGITS, _MOST_POWER = 12, 20
+_MOST_DIGITS, _MOST_POWER, _MOST_DIVISOR = 12, 20, 10**12
 
 
 @dataclass(slots=True)
@@ -69,7 +81,7 @@ class Reader:
         name = self.source.plain_name(node)
         if name is not None and behind and (found := self.by_name(name)) is not None:
             return found
-        grouped = None if any(is_aggregate(part) for part in node.walk()) else self._grouped(node)
+        grouped = None if any(is_aggregate(part) for part in node.walk()) else self.grouped(node)
         if grouped is not None:
             return ReleasedName(grouped)
         read = _READ.get(type(node))
@@ -144,7 +156,10 @@ class Reader:
     def _cast(self, node: exp.Expr, behind: bool) -> Released:
         """To whole numbers it rounds, to decimals to their digits; other numbers stay as they are."""
         self.source.check_parts(node, "this", "to", "safe")
-        value, to = self.number(node.this, behind), node.args["to"]
+        to = node.args["to"]
+        if to.this in _TEXT and not to.expressions:
+            return Label("TEXT", (self.value(node.this, behind=behind),))
+        value = self.number(node.this, behind)
         if to.this in _WHOLE:
             return Apply("ROUND", (value, Fraction(0)))
         if to.this is exp.DType.DECIMAL:
@@ -152,32 +167,16 @@ class Reader:
             return Apply("ROUND", (value, digits[1])) if len(digits) == 2 else value
         if to.this in _REAL:
             return value
-        raise self.source.refusal(node, "what is released becomes INTEGER, DOUBLE or DECIMAL, nothing else")
-
-    def _case(self, node: exp.Expr, behind: bool) -> Released:
-        from adyton.query.sql.shape import read_condition  # needs this module
-
-        self.source.check_parts(node, "this", "ifs", "default")
-        branches = []
-        for branch in node.args["ifs"]:
-            self.source.check_parts(branch, "this", "true")
-            then = self.value(branch.args["true"], behind=behind)
-            subject = node.args.get("this")
-            said = branch.this if subject is None else exp.EQ(this=subject.copy(), expression=branch.this)
-            branches.append((read_condition(self, said, behind=behind), then))
-        default = node.args.get("default")
-        otherwise = None if default is None else self.value(default, behind=behind)
-        kinds = {self.kind(one) for one in (*(then for _, then in branches), otherwise) if one is not None}
-        if len(kinds) > 1 or (kinds != {Fraction} and not _all_written(branches, otherwise)):
-            raise self.source.refusal(
-                node, "a CASE gives numbers everywhere, or literal strings everywhere with an ELSE"
-            )
-        return When(tuple(branches), otherwise)
+        raise self.source.refusal(
+            node, "what is released becomes INTEGER, DOUBLE, DECIMAL or VARCHAR, nothing else"
+        )
 
     # Functions -------------------------------------------------------------------------------------------
 
     def _call(self, node: exp.Expr, behind: bool) -> Released:
         name = called(self.source, node)
+        if name in (*LABELS, NOT_IN_SET):
+            return read_label(self, node, name, behind)
         if name in WINDOWS or name not in RELEASED_FUNCTIONS:
             raise self.source.refusal(node, self._why_no_function(node, name))
         inner = node.expressions
@@ -194,6 +193,8 @@ class Reader:
         one, other = (self.number(part, behind) for part in inner)
         if name == "SAFE_DIVIDE":
             return self._quotient(node, one, other)
+        if name == "MOD":
+            return self._modulo(node, one, other)
         if name in ("POWER", "POW") and not (isinstance(other, Fraction) and abs(other) <= _MOST_POWER):
             raise self.source.refusal(node, f"the exponent is a literal, at most {_MOST_POWER}")
         return Apply(_ALIASES.get(name, name), (one, other))
@@ -202,6 +203,18 @@ class Reader:
         if bottom == Fraction(0):
             raise self.source.refusal(node, "a quotient by 0 says nothing, and would be paid for")
         return Apply("/", (top, bottom))
+
+    def _rest(self, node: exp.Expr, behind: bool) -> Released:
+        """x % m."""
+        self.source.check_parts(node, "this", "expression")
+        return self._modulo(node, *(self.number(node.args[part], behind) for part in ("this", "expression")))
+
+    def _modulo(self, node: exp.Expr, value: Released, by: Released) -> Released:
+        if not isinstance(by, Fraction) or by.denominator != 1 or not 1 <= by <= _MOST_DIVISOR:
+            raise self.source.refusal(
+                node, "what is released is divided with a rest by a whole number, as in x % 7"
+            )
+        return Apply("MOD", (value, by))
 
     def _why_no_function(self, node: exp.Expr, name: str) -> str:
         if name in WINDOWS:
@@ -237,7 +250,7 @@ class Reader:
             self.source.check_parts(node, "this", "desc", "nulls_first")  # what is missing is always last
             value = self.value(node.this, behind=behind)
             by = value.name if isinstance(value, ReleasedName) else value
-            if not isinstance(by, str | Apply | When | Window) or isinstance(value, str):
+            if not isinstance(by, str | Apply | When | Window | Label) or isinstance(value, str):
                 raise self.source.refusal(node.this, "this is the same for every row: it orders nothing")
             terms.append(Term(by, bool(node.args.get("desc"))))
         return tuple(terms)
@@ -261,9 +274,16 @@ class Reader:
             item, allowed = self.items[place], self.windows
             self.computed[place] = None  # a name that means itself means nothing
             self.windows = True
-            self.computed[place] = self.value(item.node, behind=False)
+            self.computed[place] = self._of_keys(self.value(item.node, behind=False))
             self.windows = allowed
         return self.computed[place]
+
+    def _of_keys(self, value: Released) -> Released:
+        """A number that is made of keys alone is public, and has no intervals."""
+        is_number = isinstance(value, Apply | When) and self.kind(value) is Fraction and not has_window(value)
+        return (
+            Label("NUMBER", (value,)) if is_number and names_in(value) <= self.key_names().keys() else value
+        )
 
     def key_names(self) -> dict[str, str]:
         """The names of groups, and what they are shown as."""
@@ -291,7 +311,8 @@ class Reader:
         wanted = measure_text(measure)
         return next((name for name, one in self.measures if measure_text(one) == wanted), None)
 
-    def _grouped(self, node: exp.Expr) -> str | None:
+    def grouped(self, node: exp.Expr) -> str | None:
+        """The group that it is, by its name; None if it is none."""
         try:
             wanted = read_group(self.source, node).text
         except InvalidRequest:  # whatever it is, it is not what was grouped by
@@ -305,6 +326,8 @@ class Reader:
         match side:
             case bool() | str() | Fraction():
                 return type(side)
+            case Label(function, _):
+                return Fraction if function == "NUMBER" else str
             case When(branches, otherwise):
                 return self.kind(otherwise if otherwise is not None else branches[0][1])
             case ReleasedName(name):
@@ -337,17 +360,15 @@ def _chain(source: Source, node: exp.Expr) -> tuple[exp.Expr, list[tuple[type[ex
     return node, rest[::-1]
 
 
-def _all_written(branches: Sequence[tuple[object, Released]], otherwise: Released) -> bool:
-    return all(isinstance(one, str | bool) for one in (*(then for _, then in branches), otherwise))
-
-
 _READ: dict[type[exp.Expr], Callable[[Reader, exp.Expr, bool], Released]] = {
     exp.Add: Reader._sum,
     exp.Sub: Reader._sum,
+    exp.Mod: Reader._rest,
+    exp.DPipe: read_joined,
     exp.Mul: Reader._product,
     exp.Div: Reader._product,
     exp.Neg: Reader._negative,
-    exp.Case: Reader._case,
+    exp.Case: read_choice,
     exp.Cast: Reader._cast,
     exp.TryCast: Reader._cast,
     exp.Anonymous: Reader._call,

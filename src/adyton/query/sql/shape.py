@@ -27,6 +27,8 @@ from adyton.query.released.nodes import (
     Some,
     Term,
     has_window,
+    is_label,
+    names_in,
 )
 from adyton.query.released.windows import MOST_ROWS as MOST_WINDOW_ROWS
 from adyton.query.request import AS_ASKED, Shape
@@ -54,6 +56,9 @@ def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
         shown = ()
     values = [name for name, _ in shown] or reader.value_names()
     kept = [group.name for group in reader.by if group.name not in dict(names)]
+    listed_keys = {reader.grouped(item.node) for item in reader.items if item.groups}
+    texts = {name for name, value in shown if is_label(value) and name in names_in(value)} - listed_keys
+    kept = [name for name in kept if name not in texts]  # a text takes the place of a key that is not listed
     check_names([*values, *(key for _, key in names)], kept)
     return Shape(
         names=names,

@@ -40,7 +40,7 @@ def nothing_asked(source: Source, asked: Request | Combined) -> Free:
     else:
         shown = dict(asked.shape.names)
         labels = [name for name, value in asked.shape.shown if is_label(value)]
-        groups = [group.name for group in asked.question.by if group.name not in asked.shape.folded]
+        groups = [group.name for group in asked.question.by if group.name not in asked.shape.unshown]
         keys = (*(shown.get(name, name) for name in groups), *labels)
         columns = [name for name, _ in asked.shape.shown or asked.question.measures]
         values = tuple(name for name in columns if name not in labels)

@@ -17,6 +17,7 @@ from adyton.query.released.nodes import (
     Every,
     Having,
     IsNull,
+    Label,
     Opposite,
     Relation,
     Released,
@@ -29,6 +30,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.names import called
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
@@ -48,7 +50,7 @@ def read_sets(source: Source, options: Options, tree: exp.Expr, tables: Sequence
     sets.keys = [group.name for group in whole.question.by]
     parts = tuple(sets.part(whole, chosen) for chosen in sets.chosen)
     shown, groups = dict(whole.shape.names), whole.question.by
-    keys = [shown.get(group.name, group.name) for group in groups]
+    keys = [shown.get(group.name, group.name) for group in groups if group.name not in whole.shape.unshown]
     keys += [name for name, value in whole.shape.shown if is_label(value)]
     columns = [name for name, _ in whole.shape.shown or whole.question.measures]
     values = tuple(name for name in columns if name not in keys)
@@ -156,6 +158,9 @@ class _Sets:
         tree.set("order", exp.Order(expressions=kept) if kept else None)
         tree.set("group", None)
         tree = without_items(self.source, tree, self.grouping)
+        for node in list(tree.walk()):
+            if (said := self._of_set(node)) is not None:
+                node.replace(said)
         groups = [node.copy() for node in self.groups]
         tree.set("group", exp.Group(expressions=groups) if groups else None)
         return tree
@@ -206,6 +211,23 @@ class _Sets:
     def _is_grouping(self, node: exp.Expr) -> bool:
         return type(node) is exp.Anonymous and str(node.this).upper() == "GROUPING"
 
+    def _of_set(self, node: exp.Expr) -> exp.Expr | None:
+        """What is said inside an expression of keys that some sets do not have: GROUPING(x), x IS NULL, and
+        COALESCE(x, 'all').  A key is NULL there and nowhere else.
+        """
+        if self._is_grouping(node) and len(node.expressions) == 1:
+            return _not_in_set(self.groups[self._asked_group(node.expressions[0])])
+        if type(node) is exp.Is and type(node.args["expression"]) is exp.Null and node.this in self.groups:
+            return exp.Paren(this=exp.EQ(this=_not_in_set(node.this), expression=exp.Literal.number(1)))
+        name = str(node.this).upper() if type(node) is exp.Anonymous else ""
+        if name in ("COALESCE", "IFNULL", "NVL") and len(node.expressions) == 2:
+            value, other = node.expressions
+            key = value.this if type(value) is exp.Cast else value
+            if key in self.groups and not other.find(exp.Column):
+                missing = exp.EQ(this=_not_in_set(key), expression=exp.Literal.number(1))
+                return exp.Case(ifs=[exp.If(this=missing, true=other.copy())], default=value.copy())
+        return None
+
     def mark_names(self, taken: Sequence[str]) -> list[str]:
         given = [self.items[place][1] for place in self.grouping]
         given += [None] * (len(self.asked) - len(given))
@@ -230,6 +252,10 @@ class _Sets:
         rest = iter(others)
         places = dict(zip(self.grouping, marks, strict=False))
         return tuple(places[p] if p in places else next(rest) for p in range(len(self.items)))
+
+
+def _not_in_set(key: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=NOT_IN_SET, expressions=[key.copy()])
 
 
 def _members(node: exp.Expr) -> Sequence[exp.Expr]:
@@ -261,6 +287,8 @@ def _less(node: Released, gone: set[str]) -> Released:
             return None if name in gone else node
         case Apply(function, inner):
             return Apply(function, tuple(_less(part, gone) for part in inner))
+        case Label(function, inner):
+            return Label(function, tuple(_less(part, gone) for part in inner))
         case When(branches, otherwise):
             chosen = tuple((_without(condition, gone), _less(then, gone)) for condition, then in branches)
             return When(chosen, _less(otherwise, gone))

@@ -13,7 +13,7 @@ from sqlglot import exp
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Group, group_values
 from adyton.query.released.answered import KeyLabel
-from adyton.query.released.nodes import Released, Term, When, is_label
+from adyton.query.released.nodes import Label, Released, Term, When, is_label
 from adyton.query.request import Combined, Free, Part, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.grammar import Options
@@ -160,7 +160,7 @@ class _Selected:
 def _kinds(part: Part) -> dict[str, str]:
     """What the keys of a part hold, by the names that they are shown as."""
     question, shown = part.request.question, dict(part.request.shape.names)
-    kept = [group for group in question.by if group.name not in part.request.shape.folded]
+    kept = [group for group in question.by if group.name not in part.request.shape.unshown]
     kinds = {shown.get(group.name, group.name): _kind_of(group) for group in kept}
     labels = {name: _label_of(value) for name, value in part.request.shape.shown if is_label(value)}
     return kinds | {name: _kind(label) for name, label in [*labels.items(), *part.constants]}
@@ -170,6 +170,8 @@ def _label_of(value: Released) -> KeyLabel:
     """One of the labels of a computed column."""
     if isinstance(value, When):
         return _label_of(value.otherwise)
+    if isinstance(value, Label):
+        return 0 if value.function == "NUMBER" else ""
     return value if isinstance(value, str | bool) else 0
 
 

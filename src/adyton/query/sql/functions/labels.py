@@ -1,0 +1,70 @@
+"""Texts of what is released, and choices among what is released.
+
+A text is a column without intervals, beside the keys.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from adyton.query.released.nodes import IsNull, Label, Released, ReleasedName, When
+
+if TYPE_CHECKING:
+    from adyton.query.sql.released import Reader
+
+LABELS = ("CONCAT", "UPPER", "LOWER")
+NOT_IN_SET = "NOT_IN_SET"  # whether rows are not grouped by a group: no text can name it
+
+
+def read_choice(reader: Reader, node: exp.Expr, behind: bool) -> Released:
+    """CASE: numbers everywhere, or strings."""
+    from adyton.query.sql.shape import read_condition  # needs this module
+
+    source = reader.source
+    source.check_parts(node, "this", "ifs", "default")
+    branches = []
+    for branch in node.args["ifs"]:
+        source.check_parts(branch, "this", "true")
+        then = reader.value(branch.args["true"], behind=behind)
+        subject = node.args.get("this")
+        said = branch.this if subject is None else exp.EQ(this=subject.copy(), expression=branch.this)
+        branches.append((read_condition(reader, said, behind=behind), then))
+    default = node.args.get("default")
+    otherwise = None if default is None else reader.value(default, behind=behind)
+    kinds = {reader.kind(one) for one in (*(then for _, then in branches), otherwise) if one is not None}
+    if len(kinds) > 1 or (kinds != {Fraction} and otherwise is None):
+        raise source.refusal(node, "a CASE gives numbers everywhere, or strings everywhere with an ELSE")
+    if kinds == {Fraction}:
+        return When(tuple(branches), otherwise)
+    if bool in kinds and not all(
+        isinstance(one, bool) for one in (*(then for _, then in branches), otherwise)
+    ):
+        raise source.refusal(node, "a CASE gives TRUE or FALSE everywhere, or numbers, or strings")
+    return When(tuple((when, _text(then)) for when, then in branches), _text(otherwise))
+
+
+def read_joined(reader: Reader, node: exp.Expr, behind: bool) -> Released:
+    """a || b."""
+    for part in node.find_all(exp.DPipe):
+        part.set("safe", None)
+    first, rest = reader.source.chain(node, (exp.DPipe,))
+    parts = [first, *(part for _, part in rest)]
+    return Label("||", tuple(reader.value(part, behind=behind) for part in parts))
+
+
+def read_label(reader: Reader, node: exp.Expr, name: str, behind: bool) -> Released:
+    """A text; or whether rows are not grouped by a group, as 1 or 0."""
+    inner = tuple(reader.value(one, behind=behind) for one in node.expressions)
+    if not inner or (name != "CONCAT" and len(inner) != 1):
+        raise reader.source.refusal(node, f"write {name}(text{', text' if name == 'CONCAT' else ''})")
+    if name == NOT_IN_SET:
+        return When(((IsNull(inner[0]), Fraction(1)),), Fraction(0))
+    return Label("||" if name == "CONCAT" else name, inner)
+
+
+def _text(value: Released) -> Released:
+    """A key that is a string is a text here, not a number."""
+    return Label("TEXT", (value,)) if isinstance(value, ReleasedName) else value
