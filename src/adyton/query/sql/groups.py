@@ -20,8 +20,8 @@ from adyton.query.names import columns_in, distinct_names
 from adyton.query.nodes import Group
 from adyton.query.sql.aggregates import filtered, is_aggregate
 from adyton.query.sql.expressions import OPERATORS, Source
+from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET
 from adyton.query.sql.functions.values import Texts, Value, is_text, texts_of
-from adyton.query.sql.labels import LABELS, NOT_IN_SET
 from adyton.query.sql.names import called, shortened
 from adyton.schema import BooleanColumn, CategoryColumn
 

@@ -30,6 +30,7 @@ from adyton.query.released.nodes import (
 )
 from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
 from adyton.query.sql.labels import NOT_IN_SET
 from adyton.query.sql.names import called
