@@ -33,7 +33,6 @@ from adyton.query.sql.aggregates import is_aggregate, read_measure
 from adyton.query.sql.expressions import OPERATORS, Source
 from adyton.query.sql.functions.labels import LABELS, NOT_IN_SET, read_choice, read_joined, read_label
 from adyton.query.sql.groups import Item, read_group, shown_names
-from adyton.query.sql.labels import LABELS, NOT_IN_SET, read_choice, read_joined, read_label
 from adyton.query.sql.names import called, title
 from adyton.query.sql.quotients import quotient_measure
 from adyton.query.sql.window_clause import NO_ROWS, WINDOWS, read_window

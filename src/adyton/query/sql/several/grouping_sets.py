@@ -32,7 +32,6 @@ from adyton.query.request import Combined, Part, Request, Shape
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.labels import NOT_IN_SET
 from adyton.query.sql.grammar import Options
-from adyton.query.sql.labels import NOT_IN_SET
 from adyton.query.sql.names import called
 from adyton.query.sql.read import SET_CLAUSES, SETS, read_select
 from adyton.query.sql.several.columns import alias_of, without_items
