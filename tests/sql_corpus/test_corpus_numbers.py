@@ -110,7 +110,7 @@ def test_a_text_like_an_earlier_one_is_not_parsed_again(monkeypatch: pytest.Monk
             f"SELECT COUNT(*) FROM people WHERE age > {number}.5 AND region <> 'north' LIMIT 1{number}"
         )
         assert asked.shape.limit == 10 + number  # type: ignore[union-attr]
-    assert len(parsed) == 2  # the first one, and the second one with marks for its numbers
+    assert len(parsed) == 3  # the first two, and the second one again with marks for its numbers
     reader.asked("SELECT COUNT(*) FROM people WHERE age > 3.5 AND region <> 'south' LIMIT 10")
     assert len(parsed) == 3
 

@@ -72,19 +72,24 @@ class TextReader:
 
     def asked(self, sql: str) -> Asked:
         """As ``parse_asked``."""
-        if len(sql) <= LONGEST_TEXT and MARK not in sql:
-            numbers: list[str] = []
-            pattern = self._pattern(_NUMBER.sub(partial(_taken, numbers), sql))
-            pattern.asked += 1
-            if pattern.asked == 2:
-                self._read_once(pattern, len(numbers))
-            with suppress(InvalidRequest, RecursionError):  # said below, with the place in this very text
-                if pattern.request is not None:
-                    request = with_numbers(pattern.request, numbers)
-                    check_windows(request.question, request.shape)  # which groups there are is up to WHERE
-                    return request
-                if pattern.tree is not None:
-                    return _asked(sql, Options(), filled(pattern.tree, numbers), self._tables)
+        if len(sql) > LONGEST_TEXT or MARK in sql:
+            return self._read(sql)
+        numbers: list[str] = []
+        pattern = self._pattern(_NUMBER.sub(partial(_taken, numbers), sql))
+        pattern.asked += 1
+        with suppress(InvalidRequest, RecursionError):  # said below, with the place in this very text
+            if pattern.request is not None:
+                request = with_numbers(pattern.request, numbers)
+                check_windows(request.question, request.shape)  # which groups there are is up to WHERE
+                return request
+            if pattern.tree is not None:
+                return _asked(sql, Options(), filled(pattern.tree, numbers), self._tables)
+        asked = self._read(sql)
+        if pattern.asked == 2:  # not before it was answered: nobody reads a bomb twice
+            self._read_once(pattern, len(numbers))
+        return asked
+
+    def _read(self, sql: str) -> Asked:
         return _asked(sql, *question_tree(sql, self._known), self._tables)
 
     def _read_once(self, pattern: Pattern, numbers: int) -> None:
