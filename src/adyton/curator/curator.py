@@ -91,7 +91,7 @@ class Curator(Walk, Shown):
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
         Counts are measured together where that has less noise at the same price, or as ``strategy`` says:
-        "independent", "atoms", "tree", "optimised" or "marginals".
+        "independent", "atoms", "tree", "optimised", "product" or "marginals".
         """
         asked = self._tables(questions, dialect)
         return asked.answers(lambda: self._answer(self._batch(asked, price, strategy), request), self._purse)
