@@ -343,7 +343,7 @@ class Curator(Walk, Shown):
             return BatchRelease(batch, self._claims, self._purse)
         from adyton.curator.coordinated.batches import release_of
 
-        return release_of(batch, self._purse)
+        return release_of(batch, self._purse, self._claims)
 
     def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)
