@@ -139,6 +139,6 @@ def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
         rows_hidden=len(rows) - len(shown),
         known=plan.shown,
         hidden=plan.hidden,
-        free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL:.0%}, hold "
-        "for all that is derived from it at once",
+        free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL * 100:g} %, "
+        "hold for all that is derived from it at once",
     )
