@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -16,13 +17,23 @@ from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.workloads.linear_question import Box
 from adyton.mechanisms.workloads.matrix import GaussianMatrix
 from adyton.mechanisms.workloads.private_mw import PmwPlan
+from adyton.mechanisms.workloads.residuals import Attribute, components
 from adyton.mechanisms.workloads.strategy import Strategy, identity
 from adyton.mechanisms.workloads.strategy_choice import best_strategy, with_free_total
 from adyton.mechanisms.workloads.workload import Cells, Ranges
 from adyton.noise import SystemBits, rounded_gaussian, two_sided_geometric
-from adyton.privacy import Neighbours
+from adyton.planning.plan import PricedBatch, make_batch
+from adyton.planning.price import Price
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
+from adyton.query.expressions import And, Compare
+from adyton.query.leaves import Constant, ValueOf
+from adyton.query.measures import Count
+from adyton.query.nodes import Question
+from adyton.query.request import Request
+from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.study import Study
 
-CELLS, RELEASES = 1024, 400
+CELLS, RELEASES, ASKED_CELLS = 1024, 400, 128
 MU_SQUARED = Fraction(1, 20)
 SHAPE, UNITS, QUESTIONS, UPDATES, EPSILON = (10,) * 6, 10_000, 10_000, 80, 1
 BITS = SystemBits()
@@ -85,6 +96,81 @@ def one_by_one(workload: Ranges, neighbours: Neighbours) -> float:
     return float(np.mean(rounded_gaussian.draw(sigma, workload.questions, BITS).astype(float) ** 2))
 
 
+# Through the planner of a study ----------------------------------------------------------------------------
+
+
+def a_study(*columns: CategoryColumn | IntegerColumn) -> Study:
+    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
+    return Study(Table("t", columns, 10**6), PrivacyUnit("add-or-remove"), limit, "gdp")
+
+
+def planned(study: Study, questions: list[Question], strategy: str | None = None) -> PricedBatch:
+    price, requests = Price("epsilon", Fraction(1)), [Request(question) for question in questions]
+    return make_batch(study, requests, price, study.allowed, strategy=strategy)
+
+
+def between(column: IntegerColumn, low: int, high: int) -> tuple[Compare, Compare]:
+    """As SQL's BETWEEN."""
+    ends = Constant(Fraction(low)), Constant(Fraction(high))
+    return Compare(ValueOf(column), ">=", ends[0]), Compare(ValueOf(column), "<=", ends[1])
+
+
+def counts(study: Study, *conditions: tuple[Compare, ...]) -> list[Question]:
+    return [Question(study.table, (("n", Count()),), And(condition)) for condition in conditions]
+
+
+def asked() -> list[dict[str, object]]:
+    """What ``ask_many`` would plan: gains are of total squared widths, at the same price."""
+    rows = []
+    column = IntegerColumn("x", 0, ASKED_CELLS - 1)
+    line = a_study(column)
+    pairs = [between(column, i, j) for i in range(ASKED_CELLS) for j in range(i, ASKED_CELLS)]
+    ranges = planned(line, counts(line, *pairs))
+    title = f"all {len(pairs):,} ranges of {ASKED_CELLS} cells by ask_many"
+    rows.append(row(f"{title}: total squared error", 1.0, ranges.gain, "of it", "each range for itself"))
+    atoms = planned(line, counts(line, *pairs), "atoms")
+    rows.append(
+        row(f"{title}: total squared error", 1.0, ranges.gain / atoms.gain, "of it", "noise on the cells")
+    )
+    columns = [CategoryColumn(f"c{i}", tuple(range(10))) for i in range(8)]
+    wide = a_study(*columns)
+    two = [Question(wide.table, (("n", Count()),), by=both) for both in combinations(columns, 2)]
+    start = time.perf_counter()
+    tables = planned(wide, two)
+    seconds = time.perf_counter() - start
+    attributes, energies = [Attribute(10)] * 8, dict[tuple[int, ...], float]()
+    for both in combinations(range(8), 2):
+        for kept, own in components(attributes, both, np.eye(100)):
+            energies[kept] = energies.get(kept, 0.0) + float((own**2).sum())
+    bound = sum((e * np.prod([90.0] * len(kept))) ** 0.5 for kept, e in energies.items()) ** 2
+    title = "all 2-way tables of 8 columns of 10 values by ask_many"
+    independent = 28 * 2800 / bound  # how far the bound is below each for itself
+    rows += [
+        row(f"{title}: planned in", seconds, None, "s", ""),
+        row(f"{title}: total squared error", 1.0, tables.gain, "of it", "each count for itself"),
+        row(f"{title}: total squared error", independent / tables.gain, 1.0, "of it", "singular value bound"),
+    ]
+    return rows + planning_time()
+
+
+def planning_time() -> list[dict[str, object]]:
+    x, y = IntegerColumn("x", 0, 99), IntegerColumn("y", 0, 99)
+    study, random = a_study(x, y), np.random.default_rng(1)
+    ends = np.sort(random.integers(0, 100, (1000, 2, 2)), axis=2).tolist()
+    boxes = counts(study, *(between(x, *a) + between(y, *b) for a, b in ends))
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        batch = planned(study, boxes)
+        seconds.append(time.perf_counter() - start)
+    title = f"planning 1,000 boxes of {batch.problem.cells:,} atoms ({batch.noise.measuring.kind})"
+    return [
+        row(f"{title}, cold", seconds[0], 3.0, "s", "3 s"),
+        row(f"{title}, warm", seconds[1], 0.3, "s", "0.3 s"),
+        row("the same boxes: total squared error", 1.0, batch.gain, "of it", "each box for itself"),
+    ]
+
+
 def people(random: np.random.Generator) -> np.ndarray:
     """Three kinds of units, each with its own habits in six attributes."""
     kind = random.integers(0, 3, UNITS)
@@ -145,7 +231,7 @@ def private_mw() -> list[dict[str, object]]:
 
 
 def run() -> list[dict[str, object]]:
-    return ranges() + private_mw()
+    return asked() + ranges() + private_mw()
 
 
 if __name__ == "__main__":

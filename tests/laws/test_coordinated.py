@@ -25,7 +25,7 @@ COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")
 RANGES = [f"SELECT COUNT(*) AS n FROM people WHERE age < {age}" for age in range(5, 100, 5)]
 SETS = "SELECT region, smoker, COUNT(*) AS n FROM people GROUP BY CUBE (region, smoker)"
 APART = [f"SELECT COUNT(*) AS n FROM people WHERE region = '{value}'" for value in "abc"]
-KINDS = ("atoms", "tree", "optimised", "marginals")
+KINDS = ("atoms", "tree", "optimised", "product", "marginals")
 
 
 def people(seed: int = 1, size: int = SIZE) -> pa.Table:

@@ -223,8 +223,8 @@ class PopulationClaims:
             totals = self._ledger.totals()
             cap.check(totals.receipts, totals.radius, radius)
 
-    def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:
-        """What validity pays for the answer, now that it is known; None: what was charged."""
+    def settling_units(self, batch: PricedBatch) -> Units | None:
+        """How many units there are, where answers may settle for less than they were charged."""
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
@@ -234,11 +234,22 @@ class PopulationClaims:
             return None
         if self._study.unit.neighbours == "replace":
             rows = self._study.table.rows or 0
-            units = Units(rows, rows)
-        elif (count := self.stand_in.counted) is not None:
-            units = Units(population.units_at_least(count), population.units_at_most(count))
-        else:
+            return Units(rows, rows)
+        if (count := self.stand_in.counted) is not None:
+            return Units(population.units_at_least(count), population.units_at_most(count))
+        return None
+
+    def noise_failure(self, number: int) -> Fraction:
+        """How likely the noise of this answer may be larger than settling takes it to be."""
+        assert isinstance(self._population, SubsetPopulation)
+        return self._population.noise_failure(number)
+
+    def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:
+        """What validity pays for the answer, now that it is known; None: what was charged."""
+        population, units = self._population, self.settling_units(batch)
+        if units is None:
             return None
+        assert isinstance(population, SubsetPopulation)
         context = PopulationContext(population, Position.after(self._ledger.totals()), units.most)
         squares = self._learned.squares_in_sample(batch.readings, context, units, {number: released})
         return settled_radius(batch, released, units, population.noise_failure(number), squares)

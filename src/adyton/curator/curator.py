@@ -89,7 +89,7 @@ class Curator(PaidOnce, Shown):
         An epsilon or a share is for all of them together; what is within, or a scale, is for each value.
         Questions whose filters exclude each other share a price.  All are answered, or none.
         Counts are measured together where that has less noise at the same price, or as ``strategy`` says:
-        "independent", "atoms", "tree", "optimised" or "marginals".
+        "independent", "atoms", "tree", "optimised", "product" or "marginals".
         """
         asked = self._tables(questions, dialect)
         if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
@@ -322,7 +322,7 @@ class Curator(PaidOnce, Shown):
             return BatchRelease(batch, self._claims, self._purse)
         from adyton.curator.coordinated.batches import release_of
 
-        return release_of(batch, self._purse)
+        return release_of(batch, self._purse, self._claims)
 
     def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)

@@ -79,6 +79,15 @@ def whole_edge(holds: Callable[[int], bool], good: int, bad: int) -> int:
     return good
 
 
+def whole_edges(holds: Callable[[Any], Truths], good: Any, bad: Any) -> Any:
+    """``whole_edge`` for every element of two arrays of whole numbers."""
+    while (wide := np.abs(bad - good) > 1).any():
+        middle = (good + bad) // 2
+        met = holds(middle)
+        good, bad = np.where(wide & met, middle, good), np.where(wide & ~met, middle, bad)
+    return good
+
+
 def largest_that_holds(holds: Callable[[int], bool], most: int) -> int:
     """The largest number from 1 to ``most`` that holds if all smaller ones do; 0 if not even 1 does.
 

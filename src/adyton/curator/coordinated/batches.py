@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adyton.certify import Step
+from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import Planned, Purse
 from adyton.curator.releasing import Releasing
 from adyton.ledger import Order
@@ -13,14 +14,15 @@ from adyton.ledger.links import Cap
 from adyton.ledger.texts import Stored
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import Measurement, measurement_from_text, measurement_to_text
+from adyton.planning.coordinated.settling import settled_together
 from adyton.planning.plan import PricedBatch
 from adyton.planning.price import Price
 from adyton.sensitivity import Reading
 
 
-def release_of(batch: PricedBatch, purse: Purse) -> CoordinatedRelease:
+def release_of(batch: PricedBatch, purse: Purse, claims: PopulationClaims) -> CoordinatedRelease:
     assert isinstance(batch, CoordinatedBatch)
-    return CoordinatedRelease(batch, purse)
+    return CoordinatedRelease(batch, purse, claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class CoordinatedRelease:
 
     batch: CoordinatedBatch
     purse: Purse
+    claims: PopulationClaims
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -88,7 +91,12 @@ class CoordinatedRelease:
         return self._of_each(measurement_from_text(text))
 
     def settled(self, receipt: int, released: Sequence[Stored]) -> int | None:
-        return None
+        units, measurement = self.claims.settling_units(self.batch), released[0].released[0][0]
+        if units is None:
+            return None
+        assert isinstance(measurement, Measurement)
+        most = self.batch.radius
+        return settled_together(measurement, most, units, self.claims.noise_failure(receipt))
 
     def _of_each(self, measurement: Measurement) -> Sequence[Stored]:
         return [Stored([[measurement] for _ in plan.parts]) for plan in self.batch.plans]

@@ -95,9 +95,9 @@ def _receipts(ledger: Ledger) -> Iterator[Receipt]:
 
 def _problem(curator: Curator, texts: list[str]) -> Problem:
     """The cells follow from the texts alone."""
-    questions = [request_of(text, *curator.study.tables).question for text in texts]
+    questions = tuple(request_of(text, *curator.study.tables).question for text in texts)
     unit = curator.study.unit_of(questions[0].table)
-    return problem_of(questions, [reading for q in questions for reading in readings_of(q, unit)])
+    return problem_of(questions, tuple(reading for q in questions for reading in readings_of(q, unit)))
 
 
 def _plan(curator: Curator, request: Request, earlier: Earlier) -> QuestionPlan | None:
@@ -139,6 +139,6 @@ def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
         rows_hidden=len(rows) - len(shown),
         known=plan.shown,
         hidden=plan.hidden,
-        free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL:.0%}, hold "
-        "for all that is derived from it at once",
+        free=f"it follows from what receipt {receipt.number} paid for; its intervals, at {LEVEL * 100:g} %, "
+        "hold for all that is derived from it at once",
     )

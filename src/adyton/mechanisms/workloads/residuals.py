@@ -23,12 +23,12 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
+from adyton.exact.outward import MANY
 from adyton.noise.refine import Integers
 from adyton.privacy import Neighbours
 
 MOST_ATTRIBUTES = 16  # for which all sets in which two cells may differ are tried
 _GRID = 2**14  # steps in the largest weight
-_NEEDED = 1e-12  # of the largest energy: less is rounding, and not asked for
 
 Set = tuple[int, ...]  # of attributes, rising
 
@@ -123,7 +123,7 @@ class Residuals:
             if kept in self.weights:
                 start = starts[kept]
                 made[:, start : start + own.shape[1]] = own / self.weights[kept]
-            elif float((own**2).sum()) > _NEEDED * float((weights**2).sum()):
+            elif float((own**2).sum()) > MANY * float((weights**2).sum()):
                 raise InvalidRequest("the strategy does not measure enough to answer this")
         return made
 
@@ -212,7 +212,7 @@ def best_residuals(
     most = max(energies.values(), default=0.0)
     if most <= 0:
         raise InvalidRequest("marginals that ask nothing have no best strategy")
-    needed = {kept: energy for kept, energy in energies.items() if energy > _NEEDED * most}
+    needed = {kept: energy for kept, energy in energies.items() if energy > MANY * most}
     sizes = {kept: _reach(attributes, kept, norm) for kept in needed}
     free_total = neighbours == "replace" and norm == 2 and () in needed and len(needed) > 1
     wanted = {

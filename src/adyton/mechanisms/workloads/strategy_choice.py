@@ -96,7 +96,7 @@ def with_free_total(strategy: Strategy) -> Strategy:
     return Strategy(f"{strategy.name}, and the total", np.concatenate([strategy.matrix, total]))
 
 
-def optimal_strategy(workload: Workload) -> Strategy:
+def optimal_strategy(workload: Workload, grid: int = _GRID) -> Strategy:
     """The strategy with the least error among all, for add-or-remove and Gaussian noise, rounded to a grid.
 
     X = A'A minimises trace(W'W / X) under diag X <= 1.  With multipliers v of the constraints the optimum is
@@ -119,7 +119,7 @@ def optimal_strategy(workload: Workload) -> Strategy:
         if settled:
             break
     root = _root(wanted, multipliers)
-    root *= _GRID / np.sqrt((root**2).sum(axis=0).max())
+    root *= grid / np.sqrt((root**2).sum(axis=0).max())
     return Strategy("optimised", np.rint(root).astype(np.int64))
 
 

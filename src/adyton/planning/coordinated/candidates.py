@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact.cells import Floats
+from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.residuals import Attribute, best_residuals, components
-from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, tree, wavelet
+from adyton.mechanisms.workloads.strategy import MOST_ENTRIES, Strategy, identity, tree, wavelet
 from adyton.mechanisms.workloads.strategy_choice import (
     MOST_OPTIMISED,
     error_factor,
@@ -18,15 +20,17 @@ from adyton.mechanisms.workloads.strategy_choice import (
     the_questions,
     with_free_total,
 )
-from adyton.planning.coordinated.linear import Problem, Set
-from adyton.planning.coordinated.measuring import Atoms, Matrix, Measuring, Tables
-from adyton.planning.coordinated.workload import LinearWorkload
+from adyton.planning.coordinated.linear import Linear, Problem, Set
+from adyton.planning.coordinated.measuring import Atoms, Matrix, Measuring, Products, Tables
+from adyton.planning.coordinated.workload import DenseWorkload, LinearWorkload
 from adyton.privacy import Neighbours
 from adyton.query.nodes import MOST_CELLS
 
-StrategyName = Literal["independent", "atoms", "tree", "optimised", "marginals"]
+StrategyName = Literal["independent", "atoms", "tree", "optimised", "product", "marginals"]
 _QUICK = 200  # cells, for which an optimum is a moment's work; more only for batches that are as large
 _MOST_WORK = 2**28  # weights of all values, written out
+_MOST_PRODUCTS = 2**33  # multiplications, about
+_STEPS = 2**6  # in a column of an optimised factor: products must stay exact
 _BRANCHINGS = (2, 3, 4, 6, 8, 16)
 
 
@@ -41,6 +45,8 @@ def measurings(
     if strategy in (None, "tree", "optimised") and problem.cells <= MOST_OPTIMISED:
         matrix = _best_matrix(problem, neighbours, norm, strategy)
         found += [Matrix(problem.shape, matrix)] if matrix is not None else []
+    if strategy == "product" or (strategy is None and len(problem.shape) > 1):
+        found += _products(problem, neighbours, norm)
     if strategy == "marginals" or (strategy is None and len(problem.shape) > 1):
         found += _marginals(problem, neighbours, norm)
     if not found:
@@ -80,6 +86,49 @@ def _matrices(
         yield optimal_strategy(workload)
         if problem.values <= 4 * cells:
             yield the_questions(workload)
+
+
+def _products(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measuring]:
+    """Along each axis what is best for how the values look at it; the others do not matter to the choice."""
+    together = sum(linear.size for linear in problem.linears if linear.factors(problem.shape) is None)
+    if max(problem.shape) > _QUICK or problem.cells * (together + 1) * max(problem.shape) > _MOST_PRODUCTS:
+        return []
+    factors = [_best_along(problem, axis, norm) for axis in range(len(problem.shape))]
+    try:
+        return [Products(Product(factors))]
+    except InvalidRequest:  # too many axes for exact sums
+        return []
+
+
+def _best_along(problem: Problem, axis: int, norm: int) -> Strategy:
+    seen = np.concatenate([_seen_along(linear, problem.shape, axis) for linear in problem.linears])
+    values, vectors = np.linalg.eigh(seen.T @ seen)
+    workload = DenseWorkload((np.sqrt(np.maximum(values, 0.0)) * vectors).T)
+    size = problem.shape[axis]
+    found = [identity(size), optimal_strategy(workload, _STEPS)]
+    found += [tree(size, branching) for branching in _BRANCHINGS if branching < size]
+
+    def price_of_accuracy(one: Strategy) -> float:
+        reach = (
+            one.l1_diameter("add-or-remove") ** 2 if norm == 1 else one.l2_diameter_squared("add-or-remove")
+        )
+        return error_factor(workload, one) * reach
+
+    return min(found, key=price_of_accuracy)
+
+
+def _seen_along(linear: Linear, shape: tuple[int, ...], axis: int) -> Floats:
+    """The parts of each class of one axis in the values, which have the length 1."""
+    if axis not in linear.by:
+        return np.full((1, shape[axis]), shape[axis] ** -0.5)
+    place, own = linear.by.index(axis), [shape[a] for a in linear.by]
+    codes = np.unravel_index(np.arange(len(linear.places)), own)[place]
+    inside = linear.places >= 0
+    parts = np.zeros((linear.size, shape[axis]))
+    np.add.at(parts, (linear.places[inside], codes[inside]), 1.0)
+    lengths = np.sqrt((parts**2).sum(axis=1, keepdims=True))
+    alike: Floats = parts / np.maximum(lengths, 1.0)
+    return alike
 
 
 def _marginals(problem: Problem, neighbours: Neighbours, norm: int) -> list[Measuring]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import Any, get_args
 
@@ -29,6 +30,7 @@ from adyton.privacy import PrivacyUnit
 from adyton.sensitivity import Reading, readings_of
 
 _GAIN = 1.02
+_SURE = 1e-6  # of a row, that floats may be off by
 _ROUNDS = 100
 _A_LITTLE = Fraction(10005, 10000)
 
@@ -86,16 +88,13 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     study, unit, price = outline.study, outline.unit, plain.price
     if study.parts > 1 or price.by == "scale":
         raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
-    questions = [asking.question for asking in outline.requests]
-    problem = problem_of(questions, [reading for one in outline.measured for reading in one.readings])
+    questions = tuple(asking.question for asking in outline.requests)
+    readings = tuple(reading for one in outline.measured for reading in one.readings)
+    problem = problem_of(questions, readings)
     norm = 1 if study.filter_name == "pure" else 2
-    found = [_Candidate(m, problem, unit) for m in measurings(problem, unit.neighbours, norm, strategy)]
-    best = min(found, key=lambda one: one.spread(norm))
+    best = _narrowest(problem, unit, norm, strategy)
     if price.by == "within":
-        named = [
-            float(price.of(r.name)) * (r.public_rows or 1) for one in outline.measured for r in one.readings
-        ]
-        noise = best.within(named, norm)
+        noise = best.within([float(price.of(r.name)) * (r.public_rows or 1) for r in readings], norm)
         amount = study.filter.amount(noise.mechanism.cost(unit.neighbours))
         gain = plain.amount / amount
     else:
@@ -107,6 +106,15 @@ def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyNam
     return CoordinatedBatch(
         plans, amount, radius, price, plain, noise=noise, problem=problem, unit=unit, gain=gain
     )
+
+
+@lru_cache(maxsize=4)
+def _narrowest(problem: Problem, unit: PrivacyUnit, norm: int, strategy: StrategyName | None) -> _Candidate:
+    found = [_Candidate(m, problem, unit) for m in measurings(problem, unit.neighbours, norm, strategy)]
+    sure = [one for one in found if all(own.off.max() <= _SURE for own in one.norms)]
+    if not sure:
+        raise InvalidRequest("no strategy was found that determines all of these values")
+    return min(sure, key=lambda one: one.spread(norm))
 
 
 class _Candidate:
@@ -172,7 +180,9 @@ def _plans(
 def _certificate(noise: Noise, plain: Certificate) -> Certificate:
     """Instead of the theorems on noise of its own."""
     alone = {"L1-SENSITIVITY", "L2-SENSITIVITY", "NOISE-INTERVAL", "DISJOINT-FILTERS", "CELLS-THAT-CAN-MATCH"}
-    marginals = ("RESIDUAL-STRATEGY",) * (noise.measuring.kind == "marginals")
-    own = (*noise.mechanism.theorems, *marginals, "PUBLIC-CELLS", "MATRIX-MECHANISM-ERROR")
+    special = {"marginals": ("RESIDUAL-STRATEGY",), "product": ("PRODUCT-STRATEGY",)}
+    own = (*noise.mechanism.theorems, *special.get(noise.measuring.kind, ()), "PUBLIC-CELLS")
     kept = tuple(name for name in plain.theorems if name not in alone)
-    return replace(plain, theorems=tuple(dict.fromkeys((*own, "COORDINATED-ANSWERS", *kept))))
+    return replace(
+        plain, theorems=tuple(dict.fromkeys((*own, "MATRIX-MECHANISM-ERROR", "COORDINATED-ANSWERS", *kept)))
+    )

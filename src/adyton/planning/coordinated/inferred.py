@@ -67,18 +67,15 @@ class Noise:
 class Measurement(Cells):
     """Noisy integers, and how they were measured: enough for every value that follows from them."""
 
-    __slots__ = ("noise",)
+    __slots__ = ("estimate", "length", "noise")
 
     def __init__(self, values: Any, noise: Noise) -> None:
         super().__init__(values)
-        self.noise = noise
-
-    @property
-    def numbers(self) -> Floats:
-        """Without the steps in which they were counted."""
-        counted = self.noise.mechanism
+        self.noise, counted = noise, noise.mechanism
         steps = counted.steps if isinstance(counted, GaussianMeasured) else 1
-        return whole(self).astype(float) / steps
+        numbers = whole(self).astype(float) / steps
+        self.length = float(np.sqrt((numbers**2).sum()))
+        self.estimate = noise.measuring.estimate(numbers)
 
 
 def measurement_to_text(measurement: Measurement) -> str:
@@ -148,12 +145,11 @@ class Inferred:
     def values(self, released: Columns, context: PopulationContext, solved: list[Solved]) -> Values:
         (measurement,) = released
         assert isinstance(measurement, Measurement)
-        noise, numbers, scale = measurement.noise, measurement.numbers, self._scale
+        noise, scale = measurement.noise, self._scale
         norms = self.norms if noise is self.planned else noise.measuring.norms(self.linear)
-        found = noise.measuring.values(self.linear, numbers)
-        length = float(np.sqrt((numbers**2).sum()))
-        slack = MANY * (norms.deviations * length + np.abs(found))
-        slack = slack + norms.off * noise.measuring.mass(numbers)
+        found = noise.measuring.values(self.linear, measurement.estimate)
+        slack = MANY * (norms.deviations * measurement.length + np.abs(found))
+        slack = slack + norms.off * noise.measuring.mass(measurement.estimate)
         width = self._widths(noise, norms, context.noise_level) + slack
         near = Intervals(context.noise_level, *_outward(found, width, scale))
         return Values(found * scale, near, self._population(found, norms, slack, noise, context))

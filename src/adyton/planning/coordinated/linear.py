@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -53,6 +53,22 @@ class Linear:
         """The values, from a table of its axes."""
         inside = self.places >= 0
         return np.bincount(self.places[inside], table.ravel()[inside], minlength=self.size).astype(float)
+
+    def summed(self, cells: Floats, shape: Sequence[int]) -> Floats:
+        """The values, from all cells."""
+        away = tuple(axis for axis in range(len(shape)) if axis not in self.by)
+        return self.added(cells.reshape(shape).sum(axis=away))
+
+    def factors(self, shape: Sequence[int]) -> list[Floats] | None:
+        """Of one value, the classes of each axis whose product its cells are; None if they are no product."""
+        if self.size > 1:
+            return None
+        inside = (self.places == 0).reshape([shape[axis] for axis in self.by])
+        parts, product = [np.ones(size) for size in shape], np.ones((), bool)
+        for place, axis in enumerate(self.by):
+            own = inside.any(axis=tuple(other for other in range(len(self.by)) if other != place))
+            parts[axis], product = own.astype(float), np.logical_and.outer(product, own)
+        return parts if (product == inside).all() else None
 
     def on(self, shape: Sequence[int]) -> Integers:
         """The places of the cells of all axes."""
@@ -112,7 +128,8 @@ def _all_asked(questions: Sequence[Question], readings: Sequence[Reading]) -> li
     return asked
 
 
-def problem_of(questions: Sequence[Question], readings: Sequence[Reading]) -> Problem:
+@lru_cache(maxsize=4)
+def problem_of(questions: tuple[Question, ...], readings: tuple[Reading, ...]) -> Problem:
     """``readings``: of each measure of each question.  InvalidRequest where some value is not a count."""
     asked = _all_asked(questions, readings)
     if any(one.question.table != asked[0].question.table for one in asked):
@@ -150,10 +167,10 @@ class _Asked:
         return all_of(self.question.where, self.measure.where)
 
     def linear(self, axes: Axes, kept: Set) -> Linear:
-        read = tuple(p for p in axes.read_by(self.where, *self.question.by) if p in kept)
+        everything = axes.read_by(self.where, *self.question.by)  # axes of one class change no place
+        read = tuple(place for place in everything if place in kept)
         if prod(axes.axes[place].size for place in read) > MOST_IN_ONE:
             raise InvalidRequest("one of the values is spread over too many cells to be answered together")
-        everything = axes.read_by(self.where, *self.question.by)  # axes of one class change no place
         places = self._places(axes, everything)
         places[~axes.mask(self.where, everything)] = -1
         return Linear(tuple(map(kept.index, read)), places, number_of_cells(self.shown))

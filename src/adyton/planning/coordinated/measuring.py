@@ -21,6 +21,7 @@ from adyton.errors import LedgerCorrupt
 from adyton.exact.cells import Floats
 from adyton.exact.outward import MANY
 from adyton.mechanisms.workloads.measured import Measured
+from adyton.mechanisms.workloads.product import Product
 from adyton.mechanisms.workloads.residuals import Attribute, Residuals
 from adyton.mechanisms.workloads.strategy import Strategy
 from adyton.noise.refine import Integers
@@ -58,16 +59,18 @@ class Measuring(Protocol):
 
     def norms(self, linear: Linear) -> Norms: ...
 
-    def values(self, linear: Linear, measured: Floats) -> Floats:
-        """The least squares, from what was measured with noise."""
+    def estimate(self, measured: Floats) -> Floats:
+        """What all values are made of: the cells by least squares, or what was measured itself."""
         ...
+
+    def values(self, linear: Linear, estimate: Floats) -> Floats: ...
 
     @property
     def rank(self) -> int:
         """In how many directions of what is measured the combinations of all values lie, at most."""
         ...
 
-    def mass(self, measured: Floats) -> float:
+    def mass(self, estimate: Floats) -> float:
         """About how many rows there are, for what floats make of them; 0 where they make nothing."""
         ...
 
@@ -148,14 +151,14 @@ class Atoms:
         sums = cells * (1 - share) + (self.strategy.cells - cells + 1) * share
         return Norms(deviations, np.ones(len(cells)), sums * (1 + MANY), np.zeros(len(cells)))
 
-    def values(self, linear: Linear, measured: Floats) -> Floats:
+    def estimate(self, measured: Floats) -> Floats:
         cells = measured[: self.strategy.cells]
-        if self.total:
-            cells = cells + (measured[-1] - cells.sum()) / (self.strategy.cells + 1)
-        away = tuple(axis for axis in range(len(self.shape)) if axis not in linear.by)
-        return linear.added(cells.reshape(self.shape).sum(axis=away))
+        return cells + (measured[-1] - cells.sum()) / (self.strategy.cells + 1) if self.total else cells
 
-    def mass(self, measured: Floats) -> float:
+    def values(self, linear: Linear, estimate: Floats) -> Floats:
+        return linear.summed(estimate, self.shape)
+
+    def mass(self, estimate: Floats) -> float:
         return 0.0
 
     def told(self) -> dict[str, Any]:
@@ -208,22 +211,73 @@ class Matrix:
         off = np.abs(weights @ self._wrong).max(axis=1) + MANY
         return *_lengths(weights @ self._back), off
 
-    def values(self, linear: Linear, measured: Floats) -> Floats:
-        cells = self._back @ measured
-        away = tuple(axis for axis in range(len(self.shape)) if axis not in linear.by)
-        return linear.added(cells.reshape(self.shape).sum(axis=away))
+    def estimate(self, measured: Floats) -> Floats:
+        cells: Floats = self._back @ measured
+        return cells
 
-    def mass(self, measured: Floats) -> float:
-        return 2 * float(np.abs(self._back @ measured).sum())
+    def values(self, linear: Linear, estimate: Floats) -> Floats:
+        return linear.summed(estimate, self.shape)
+
+    def mass(self, estimate: Floats) -> float:
+        return 2 * float(np.abs(estimate).sum())
 
     def told(self) -> dict[str, Any]:
-        packed = base64.b64encode(zlib.compress(self.strategy.matrix.astype("<i8").tobytes(), 9))
-        return {
-            "kind": self.kind,
-            "shape": list(self.shape),
-            "rows": self.strategy.rows,
-            "matrix": packed.decode("ascii"),
-        }
+        return {"kind": self.kind, "shape": list(self.shape), **_packed(self.strategy)}
+
+
+# Products --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Products of what is measured along each axis."""
+
+    strategy: Product
+    kind = "product"
+
+    @property
+    def rank(self) -> int:
+        return min(self.strategy.rows, prod(self.strategy.shape))
+
+    @property
+    def tables(self) -> Sequence[Set]:
+        return [tuple(range(len(self.strategy.shape)))]
+
+    def histogram(self, tables: Mapping[Set, Integers]) -> Integers:
+        return tables[self.tables[0]]
+
+    def norms(self, linear: Linear) -> Norms:
+        parts = linear.factors(self.strategy.shape)
+        if parts is not None:
+            return self._norms_of_product(parts)
+        found, everywhere = [], Linear(self.tables[0], linear.on(self.strategy.shape), linear.size)
+        for _, weights in everywhere.weights():
+            combined = self.strategy.combination(weights)
+            off = np.abs(self.strategy.weighed(combined) - weights).max(axis=1) + MANY
+            found.append((*_lengths(combined), off))
+        return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def _norms_of_product(self, parts: Sequence[Floats]) -> Norms:
+        """A product of classes of each axis has the products of their norms."""
+        deviations, largest, sums, right = np.ones(1), np.ones(1), np.ones(1), 1.0
+        for part, back, factor in zip(parts, self.strategy.backs, self.strategy.factors, strict=True):
+            combined = part[None] @ back
+            own = _lengths(combined)
+            deviations, largest, sums = deviations * own[0], largest * own[1], sums * own[2]
+            right *= 1 + float(np.abs(combined @ factor.matrix - part).max())
+        return Norms(deviations, largest, sums, np.array([right - 1 + MANY]))
+
+    def estimate(self, measured: Floats) -> Floats:
+        return self.strategy.cells(measured)
+
+    def values(self, linear: Linear, estimate: Floats) -> Floats:
+        return linear.summed(estimate, self.strategy.shape)
+
+    def mass(self, estimate: Floats) -> float:
+        return 2 * float(np.abs(estimate).sum())
+
+    def told(self) -> dict[str, Any]:
+        return {"kind": self.kind, "factors": [_packed(factor) for factor in self.strategy.factors]}
 
 
 # Marginals by residuals ------------------------------------------------------------------------------------
@@ -255,12 +309,15 @@ class Tables:
             found.append((*_lengths(combined), np.zeros(len(weights))))
         return Norms(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
-    def values(self, linear: Linear, measured: Floats) -> Floats:
+    def estimate(self, measured: Floats) -> Floats:
+        return measured
+
+    def values(self, linear: Linear, estimate: Floats) -> Floats:
         return np.concatenate(
-            [self.strategy.combination(linear.by, weights) @ measured for _, weights in linear.weights()]
+            [self.strategy.combination(linear.by, weights) @ estimate for _, weights in linear.weights()]
         )
 
-    def mass(self, measured: Floats) -> float:
+    def mass(self, estimate: Floats) -> float:
         return 0.0
 
     def told(self) -> dict[str, Any]:
@@ -285,8 +342,18 @@ def measuring_from(told: Mapping[str, Any]) -> Measuring:
         if told["kind"] == "marginals":
             attributes = [Attribute(size, aside) for size, aside in told["attributes"]]
             return Tables(Residuals(attributes, {tuple(kept): weight for kept, weight in told["weights"]}))
-        octets = zlib.decompress(base64.b64decode(told["matrix"], validate=True))
-        matrix = np.frombuffer(octets, "<i8").reshape(told["rows"], prod(told["shape"]))
-        return Matrix(tuple(told["shape"]), Strategy(told["kind"], matrix))
+        if told["kind"] == "product":
+            return Products(Product([_unpacked("factor", factor) for factor in told["factors"]]))
+        return Matrix(tuple(told["shape"]), _unpacked(told["kind"], told))
     except (ValueError, TypeError, KeyError, zlib.error):
         raise LedgerCorrupt("a stored strategy cannot be read back") from None
+
+
+def _packed(strategy: Strategy) -> dict[str, Any]:
+    octets = zlib.compress(strategy.matrix.astype("<i8").tobytes(), 9)
+    return {"rows": strategy.rows, "matrix": base64.b64encode(octets).decode("ascii")}
+
+
+def _unpacked(name: str, packed: Mapping[str, Any]) -> Strategy:
+    octets = zlib.decompress(base64.b64decode(packed["matrix"], validate=True))
+    return Strategy(name, np.frombuffer(octets, "<i8").reshape(packed["rows"], -1))

@@ -48,3 +48,27 @@ class LinearWorkload:
 
     def question(self, index: int) -> LinearQuestion:
         raise InvalidRequest("the values of a batch are not asked one by one")
+
+
+class DenseWorkload:
+    """Satisfies ``Workload``, with any weights: it is never asked, and only chooses a strategy."""
+
+    denominator = 1
+    fractional = False
+
+    def __init__(self, matrix: Floats) -> None:
+        self._matrix = matrix
+        self.questions, self.cells = matrix.shape
+
+    def numerators(self, histogram: Any) -> Any:
+        return self._matrix @ histogram
+
+    def gram(self) -> Floats:
+        return self._matrix.T @ self._matrix
+
+    def variances(self, covariance: Floats) -> Floats:
+        spread: Floats = ((self._matrix @ covariance) * self._matrix).sum(axis=1)
+        return spread
+
+    def question(self, index: int) -> LinearQuestion:
+        raise InvalidRequest("this workload only chooses a strategy")

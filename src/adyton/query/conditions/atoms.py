@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -27,11 +28,12 @@ from adyton.exact.cells import whole
 from adyton.query.conditions.axis import Axis, axis_of
 from adyton.query.conditions.possible import Integers, Rows, Truths
 from adyton.query.conditions.possible_cells import _codes, kept_cells
-from adyton.query.conditions.subjects import Piece, Subject, pieces_of, seen, seen_group
-from adyton.query.expressions import Compare, Condition, NumberExpression, all_of
+from adyton.query.conditions.subjects import Piece, Subject, seen_group, taken_apart
+from adyton.query.expressions import And, Compare, Condition, NumberExpression, Or, all_of
 from adyton.query.leaves import EVERY_ROW, Constant, DayCount, DayOf, IsMissing, ValueOf
 from adyton.query.measures import Cdf, Count, Measure, Proportion
 from adyton.query.missing import present
+from adyton.query.names import columns_in
 from adyton.query.nodes import MOST_CELLS, Group, Question, without_dimensions
 from adyton.schema import BooleanColumn, CategoryColumn, Column, DateColumn, Table, TextColumn, day_number
 
@@ -89,9 +91,23 @@ class Axes:
 
         InvalidRequest, with the name of the column, where some cell has rows of both kinds.
         """
-        self._check(pieces_of(condition), by)
-        true, _ = self._rows(by).condition(seen(condition))
-        return true
+        self._check(taken_apart(condition).pieces, by)
+        places = tuple(range(len(self.axes))) if by is None else tuple(by)
+        shape = [self.axes[place].size for place in places]
+        return np.broadcast_to(self._true(taken_apart(condition).seen, places), shape).ravel()
+
+    def _true(self, condition: Condition, by: Places) -> Truths:
+        """Where a condition on what is seen is true: an axis for each of ``by``, of one class where it does
+        not matter.  AND and OR are true where their parts are, each of which may look at few axes.
+        """
+        if isinstance(condition, And | Or):
+            both = np.logical_and if isinstance(condition, And) else np.logical_or
+            met: Truths = reduce(both, [self._true(part, by) for part in condition.parts])
+            return met
+        names = {column.name for column in columns_in(condition)}
+        own = [place for place in by if self.axes[place].subject.column.name in names]
+        true, _ = self._rows(own).condition(condition)
+        return true.reshape([self.axes[place].size if place in own else 1 for place in by])
 
     def places(self, group: Group, by: Places | None = None) -> Integers:
         """Of each cell of these axes, or of all, the place of its rows among a group's values, else -1."""
@@ -105,7 +121,7 @@ class Axes:
         subjects: set[Subject] = set()
         for node in nodes:
             if isinstance(node, Condition):
-                subjects |= {subject for subject, _ in pieces_of(node)}
+                subjects |= {subject for subject, _ in taken_apart(node).pieces}
             else:
                 subjects.add(seen_group(node)[1])
         return tuple(place for place, axis in enumerate(self.axes) if axis.subject in subjects)
@@ -151,7 +167,7 @@ def axes_by(table: Table, conditions: Iterable[Condition], groups: Iterable[Grou
     """The cells of which all of these conditions and groups are unions."""
     found: dict[Subject, dict[Piece, None]] = {}
     for condition in dict.fromkeys(conditions):
-        for subject, piece in pieces_of(condition):
+        for subject, piece in taken_apart(condition).pieces:
             found.setdefault(subject, {})[piece] = None
     for group in dict.fromkeys(groups):
         shown, subject = seen_group(group)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, floor
 
 import numpy as np
 
 from adyton.errors import InvalidRequest
+from adyton.exact.search import Truths, whole_edges
 from adyton.query.conditions.disjoint import _constant
 from adyton.query.conditions.possible import Integers, Rows, is_understood
 from adyton.query.conditions.possible_cells import _codes, _rises
@@ -93,24 +95,36 @@ def _breaks(node: Condition | Group) -> list[int] | None:
 
 def _first_steps(number: Comparable, reached: Iterable[int]) -> list[int]:
     """The least steps of the one column at which a number that rises with it reaches each of these."""
-    wanted = np.array(list(reached), np.int64)
     (column,) = columns_in(number)
     assert not isinstance(column, CategoryColumn | BooleanColumn | TextColumn)
-    low = np.full(len(wanted), column.lattice.low)
-    high = np.full(len(wanted), column.lattice.high + 1)  # never reached
-    while (low < high).any():
-        middle = (low + high) // 2
-        known = Rows({column.name: (middle, np.full(len(middle), True))}, len(middle)).number(number)
+    if isinstance(number, ValueOf | DayOf):
+        return [step for step in reached if column.lattice.low < step <= column.lattice.high]
+    wanted, (lowest, highest) = np.array(list(reached), np.int64), (column.lattice.low, column.lattice.high)
+
+    def has_reached(steps: Integers) -> Truths:
+        at = np.maximum(steps, lowest), np.full(len(steps), True)
+        known = Rows({column.name: at}, len(steps)).number(number)
         assert known is not None
-        met = (known[0] >= wanted) & (middle <= column.lattice.high)
-        low, high = np.where(met | (low >= high), low, middle + 1), np.where(met, middle, high)
-    inside = (low > column.lattice.low) & (low <= column.lattice.high)
-    return [int(step) for step in low[inside]]
+        return known[0] >= wanted
+
+    first = whole_edges(has_reached, np.full(len(wanted), highest + 1), np.full(len(wanted), lowest - 1))
+    return [int(step) for step in first[(first > lowest) & (first <= highest)]]
 
 
-def seen(condition: Condition) -> Condition:
-    """The condition, with what is a subject of its own as a column."""
-    return _seen(condition, {})
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A condition with what is a subject of its own as a column, and what decides whether it is true."""
+
+    seen: Condition
+    pieces: tuple[tuple[Subject, Piece], ...]
+
+
+@lru_cache(maxsize=2**14)
+def taken_apart(condition: Condition) -> Apart:
+    """Of each subject, as large pieces as there are."""
+    known: dict[Column, Subject] = {}
+    shown = _seen(condition, known)
+    return Apart(shown, tuple((known[column], piece) for column, piece in _pieces(shown, True)))
 
 
 def _seen(condition: Condition, known: dict[Column, Subject]) -> Condition:
@@ -140,13 +154,6 @@ def seen_group(group: Group) -> tuple[Group, Subject]:
         return group, Subject(next(iter(columns)))
     column, subject = _number(group.value)
     return replace(group, value=column), subject
-
-
-def pieces_of(condition: Condition) -> Iterator[tuple[Subject, Piece]]:
-    """What decides whether the condition is true: of each subject, as large pieces as there are."""
-    known: dict[Column, Subject] = {}
-    for column, piece in _pieces(_seen(condition, known), True):
-        yield known[column], piece
 
 
 def _pieces(condition: Condition, wanted: bool) -> Iterator[tuple[Column, Piece]]:
