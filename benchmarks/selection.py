@@ -8,7 +8,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 
+import adyton
 from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.noisy_max import NoisyMax
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -16,8 +18,12 @@ from adyton.mechanisms.selection.quantile import PrivateQuantile
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
 from adyton.noise import SystemBits
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import IntegerColumn, Table
+from adyton.study import Study
 
 NUMBER = 10**5
+ROWS, PREDICATES = 10**6, 10**4
 CANDIDATES = tuple(range(NUMBER))
 COUNTS = ScoreSensitivity.of_counts("replace")
 SCORES = {
@@ -103,8 +109,34 @@ def others() -> list[dict[str, object]]:
     ]
 
 
+def best_of_predicates() -> list[dict[str, object]]:
+    """From texts to the winner, beside counting the same predicates one after another, each in one pass over
+    two columns in memory.  DuckDB with a COUNT FILTER for each takes far longer than both.
+    """
+    rng = np.random.default_rng(1)
+    ages, incomes = rng.integers(0, 100, ROWS), rng.integers(0, 200, ROWS)
+    columns = (IntegerColumn("age", 0, 99), IntegerColumn("income", 0, 199))
+    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
+    study = Study(Table("people", columns, ROWS), PrivacyUnit("add-or-remove"), limit)
+    ends = [(place % 100, 2 * (place // 100) + 1) for place in range(PREDICATES)]
+
+    def plain() -> int:
+        counts = [np.count_nonzero((ages >= low) & (incomes < high)) for low, high in ends]
+        return int(np.argmax(counts))
+
+    with adyton.open(study, data=pd.DataFrame({"age": ages, "income": incomes})) as curator:
+        curator.ask("SELECT COUNT(*) FROM people", share="0.01")  # the table is loaded once
+
+        def ours() -> adyton.Answer:
+            asked = [adyton.count(f"age >= {low} AND income < {high}") for low, high in ends]
+            return curator.ask(adyton.best_of(asked), share="0.1")
+
+        name = "best_of, 10^4 predicates over 10^6 rows"
+        return [row(name, best(ours, 1), best(plain, 1), "one plain scan that counts them all, numpy")]
+
+
 def run() -> list[dict[str, object]]:
-    return choices() + noisy_max_beside_opendp() + others()
+    return choices() + noisy_max_beside_opendp() + others() + best_of_predicates()
 
 
 if __name__ == "__main__":

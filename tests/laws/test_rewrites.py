@@ -175,6 +175,8 @@ CTES = [
     "WITH cold AS (SELECT kind FROM shops WHERE zone = 'cold') SELECT COUNT(*) FROM sales WHERE kind IN (SELECT kind FROM cold)",
 ]
 ANSWERS = [
+    "SELECT ARG_MAX(n, kind) AS n FROM (SELECT kind, COUNT(*) AS n FROM sales GROUP BY kind) t",
+    "SELECT MIN_BY(n, kind) AS n FROM (SELECT kind, COUNT(*) AS n FROM sales WHERE paid GROUP BY kind) t",
     "SELECT * FROM (SELECT kind, COUNT(*) AS n FROM sales GROUP BY kind) t WHERE n > 3",
     "SELECT * FROM (SELECT kind, COUNT(*) AS n FROM sales GROUP BY kind) t ORDER BY n DESC, kind LIMIT 2",
     "SELECT k AS kind, m FROM (SELECT kind AS k, SUM(x) AS m FROM sales GROUP BY 1 HAVING COUNT(*) > 1) WHERE k <> 'a'",
@@ -360,6 +362,14 @@ def test_law_random_sub_selects_mean_the_same(databases: list[Any], seed: int) -
 # The question that is asked ---------------------------------------------------------------------------------------
 
 BY_HAND = [
+    (
+        "SELECT ARG_MAX(kind, n) AS k FROM (SELECT kind, COUNT(*) AS n FROM sales GROUP BY kind) t",
+        "SELECT kind AS k FROM sales GROUP BY kind ORDER BY COUNT(*) DESC LIMIT 1",
+    ),
+    (
+        "WITH c AS (SELECT kind, SUM(x) AS n FROM sales WHERE paid GROUP BY kind) SELECT MIN_BY(kind, n) FROM c",
+        "SELECT kind FROM sales WHERE paid GROUP BY kind ORDER BY SUM(x) LIMIT 1",
+    ),
     (
         "SELECT kind, COUNT(*) AS a, COUNT(*) AS b FROM (SELECT * FROM sales) GROUP BY kind HAVING b > 3 ORDER BY b",
         "SELECT kind, COUNT(*) AS a, COUNT(*) AS b FROM sales GROUP BY kind HAVING b > 3 ORDER BY b",

@@ -13,12 +13,16 @@ import pandas as pd
 import pytest
 
 import adyton
+from adyton.audit.cases.catalogue import entry_named, target_of
+from adyton.audit.exact import exact_delta
 from adyton.curator.curator import Curator
 from adyton.errors import BudgetRefused, EngineFailed, InvalidRequest, ValidityRefused
 from adyton.ledger import Header, MemoryLedger, SqliteLedger
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.mechanisms.selection.top_k import TopK
 from adyton.planning.price import price_of
-from adyton.planning.selecting import AllValues, better, plan_all_values, plan_selection
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.planning.selecting import AllValues, Candidates, better, plan_all_values, plan_selection
+from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table, TextColumn
 from adyton.study import Study, Validity
 from populations import Seeded, seeded
@@ -557,3 +561,27 @@ def test_law_all_values_of_groups_are_priced_as_the_question_they_are() -> None:
     assert isinstance(plan, AllValues)
     assert plan.batch.text == "SELECT region, COUNT(*) AS count FROM people GROUP BY region"
     assert plan_all_values(known, adyton.best_of(AGES).on(known.table), price_of(share=1), 1) is None
+
+
+# What the auditor says -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("broken", ["not at all", "an epsilon for each round", "no span for those that fall"])
+def test_law_the_auditor_finds_a_selection_that_pays_too_little(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the exact laws: through a curator, with the machine that it bought."""
+    if broken == "an epsilon for each round":
+        plain = Candidates.machine
+        monkeypatch.setattr(Candidates, "machine", lambda self, epsilon: plain(self, 2 * epsilon))
+        monkeypatch.setattr(TopK, "cost", lambda self: PureCost(self.epsilon / 2))
+    if broken == "no span for those that fall":
+        rising = ScoreSensitivity(Fraction(1), monotone=True)
+        monkeypatch.setattr(Candidates, "sensitivity", property(lambda self: rising))
+    trials = entry_named("pure-selections").trials(target_of(bits=Seeded(7)))
+    trial = next(one for one in trials if one.laws is not None and one.neighbours == "replace")
+    assert trial.laws is not None
+    assert trial.replayed is not None
+    assert not trial.replayed.refuted
+    beyond = exact_delta(*trial.laws, trial.claim.epsilon).low  # 0 is claimed
+    assert (beyond > 0) == (broken != "not at all")

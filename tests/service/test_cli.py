@@ -346,3 +346,23 @@ def test_a_terminal_that_knows_only_ascii_shows_what_was_paid_for() -> None:
         assert done.returncode == 0, done.stderr
         assert b" +- " in done.stdout
         assert done.stdout.isascii()
+
+
+@pytest.mark.usefixtures("study")
+def test_the_largest_of_the_questions_in_a_file_or_of_the_groups_of_one() -> None:
+    Path("candidates.sql").write_text(
+        "SELECT COUNT(*) FROM people WHERE smoker; SELECT COUNT(*) FROM people WHERE NOT smoker"
+    )
+    seen = of(
+        run("preview", "people.toml", "--file", "candidates.sql", "--best", "1", "--share", "0.3", "--json")
+    )
+    asked = of(
+        run("ask", "people.toml", "--file", "candidates.sql", "--best", "1", "--share", "0.3", "--json")
+    )
+    assert seen["chosen"] == asked["chosen"]
+    assert [row["keys"]["candidate"].split("WHERE")[1] for row in asked["answer"]] == [" (NOT smoker)"]
+    shown = run("ask", "people.toml", ASK[2], "--best", "1", "--share", "0.3")
+    assert shown.exit_code == 0
+    assert "2 candidates" in shown.stdout
+    wrong = run("ask", "people.toml", "SELECT COUNT(*) FROM people", "--best", "1", "--share", "0.3")
+    assert wrong.exit_code != 0

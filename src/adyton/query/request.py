@@ -196,7 +196,7 @@ def asked_of(
             from adyton.query.selecting import BestOf
 
             if isinstance(asked, BestOf):
-                return asked.on(table, *further)
+                return asked.on(table, *further, dialect=dialect)
         return request_of(asked, table, *further)
     from adyton.query.sql.read import parse_asked
 

@@ -17,7 +17,7 @@ from adyton.query.draft import Draft
 from adyton.query.measures import Count, CountPersons, Measure, Proportion, Sum, SumOfPersons
 from adyton.query.nodes import Question
 from adyton.query.released.nodes import Relation, Term, Window
-from adyton.query.request import Request, Shape, request_of
+from adyton.query.request import Request, Shape, asked_of
 from adyton.query.text import question_text
 from adyton.schema import Table
 
@@ -96,8 +96,8 @@ class BestOf:
     largest: bool
     with_value: bool
 
-    def on(self, table: Table, *further: Table) -> Selection:
-        read = [(name, _question(asking, table, further)) for name, asking in self.candidates]
+    def on(self, table: Table, *further: Table, dialect: str | None = None) -> Selection:
+        read = [(name, _question(asking, (table, *further), dialect)) for name, asking in self.candidates]
         if len(read) == 1 and read[0][1].by:
             return self._groups(read[0][1])
         grouped = next((question for _, question in read if question.by), None)
@@ -185,8 +185,11 @@ def _first_rows(shape: Shape, name: str) -> tuple[int | None, bool]:
     return None, True
 
 
-def _question(asking: Asking, table: Table, further: Sequence[Table]) -> Question:
-    return request_of(asking, table, *further).alone
+def _question(asking: Asking, tables: Sequence[Table], dialect: str | None) -> Question:
+    asked = asked_of(asking, *tables, dialect=dialect)
+    if not isinstance(asked, Request):
+        raise InvalidRequest("a candidate is one question, whose answer is in the data")
+    return asked.alone
 
 
 def _check(question: Question) -> None:

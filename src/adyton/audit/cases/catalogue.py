@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adyton.accounting import FILTERS, gaussian
-from adyton.audit.cases import read_again, selections, split_studies, streamed, streams, workloads
+from adyton.audit.cases import read_again, selected, selections, split_studies, streamed, streams, workloads
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.certify import Promise
@@ -120,7 +120,11 @@ CATALOGUE: tuple[Entry, ...] = (
         )
         for name in FILTERS
     ),
-    *(Entry(*listed) for listed in (*streamed.ENTRIES, *read_again.ENTRIES, *split_studies.ENTRIES)),
+    *(
+        Entry(*listed)
+        for own in (streamed.ENTRIES, selected.ENTRIES, read_again.ENTRIES, split_studies.ENTRIES)
+        for listed in own
+    ),
 )
 
 

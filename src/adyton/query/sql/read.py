@@ -32,6 +32,7 @@ from adyton.query.sql.groups import Item, read_group, read_groups, read_histogra
 from adyton.query.sql.persons import read_persons, without_unused
 from adyton.query.sql.released import RELEASED_FUNCTIONS, Reader
 from adyton.query.sql.rewrite import SHAPES, rewritten, rewritten_condition
+from adyton.query.sql.rewrite.answers import EXTREMES
 from adyton.query.sql.rewrite.truths import TRUTHS
 from adyton.query.sql.shape import CLAUSES, check_windows, read_shape
 from adyton.query.sql.words import CASTS, LONGEST_TEXT, Known, question_tree, syntax_tree
@@ -55,6 +56,7 @@ FUNCTIONS = (
     *CASTS,
     *RELEASED_FUNCTIONS,
     *TRUTHS,
+    *EXTREMES,
 )
 
 
@@ -165,7 +167,7 @@ def read_select(source: Source, options: Options, tree: exp.Expr, tables: Sequen
 
 def _may_be_rewritten(node: exp.Expr) -> bool:
     if type(node) is exp.Anonymous:
-        return str(node.this).upper() in (*TRUTHS, *COMMON, *DISTINCT)
+        return str(node.this).upper() in (*TRUTHS, *COMMON, *DISTINCT, *EXTREMES)
     if type(node) in OPERATORS:
         return type(node.this) is type(node.args["expression"]) is exp.Literal  # 1 = 1
     return type(node) in SHAPES or node.args.get("db") is not None

@@ -20,7 +20,10 @@ _FROM_GROUPS = (
 )
 _HIGHER_MOMENT = "write AVG, VARIANCE and QUANTILE of {number}; higher moments would be mostly noise"
 _PRODUCT = "a product of many rows has no useful bounds"
-_ROW_OF_EXTREME = "that is a value of a single row; write MAX({number}), or AVG with WHERE"
+_ROW_OF_EXTREME = (
+    "that is a value of a single row; write MAX({number}), or AVG with WHERE; of groups, "
+    "ARG_MAX(key, value) FROM (SELECT key, COUNT(*) AS value ... GROUP BY key)"
+)
 _BITS = "one row can change every bit of it"
 _TODAY = "an answer must not depend on the day it is asked; write the day: DATE '2020-01-31'"
 _WINDOW = "windows look at the rows of the answer; they stand in SELECT, QUALIFY and ORDER BY"

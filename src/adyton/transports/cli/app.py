@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,9 @@ from adyton.transports.cli.upgrade import upgrade_ledger
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
+if TYPE_CHECKING:
+    from adyton.query.selecting import BestOf
+
 app = typer.Typer(
     name="adyton",
     help="Question data you may not see. Every answer is private, and leaves a receipt.",
@@ -47,6 +50,14 @@ Questions = Annotated[
         help="Several questions, priced together and read in one go: SQL with semicolons, or a JSON "
         "list; - is standard input. With --json a list is printed.",
         metavar="FILE",
+    ),
+]
+Best = Annotated[
+    int | None,
+    typer.Option(
+        help="Only which of the questions in the file, or of the groups of one question, have the largest "
+        "values, and so many of them.",
+        metavar="NUMBER",
     ),
 ]
 Within = Annotated[
@@ -111,6 +122,7 @@ def preview(
     expected_rows: ExpectedRows = None,
     expect: Expect = None,
     file: Questions = None,
+    best: Best = None,
     dialect: Dialect = None,
     verbose: Verbose = False,
     as_json: Json = False,
@@ -119,11 +131,11 @@ def preview(
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
-        match _one_or_several(sql, file):
-            case str(question):
-                return curator.preview(question, expect=expect, dialect=dialect, **price())
-            case questions:
+        match _one_or_several(sql, file, best):
+            case list(questions):
                 return Batch.previewed_by(curator, questions, price(), expect, dialect)
+            case question:
+                return curator.preview(question, expect=expect, dialect=dialect, **price())
 
     _show(study, make, as_json, verbose=verbose)
 
@@ -139,6 +151,7 @@ def ask(
     expected_rows: ExpectedRows = None,
     request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
     file: Questions = None,
+    best: Best = None,
     dialect: Dialect = None,
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
@@ -151,11 +164,11 @@ def ask(
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
-        match _one_or_several(sql, file):
-            case str(question):
-                return curator.ask(question, request=request, dialect=dialect, **price())
-            case questions:
+        match _one_or_several(sql, file, best):
+            case list(questions):
                 return Batch.asked_of(curator, questions, request, price(), dialect)
+            case question:
+                return curator.ask(question, request=request, dialect=dialect, **price())
 
     _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
 
@@ -229,12 +242,16 @@ def _seen(receipts: int | None) -> str:
     return "there was none" if receipts is None else f"the one before had seen {receipts} receipts"
 
 
-def _one_or_several(sql: str | None, file: Path | None) -> str | list[str]:
-    if sql is not None and file is None:
-        return sql
-    if sql is None and file is not None:
-        return read_questions(file)
-    raise InvalidRequest("give either a question or --file, a file of questions")
+def _one_or_several(sql: str | None, file: Path | None, best: int | None) -> str | BestOf | list[str]:
+    """A question, several, or the largest of several: of all in a file, or of the groups of one."""
+    if (sql is None) == (file is None):
+        raise InvalidRequest("give either a question or --file, a file of questions")
+    questions = [sql] if sql is not None else read_questions(file or Path())
+    if best is not None:
+        from adyton.query.selecting import best_of
+
+        return best_of(questions, best)
+    return sql if sql is not None else questions
 
 
 def _price(

@@ -14,6 +14,7 @@ from sqlglot import exp
 from adyton.errors import InvalidRequest
 from adyton.query.sql.aggregates import COMMON, DISTINCT
 from adyton.query.sql.expressions import Source
+from adyton.query.sql.rewrite.answers import EXTREMES, order_by_extremes
 from adyton.query.sql.rewrite.brackets import without_brackets
 from adyton.query.sql.rewrite.constants import fold_constants
 from adyton.query.sql.rewrite.every_item import write_out_items
@@ -61,6 +62,8 @@ def _rewritten(context: Context, tree: exp.Expr) -> exp.Expr:
         without_brackets(context, tree)  # FROM (a JOIN b)
     if exp.With in kinds:
         write_out_ctes(context, tree)  # WITH x AS (...): each use of x is a sub-select
+    if called & {*EXTREMES}:
+        order_by_extremes(context, tree)  # ARG_MAX(key, value) is ORDER BY value DESC LIMIT 1
     if any(map(is_truth, nodes)):
         count_truths(context, tree)  # BOOL_OR(c) is whether COUNT_IF(c) is 1 or more
     if any(node.args.get("db") is not None for node in nodes):

@@ -1,13 +1,17 @@
 """SELECT ... FROM (an aggregate query): what is said outside about the answer is said in the query itself.
 
 WHERE outside is HAVING, or QUALIFY where the inner query has windows over its answer; ORDER BY and LIMIT move
-in; names outside are aliases; arithmetic outside is arithmetic on the aggregates.
+in; names outside are aliases; arithmetic outside is arithmetic on the aggregates.  ARG_MAX(key, value) is the
+key of the first row.
 """
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from sqlglot import exp
 
+from adyton.query.sql.reasons import reason_against
 from adyton.query.sql.rewrite.names_written_out import NamesWrittenOut, bare_item, output_name
 from adyton.query.sql.rewrite.scopes import (
     Context,
@@ -17,9 +21,40 @@ from adyton.query.sql.rewrite.scopes import (
     clause_parts,
     conjuncts,
     has_aggregate,
+    placed,
 )
 
+_LARGEST, _LEAST = ("ARG_MAX", "ARGMAX", "MAX_BY"), ("ARG_MIN", "ARGMIN", "MIN_BY")
+EXTREMES = (*_LARGEST, *_LEAST)
 _AFTERWARDS = ("where", "order", "limit", "offset", "qualify")
+
+
+def order_by_extremes(context: Context, tree: exp.Expr) -> None:
+    """SELECT ARG_MAX(key, value) FROM (an aggregate query): its first row in the order of the value."""
+    for select in list(tree.find_all(exp.Select)):
+        clause, items = select.args.get("from_"), select.expressions
+        call = bare_item(items[0]) if len(items) == 1 else None
+        inner = clause.this.this if clause is not None and type(clause.this) is exp.Subquery else None
+        if not _is_extreme(call) or type(inner) is not exp.Select or not is_answer(inner):
+            continue
+        context.source.check_parts(select, "expressions", "from_")
+        if len(call.expressions) != 2:
+            raise context.source.refusal(call, f"write {call.this}(key, value)")
+        key, value = call.expressions
+        falling = str(call.this).upper() in _LARGEST
+        ordered = exp.Ordered(this=placed(value.copy(), value), desc=falling, nulls_first=False)
+        call.replace(placed(key.copy(), key))
+        select.set("order", exp.Order(expressions=[ordered]))
+        select.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+    for call in tree.find_all(exp.Anonymous):
+        if _is_extreme(call):
+            name = str(call.this).upper()
+            reason = reason_against(name, context.tables[0])
+            raise context.source.refusal(call, f"{name} is not supported: {reason}")
+
+
+def _is_extreme(node: exp.Expr | None) -> TypeGuard[exp.Anonymous]:
+    return type(node) is exp.Anonymous and str(node.this).upper() in EXTREMES
 
 
 def is_answer(select: exp.Expr) -> bool:
