@@ -28,7 +28,7 @@ import numpy as np
 from adyton.exact.cells import Floats
 from adyton.mechanisms.marginals.tables import Array, Axes, spread, tables_of
 
-EVENNESS = 1.0
+EVENNESS = 0.3  # standard deviations that the quietest marginal may be off for each factor e of a weight
 _CLOSE = 0.1  # standard deviations of what was measured
 _ROUNDED = 12**-0.5  # the deviation that rounding adds
 
@@ -119,6 +119,7 @@ class _Search:
 
     def __init__(self, shape: tuple[int, ...], targets: dict[Axes, tuple[Floats, float]]) -> None:
         self._shape, self._targets, self._farthest = shape, targets, math.inf
+        self._evenness = EVENNESS / min(deviation for _, deviation in targets.values())
         self._steep = {
             axes: np.sqrt(np.maximum(target, deviation)) for axes, (target, deviation) in targets.items()
         }
@@ -149,7 +150,7 @@ class _Search:
         guessed = tables_of(shares, duals)
         slopes, farthest = [], 0.0
         for axes, (target, deviation) in self._targets.items():
-            pull = EVENNESS * deviation**2 * duals[axes]
+            pull = self._evenness * deviation**2 * duals[axes]
             value += float(duals[axes] @ (target + pull / 2))
             slope = target - guessed[axes].ravel() + pull
             farthest = max(farthest, float(np.abs(slope).max()) / deviation)
