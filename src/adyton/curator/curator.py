@@ -177,7 +177,7 @@ class Curator(PaidOnce, Shown):
         request: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Synthesis:
-        """A synthetic table of these ``columns`` for an ``epsilon`` or a ``share``: rows that nobody ever had.
+        """A synthetic table of these ``columns``, for an ``epsilon`` or a ``share``: made-up rows.
 
         It is like the private one in marginals of up to ``ways`` columns, which are chosen privately and
         measured with noise.  ``bins`` are for numbers and dates: how many, or where each but the first

@@ -35,6 +35,7 @@ Method = Literal["cells", "graph"]
 MOST_CELLS_IN_MEMORY = 10**7
 USUAL_BINS = 16
 USUAL_WAYS = 3
+_MOST_BINS = 1_000
 _MOST_WAYS = 4
 _MOST_CANDIDATES = 5_000
 _LARGEST_MARGINAL = 20_000  # cells; one with more would be nearly all noise
@@ -77,7 +78,9 @@ class SynthesisPlan:
         """All that decides what is selected and measured, as canonical JSON."""
         machine = self.machine
         facts = {
-            "begins": {axis.name: axis.starts.tolist() for axis in self.axes.axes if _has_bins(axis.subject.column)},
+            "begins": {
+                axis.name: axis.starts.tolist() for axis in self.axes.axes if _has_bins(axis.subject.column)
+            },
             "candidates": len(machine.candidates),
             "each": str(machine.each),
             "growth": machine.growth,
@@ -146,7 +149,8 @@ class SynthesisPlan:
             tuple(dict.fromkeys(theorems)),
             (
                 *assumptions_of(self.study, self.axes.table),
-                "no row of the synthetic table is a row of the data, and no interval for the population goes with it",
+                "synthetic rows are drawn from what was measured, and copied from nowhere; no population "
+                "interval goes with what is computed from them",
             ),
         )
 
@@ -167,11 +171,11 @@ def plan_synthesis(
     if study.parts > 1:
         raise InvalidRequest("a synthetic table is made of all units: it does not go with a split of them")
     axes = _axes_of(study, columns, bins)
-    ways = min(USUAL_WAYS if ways is None else ways, len(axes.axes))
-    if not 1 <= ways <= _MOST_WAYS:
+    ways = min(USUAL_WAYS, len(axes.axes)) if ways is None else ways
+    if type(ways) is not int or not 1 <= ways <= _MOST_WAYS:
         raise InvalidRequest(f"marginals of 1 to {_MOST_WAYS} columns are measured, not of {ways}")
     units = units_of(study, price, left)
-    candidates = marginals_up_to(axes.shape, ways, _LARGEST_MARGINAL)
+    candidates = marginals_up_to(axes.shape, ways, max(_LARGEST_MARGINAL, *axes.shape))
     if len(candidates) > _MOST_CANDIDATES:
         raise InvalidRequest(
             f"these columns have {len(candidates)} marginals of up to {ways} columns; at most "
@@ -193,13 +197,10 @@ def _axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | No
     given = {table.column(name).name: own for name, own in (bins or {}).items()}
     if unused := sorted(set(given) - set(usual)):
         raise InvalidRequest(f"bins are for numbers and dates that are asked for, not for {unused[0]!r}")
+    for name, own in given.items():
+        if (own if isinstance(own, int) else len(own)) > _MOST_BINS:
+            raise InvalidRequest(f"{name!r} would have too many bins; at most {_MOST_BINS}")
     axes = atoms.axes_of_columns(table, [column.name for column in chosen], {**usual, **given})
-    large = [axis for axis in axes.axes if axis.size > _LARGEST_MARGINAL]
-    if large:
-        raise InvalidRequest(
-            f"{large[0].name!r} has {large[0].size} values; at most {_LARGEST_MARGINAL}: give it wider bins, "
-            "or leave it out"
-        )
     return axes
 
 
@@ -216,15 +217,13 @@ def _method(axes: atoms.Axes, method: Method | None) -> Method:
     if chosen == "graph" and find_spec("mbi") is None:
         widest = max(axes.axes, key=lambda axis: axis.size)
         raise InvalidRequest(
-            f"these columns have {axes.cells} cells; beyond {MOST_CELLS_IN_MEMORY} the package mbi fits them: "
+            f"these columns have {axes.cells} cells; beyond {MOST_CELLS_IN_MEMORY} mbi fits them: "
             f"pip install 'adyton[synthetic]', or leave out {widest.name!r}, which has {widest.size} values"
         )
     return chosen
 
 
-def _machine(
-    study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int
-) -> AdaptiveMarginals:
+def _machine(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int) -> AdaptiveMarginals:
     moved = _sensitivity(study, axes, candidates)
     rounds = _ROUNDS_OF_A_COLUMN[study.filter_name] * len(axes.axes)
     each = units // rounds
@@ -252,7 +251,9 @@ def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:
     Claim:    what ``selecting`` and ``measuring`` say is what the filter charges, and not above ``units``.
     Source:   the costs of the mechanisms.  Theorem: ADAPTIVE-MARGINALS.
     """
-    kind: type[GaussianNoise] | type[GeometricNoise] = GeometricNoise if rule.name == "pure" else GaussianNoise
+    kind: type[GaussianNoise] | type[GeometricNoise] = (
+        GeometricNoise if rule.name == "pure" else GaussianNoise
+    )
     cost: Callable[[Fraction], Cost] = PureCost if rule.name == "pure" else BoundedRangeCost
     epsilon = _largest_epsilon(rule, units // _SELECTING, cost)
     selecting = rule.amount(cost(epsilon))

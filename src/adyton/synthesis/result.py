@@ -28,7 +28,7 @@ from adyton.synthesis.sampling import Columns, generator, values_of
 
 MOST_ROWS = 10**7
 _USUAL_ROWS = 10**6  # at most, where nobody says how many
-MADE = "synthetic: no row is a person's, and no interval for the population goes with what is computed from it"
+MADE = "synthetic: drawn from what was measured; no population interval goes with what is computed from them"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,9 @@ class Marginal:
         Measured shares below 0 count as 0.
         """
         released = np.maximum(self.released, 0).astype(float)
-        return float(np.abs(released / max(released.sum(), 1.0) - self.synthetic / self.synthetic.sum()).sum() / 2)
+        return float(
+            np.abs(released / max(released.sum(), 1.0) - self.synthetic / self.synthetic.sum()).sum() / 2
+        )
 
     def interval(self, cell: int) -> Interval:
         """The noise interval of one number: of these rows, at ``level``, for each number alone."""
@@ -166,7 +168,12 @@ class Synthesis(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = tuple(
-            (" x ".join(one.columns), f"{one.released.size:,}", f"±{one.half_width:,}", number(one.distance, 0.01))
+            (
+                " x ".join(one.columns),
+                f"{one.released.size:,}",
+                f"±{one.half_width:,}",
+                number(one.distance, 0.01),
+            )
             for one in self.marginals
         )
         notes = (

@@ -44,7 +44,8 @@ def classes_of_rows(shape: tuple[int, ...], cells: Integers) -> list[Integers]:
 def values_of(axes: Axes, classes: Mapping[int, Integers], random: Random) -> Columns:
     """The columns of a table whose rows are in these classes."""
     return {
-        axis.subject.column.name: _column(axis, classes[place], random) for place, axis in enumerate(axes.axes)
+        axis.subject.column.name: _column(axis, classes[place], random)
+        for place, axis in enumerate(axes.axes)
     }
 
 
@@ -75,7 +76,8 @@ def _inside(axis: Axis, classes: Integers, random: Random) -> Integers:
     low, width = np.zeros(axis.size, np.int64), np.ones(axis.size, np.int64)
     low[axis.labels[:-1]], width[axis.labels[:-1]] = axis.starts, np.diff(first)
     drawn: Integers = low[classes] + np.floor(random.random(classes.size) * width[classes]).astype(np.int64)
-    return np.minimum(drawn, low[classes] + width[classes] - 1)
+    inside: Integers = np.minimum(drawn, low[classes] + width[classes] - 1)  # a product may be rounded up
+    return inside
 
 
 def _or_missing(values: Any, there: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a synthesis released, as the text that the ledger keeps: which marginals, with which noise, and what."""
+"""What a synthesis released, as the text that the ledger keeps: which marginals, with which noise."""
 
 from __future__ import annotations
 

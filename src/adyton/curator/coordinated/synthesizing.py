@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from adyton.curator.purse import Planned
 from adyton.curator.releasing import Releasing
-from adyton.exact.cells import whole
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.links import Cap
 from adyton.mechanisms.marginals.fitting import Measured
@@ -56,7 +55,7 @@ class SynthesisRelease:
         wanted = {*machine.candidates, *machine.first}
         found: dict[Axes, Array] = {}
         for by, (column,) in zip(self.plan.read, releasing.exact(self.plan.readings, receipt), strict=True):
-            counted = axes.counts(whole(column), by).reshape([axes.shape[place] for place in by])
+            counted = axes.counts(column, by).reshape([axes.shape[place] for place in by])
             here = {own: tuple(map(by.index, own)) for own in wanted - found.keys() if set(own) <= set(by)}
             tables = tables_of(counted, here.values())
             found |= {own: tables[places] for own, places in here.items()}

@@ -75,11 +75,11 @@ class AdaptiveMarginals:
     A round that taught less than its noise is followed by one that may cost ``growth`` times as much.
 
     Claim:    the amounts of all selections and measurements sum to at most ``units``, so all that is released
-              costs that much under the filter that the amounts are of; selections use at most ``most_epsilon``
-              of pure privacy together.
+              costs that much under the filter that the amounts are of; selections use no more of epsilon
+              together than ``most_epsilon``.
     Assumes:  one unit moves every marginal as ``sensitivity`` says, a histogram of as many cells as the
-              largest has; a ``Step`` costs, by the filter, no more than it says; ``candidates``, ``first`` and
-              all numbers here are public; the guess sees nothing but what was released.
+              largest has; a ``Step`` costs, by the filter, no more than it says; ``candidates``, ``first``
+              and all numbers here are public; the guess sees nothing but what was released.
     Source:   after McKenna, Mullins, Sheldon, Miklau 2022 (AIM).  Theorem: ADAPTIVE-MARGINALS.
     """
 
@@ -145,7 +145,7 @@ class AdaptiveMarginals:
         self, exact: Mapping[Axes, Array], guess: Guess, offered: Sequence[Axes], step: Step, bits: Bits
     ) -> Axes:
         guessed = guess.tables(offered)
-        spare = _measured(step.noise, (), np.zeros(0)).mean_error
+        spare = _measured(step.noise, (), np.zeros(0, np.int64)).mean_error
         scores = [
             len(axes) * (distance(exact[axes], guessed[axes]) - round(spare * guessed[axes].size))
             for axes in offered

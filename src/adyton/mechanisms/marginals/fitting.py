@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -29,6 +29,7 @@ from adyton.exact.cells import Floats
 from adyton.mechanisms.marginals.tables import Array, Axes, spread, tables_of
 
 EVENNESS = 0.3  # standard deviations that the quietest marginal may be off for each factor e of a weight
+_STEPS_IN_A_ROUND, _STEPS = 60, 400
 _CLOSE = 0.1  # standard deviations of what was measured
 _ROUNDED = 12**-0.5  # the deviation that rounding adds
 
@@ -61,7 +62,7 @@ class CellGuess:
     known: int | None
     total: float
     shares: Floats
-    most_steps: int = 40
+    most_steps: int = _STEPS_IN_A_ROUND
     duals: dict[Axes, Floats] = field(default_factory=dict)
 
     @classmethod
@@ -72,6 +73,10 @@ class CellGuess:
     def tables(self, wanted: Iterable[Axes]) -> dict[Axes, Floats]:
         """Guessed numbers of rows in the cells of marginals."""
         return {axes: self.total * table for axes, table in tables_of(self.shares, wanted).items()}
+
+    def carefully(self) -> CellGuess:
+        """The same, to be fitted with more steps."""
+        return replace(self, most_steps=_STEPS)
 
     def bearable(self, candidates: Sequence[Axes], part: float) -> Sequence[Axes]:
         return candidates
@@ -108,14 +113,14 @@ def _combined(measured: Sequence[Measured], total: float) -> dict[Axes, tuple[Fl
     found: dict[Axes, tuple[Floats, float]] = {}
     for axes in dict.fromkeys(one.axes for one in measured):
         same = [one for one in measured if one.axes == axes]
-        weight = sum(one.deviation**-2 for one in same)
-        mean = sum(one.noisy.ravel() * one.deviation**-2 for one in same) / weight
-        found[axes] = mean / total, weight**-0.5 / total
+        weights = np.array([one.deviation**-2 for one in same])
+        mean: Floats = np.average([one.noisy.ravel() for one in same], axis=0, weights=weights)
+        found[axes] = mean / total, float(weights.sum() ** -0.5) / total
     return found
 
 
 class _Search:
-    """The convex function, in duals that are multiplied by a scale of their own: then all are about as steep."""
+    """The convex function, in duals times a scale of their own: then all are about as steep."""
 
     def __init__(self, shape: tuple[int, ...], targets: dict[Axes, tuple[Floats, float]]) -> None:
         self._shape, self._targets, self._farthest = shape, targets, math.inf
@@ -125,7 +130,9 @@ class _Search:
         }
 
     def scaled(self, duals: Mapping[Axes, Floats]) -> Floats:
-        return np.concatenate([np.multiply(duals.get(axes, 0.0), steep) for axes, steep in self._steep.items()])
+        return np.concatenate(
+            [np.multiply(duals.get(axes, 0.0), steep) for axes, steep in self._steep.items()]
+        )
 
     def split(self, scaled: Floats) -> dict[Axes, Floats]:
         duals, first = {}, 0

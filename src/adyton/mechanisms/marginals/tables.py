@@ -66,6 +66,7 @@ def _spread(shape: Axes, kept: Axes, axis: int, tables: dict[Axes, Array]) -> Ar
         return _spread(shape, (*kept, axis), axis + 1, with_it)
     alike = np.expand_dims(_spread(shape, kept, axis + 1, without), len(kept))
     if with_it:
-        return _spread(shape, (*kept, axis), axis + 1, with_it) + alike
+        both: Array = _spread(shape, (*kept, axis), axis + 1, with_it) + alike
+        return both
     whole = (*(shape[one] for one in kept), *shape[axis:])
     return np.broadcast_to(alike, whole)
