@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from scipy.stats import beta, binom
 
 import adyton
 from adyton.certify import Interval
@@ -23,9 +24,13 @@ from adyton.errors import BudgetRefused, Interrupted, InvalidRequest, LedgerCorr
 from adyton.ledger import SqliteLedger
 from adyton.mechanisms.marginals.fitting import CellGuess, Measured, total_of
 from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
+from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
+from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
+from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
 from adyton.synthesis.texts import from_text, to_text
+from populations import Seeded
 from study_on_disk import write_study
 
 REGIONS = ("north", "south", "east", "west")
@@ -301,3 +306,70 @@ def test_what_is_stored_is_what_was_measured_and_damage_is_found() -> None:
     for damaged in ("", "{}", text.replace("12.5", "?"), text.replace("[0, 1]", "[0, 7]"), text[:-2]):
         with pytest.raises(LedgerCorrupt):
             from_text(damaged, shape)
+
+
+# On the way to somebody ------------------------------------------------------------------------------------
+
+
+def test_a_dummy_may_be_like_a_synthetic_table() -> None:
+    with curator() as own:
+        made = own.synthesize(["region", "smoker"], share=0.5, rows=500)
+        dummy = own.dummy(200, like=made)
+        assert own.statement().questions == 1
+        counted = dummy.ask("SELECT COUNT(*) FROM people WHERE region = 'north' AND smoker", epsilon=5)
+        first = made.to_pandas()[:200]
+        assert abs(counted.value - ((first.region == "north") & (first.smoker == True)).sum()) < 20  # noqa: E712
+        assert counted.question.startswith("/* dummy */")
+        assert dummy.ask("SELECT AVG(age) FROM people", epsilon=5).value  # made up as ever
+        with pytest.raises(InvalidRequest, match="made up already"):
+            dummy.synthesize(["region"], share=0.5)
+
+
+def test_a_canary_is_in_the_table_no_oftener_than_the_price_allows() -> None:
+    """The only row of its cell, or not there: how often it is found in synthetic tables, at epsilon 0.5.
+
+    Chances of an event differ by at most a factor exp(0.5); both are counted, and judged by exact binomial
+    bounds, each wrong with 1e-7 at most.  With hardly any noise the same judge says no.
+    """
+    table = adyton.Table("t", (CategoryColumn("a", ("x", "y")), BooleanColumn("b")))
+    unit, limit = adyton.PrivacyUnit("add-or-remove"), adyton.Guarantee(100, 0)
+    study = adyton.Study(table, unit, limit, filter_name="pure")
+    plan = plan_synthesis(study, ["a", "b"], price_of(epsilon="0.5"), study.allowed)
+    machine = replace(plan.machine, each=plan.machine.units // 3)
+    without = np.array([[0, 30, 0], [0, 0, 0], [0, 0, 0]])
+    canary = without.copy()
+    canary[1, 0] = 1  # a = "y", not b
+    bits = Seeded(4)
+
+    def found(histogram: Any, louder: int, runs: int = 150) -> int:
+        exact, seen = tables_of(histogram, machine.candidates), 0
+        for run in range(runs):
+            made = machine.release(exact, first_guess(plan), lambda units: plan.step(units * louder), bits)
+            classes = classes_drawn(last_guess(plan, made), 31, generator(f"{run + 1:064x}"))
+            seen += bool(((classes[0] == 1) & (classes[1] == 0)).any())
+        return seen
+
+    def allowed(more: int, less: int, runs: int = 150) -> bool:
+        surely = beta.ppf(1e-7, more, runs - more + 1) if more else 0.0
+        at_most = beta.ppf(1 - 1e-7, less + 1, runs - less) if less < runs else 1.0
+        return bool(surely <= np.exp(0.5) * at_most)
+
+    with_it, without_it = found(canary, 1), found(without, 1)
+    assert allowed(with_it, without_it)
+    assert allowed(without_it, with_it)
+    assert not allowed(found(canary, 100), found(without, 100))
+
+
+def test_every_measured_number_has_noise_that_its_interval_covers() -> None:
+    """Counted over many cells: 95 % of the intervals hold the exact number, up to chance of 1e-6."""
+    frame, inside, cells = people(), 0, 0
+    exact = frame.groupby(["region", "smoker"]).size()
+    for _ in range(12):
+        with curator() as own:
+            for one in own.synthesize(["region", "smoker"], share=0.3).marginals:
+                if one.columns == ("region", "smoker"):
+                    for cell, (a, b) in enumerate(itertools.product(*one.labels)):
+                        held = one.interval(cell)
+                        inside += held.low <= exact.get((a, b == "yes"), 0) * (b != "missing") <= held.high
+                        cells += 1
+    assert binom.cdf(inside, cells, 0.95) > 1e-6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -41,10 +41,7 @@ from adyton.study import Study
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
-    from adyton.mechanisms.marginals.fitting import Measured
-    from adyton.query.conditions.atoms import Bins
     from adyton.query.selecting import Selection
-    from adyton.synthesis.plan import Method
     from adyton.synthesis.result import Synthesis
 
 
@@ -166,43 +163,14 @@ class Curator(PaidOnce, Shown):
             self, column, low_fraction=low_fraction, high_fraction=high_fraction, where=where, **price
         )
 
-    def synthesize(
-        self,
-        columns: Sequence[str],
-        *,
-        rows: int | None = None,
-        bins: Mapping[str, Bins] | None = None,
-        ways: int | None = None,
-        method: Method | None = None,
-        request: str | None = None,
-        **price: Unpack[PriceWords],
-    ) -> Synthesis:
-        """A synthetic table of these ``columns``, for an ``epsilon`` or a ``share``: made-up rows.
+    def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
+        """A curator of the same study on rows that are made up from public facts: to try questions on.
 
-        It is like the private one in marginals of up to ``ways`` columns, which are chosen privately and
-        measured with noise.  ``bins`` are for numbers and dates: how many, or where each but the first
-        begins.  The same again, also with another number of ``rows``, is free of charge.
+        ``like``: those of a synthetic table, which is more realistic; other columns are made up as ever.
         """
-        from adyton.curator.coordinated.synthesizing import SynthesisRelease, plan_as_charged
-        from adyton.synthesis.plan import plan_synthesis
-        from adyton.synthesis.result import Synthesis, check_rows
-
-        check_rows(rows)
-        planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
-        named, purse = price_of(**price), self._purse
-        plan = plan_as_charged(named, planned, purse.left_now, self._ledger, self._unanswered)
-
-        def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
-            return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
-
-        release = SynthesisRelease(plan, lambda other: planned(other, purse.left_now))
-        return self._walked(release, request, shown)
-
-    def dummy(self, rows: int | None = None) -> Curator:
-        """A curator of the same study on rows that are made up from public facts: to try questions on."""
         from adyton.curator.dummy import dummy_of
 
-        return dummy_of(self.study, rows)
+        return dummy_of(self.study, rows, None if like is None else like.columns)
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.util import find_spec
@@ -14,15 +14,14 @@ from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
-from adyton.exact.search import edge
 from adyton.ledger import Order
 from adyton.ledger.links import Cap
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, size_of
 from adyton.planning.plan import assumptions_of
-from adyton.planning.price import Price, cost_of_units, units_of
-from adyton.privacy import BoundedRangeCost, Cost, PureCost
+from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
+from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.conditions import atoms
 from adyton.query.conditions.atoms import Bins
 from adyton.query.nodes import MOST_CELLS
@@ -200,8 +199,7 @@ def _axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | No
     for name, own in given.items():
         if (own if isinstance(own, int) else len(own)) > _MOST_BINS:
             raise InvalidRequest(f"{name!r} would have too many bins; at most {_MOST_BINS}")
-    axes = atoms.axes_of_columns(table, [column.name for column in chosen], {**usual, **given})
-    return axes
+    return atoms.axes_of_columns(table, [column.name for column in chosen], {**usual, **given})
 
 
 def _has_bins(column: Column) -> bool:
@@ -254,26 +252,10 @@ def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:
     kind: type[GaussianNoise] | type[GeometricNoise] = (
         GeometricNoise if rule.name == "pure" else GaussianNoise
     )
-    cost: Callable[[Fraction], Cost] = PureCost if rule.name == "pure" else BoundedRangeCost
-    epsilon = _largest_epsilon(rule, units // _SELECTING, cost)
+    cost: type[PureCost] | type[BoundedRangeCost] = PureCost if rule.name == "pure" else BoundedRangeCost
+    epsilon = largest_epsilon(rule, units // _SELECTING, cost)
     selecting = rule.amount(cost(epsilon))
     noise = kind.for_cost(moved, cost_of_units(rule.name, units - units // _SELECTING))
     step = Step(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
     assert step.units <= units
     return step
-
-
-def _largest_epsilon(rule: Filter, units: int, cost: Callable[[Fraction], Cost]) -> Fraction:
-    """The largest epsilon, rounded down to twelve digits, whose cost is at most ``units``."""
-    if rule.name == "pure":
-        return Fraction(units, UNITS_PER_ONE)
-
-    def fits(epsilon: float) -> bool:
-        return rule.amount(cost(Fraction(epsilon))) <= units
-
-    low = high = 1.0
-    while not fits(low):
-        low, high = low / 2, low
-    while fits(high):
-        low, high = high, high * 2
-    return Fraction(edge(fits, low, high, close=1e-12))

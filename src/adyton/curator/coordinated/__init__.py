@@ -1,1 +1,1 @@
-"""What one charge pays for beside single questions: batches with one strategy, selections, synthetic tables."""
+"""What one charge pays for beside single questions: batches with one strategy, selections, syntheses."""
