@@ -207,6 +207,7 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
         "statement": every_path(*(printed(0, "statement", file) for file in (*both, "capped.toml"))),
+        "synthesize": every_path(printed(0, "synthesize", study, "--columns", "region", "--share", "0.05")),
         "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),
         "verify": every_path(printed(0, "verify", study)),

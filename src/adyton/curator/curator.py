@@ -42,6 +42,7 @@ from adyton.study import Study
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
     from adyton.query.selecting import Selection
+    from adyton.synthesis.result import Synthesis
 
 
 class Curator(PaidOnce, Shown):
@@ -162,11 +163,14 @@ class Curator(PaidOnce, Shown):
             self, column, low_fraction=low_fraction, high_fraction=high_fraction, where=where, **price
         )
 
-    def dummy(self, rows: int | None = None) -> Curator:
-        """A curator of the same study on rows that are made up from public facts: to try questions on."""
+    def dummy(self, rows: int | None = None, *, like: Synthesis | None = None) -> Curator:
+        """A curator of the same study on rows that are made up from public facts: to try questions on.
+
+        ``like``: those of a synthetic table, which is more realistic; other columns are made up as ever.
+        """
         from adyton.curator.dummy import dummy_of
 
-        return dummy_of(self.study, rows)
+        return dummy_of(self.study, rows, None if like is None else like.columns)
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Unpack
 
+import numpy as np
+
 from adyton.certify import Answer, Certificate, Preview
 from adyton.curator.curator import Curator
-from adyton.curator.dummy_rows import dummy_tables
+from adyton.curator.dummy_rows import Columns, dummy_tables
 from adyton.curator.opening import engine_of
 from adyton.curator.tables import Asking
 from adyton.errors import InvalidRequest
@@ -81,17 +83,26 @@ class DummyCurator(Curator):
     def stream(self, number: int) -> NoReturn:
         raise InvalidRequest("a dummy has no streams; ask it questions")
 
+    def synthesize(self, *_: Any, **__: Any) -> NoReturn:
+        raise InvalidRequest("a dummy is made up already; ask it questions")
 
-def dummy_of(study: Study, rows: int | None = None) -> Curator:
+
+def dummy_of(study: Study, rows: int | None = None, like: Columns | None = None) -> Curator:
     """A curator for a dummy of ``study`` with that many rows, or persons where a person is protected.
 
     Without ``rows``, as many as the study declares, up to 100,000, or 1,000 where it declares none: then
-    prices and widths are those of the study.
+    prices and widths are those of the study.  ``like`` are columns of the study's own table that somebody
+    made up with more care, as often as needed one after the other.
     """
     units = units_of(study, rows)
     alike = _of_size(study, units)
     ledger = MemoryLedger(Header.fresh(f"dummy of {study.fingerprint}", alike.filter_name, alike.allowed))
-    return DummyCurator(alike, engine_of(alike, dict(dummy_tables(study, units))), ledger)
+    tables = dummy_tables(study, units)
+    own = tables[study.table.name]
+    length = len(next(iter(own.values())))
+    for name, values in (like or {}).items():
+        own[name] = values[np.arange(length) % len(values)]
+    return DummyCurator(alike, engine_of(alike, dict(tables)), ledger)
 
 
 def units_of(study: Study, rows: int | None) -> int:

@@ -12,10 +12,33 @@ from adyton.duckdb_files import connect, quoted, text_literal
 from adyton.errors import InvalidRequest
 from adyton.study import Study
 
+_PARQUET = (".parquet", ".pq")
+_SUFFIXES = (*_PARQUET, ".csv", ".tsv")
+
+
+def check_output(study: Study, path: Path, *, overwrite: bool = False) -> None:
+    """Before anything is made, or paid for: whether a table can be written there."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InvalidRequest(f"a table is written to .parquet, .pq, .csv or .tsv, not to {path.suffix!r}")
+    if not path.absolute().parent.is_dir():
+        raise InvalidRequest(f"{path} cannot be written: there is no such folder")
+    _check_target(study, path, overwrite)
+
+
+def write_table(columns: Columns, path: Path, said: str) -> None:
+    """Made-up columns as a file; a Parquet file also says what they are."""
+    try:
+        if path.suffix.lower() in _PARQUET:
+            _write_parquet(columns, path, said)
+        else:
+            _write_csv(columns, path)
+    except OSError:
+        raise InvalidRequest(f"{path} cannot be written") from None
+
 
 def write_dummy(study: Study, path: Path, rows: int | None = None, *, overwrite: bool = False) -> list[Path]:
     """The dummy's tables as files, Parquet or CSV by the suffix; further tables lie beside the first one."""
-    if path.suffix.lower() not in _WRITERS:
+    if path.suffix.lower() not in _SUFFIXES:
         raise InvalidRequest(f"a dummy is written to .parquet, .pq, .csv or .tsv, not to {path.suffix!r}")
     names = [study.table.name, *(one.table.name for one in study.further)]
     paths = [path, *(path.with_name(f"{path.stem}.{name}{path.suffix}") for name in names[1:])]
@@ -23,22 +46,19 @@ def write_dummy(study: Study, path: Path, rows: int | None = None, *, overwrite:
         _check_target(study, one, overwrite)
     made = dummy_tables(study, units_of(study, rows))
     for name, one in zip(names, paths, strict=True):
-        try:
-            _WRITERS[path.suffix.lower()](made[name], one)
-        except OSError:
-            raise InvalidRequest(f"{one} cannot be written") from None
+        write_table(made[name], one, MADE_UP)
     return paths
 
 
 def _check_target(study: Study, path: Path, overwrite: bool) -> None:
     sources = [study.source, *(one.source for one in study.further)]
     if any(isinstance(source, Path) and source.resolve() == path.resolve() for source in sources):
-        raise InvalidRequest(f"{path} is the data of the study; a dummy is written elsewhere")
+        raise InvalidRequest(f"{path} is the data of the study; made-up rows are written elsewhere")
     if path.exists() and not overwrite:
         raise InvalidRequest(f"{path} exists already; choose another -o, or --force")
 
 
-def _write_parquet(columns: Columns, path: Path) -> None:
+def _write_parquet(columns: Columns, path: Path, said: str) -> None:
     import duckdb  # imported late: 0.1 s, needed only to write such a file
 
     days = [name for name, values in columns.items() if values.dtype.kind == "M" and not _has_times(values)]
@@ -50,7 +70,7 @@ def _write_parquet(columns: Columns, path: Path) -> None:
         connection.register("made_up", columns)
         connection.execute(
             f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
-            f"(FORMAT parquet, KV_METADATA {{dummy: {text_literal(MADE_UP)}}})"
+            f"(FORMAT parquet, KV_METADATA {{dummy: {text_literal(said)}}})"
         )
         written = True
     except duckdb.Error:
@@ -78,6 +98,3 @@ def _texts(values: Any) -> list[Any]:
 def _has_times(values: Any) -> bool:
     midnights = values.astype("datetime64[D]").astype(values.dtype)
     return bool((values != midnights)[values == values].any())  # NaT differs from itself
-
-
-_WRITERS = {".parquet": _write_parquet, ".pq": _write_parquet, ".csv": _write_csv, ".tsv": _write_csv}

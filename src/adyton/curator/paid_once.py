@@ -1,10 +1,11 @@
-"""What is paid for once, when it is opened, and then used often: streams."""
+"""What is paid for once and then used often: streams, and synthetic tables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from adyton.curator.previewing import stream_preview
 from adyton.curator.releasing import Walk
@@ -14,6 +15,12 @@ from adyton.planning.price import PriceWords, price_of
 from adyton.streams.answer import StreamPreview
 from adyton.streams.plan import plan_stream
 from adyton.streams.stream import Stream
+
+if TYPE_CHECKING:
+    from adyton.mechanisms.marginals.fitting import Measured
+    from adyton.query.conditions.atoms import Bins
+    from adyton.synthesis.plan import Method
+    from adyton.synthesis.result import Synthesis
 
 
 class PaidOnce(Walk):
@@ -64,6 +71,38 @@ class PaidOnce(Walk):
             raise InvalidRequest(f"there is no receipt {number}")
         self._releasing.prepare()
         return self._stream(receipt)
+
+    def synthesize(
+        self,
+        columns: Sequence[str],
+        *,
+        rows: int | None = None,
+        bins: Mapping[str, Bins] | None = None,
+        ways: int | None = None,
+        method: Method | None = None,
+        request: str | None = None,
+        **price: Unpack[PriceWords],
+    ) -> Synthesis:
+        """A synthetic table of these ``columns``, for an ``epsilon`` or a ``share``: made-up rows.
+
+        It is like the private one in marginals of up to ``ways`` columns, which are chosen privately and
+        measured with noise.  ``bins`` are for numbers and dates: how many, or where each but the first
+        begins.  The same again, also with another number of ``rows``, is free of charge.
+        """
+        from adyton.curator.coordinated.synthesizing import SynthesisRelease, plan_as_charged
+        from adyton.synthesis.plan import plan_synthesis
+        from adyton.synthesis.result import Synthesis, check_rows
+
+        check_rows(rows)
+        planned = partial(plan_synthesis, self.study, columns, bins=bins, ways=ways, method=method)
+        named, purse = price_of(**price), self._purse
+        plan = plan_as_charged(named, planned, purse.left_now, self._ledger, self._unanswered)
+
+        def shown(receipt: Receipt, read: Callable[[], Sequence[Measured]], repeated: bool) -> Synthesis:
+            return Synthesis(plan, read(), rows, **purse.paid(receipt, repeated=repeated))
+
+        release = SynthesisRelease(plan, lambda other: planned(other, purse.left_now))
+        return self._walked(release, request, shown)
 
     def _stream(self, receipt: Receipt) -> Stream:
         return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.noisy_reading import NoisyReading
 from adyton.accounting.odometer import ZcdpOdometer
-from adyton.certify import Amount, Odometer, Promise, Statement, Step
+from adyton.certify import Amount, Odometer, Promise, Proof, Statement, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
@@ -60,6 +60,17 @@ _OCTAVES = 5  # good from the limit down to a thousandth of it
 
 
 # What is left ----------------------------------------------------------------------------------------------
+
+
+class Paid(TypedDict):
+    """What is said of the charge of any release."""
+
+    cost: Amount
+    spent: Amount
+    left: Amount
+    limit: Promise
+    receipt: Proof
+    repeated: bool
 
 
 class Purse:
@@ -111,6 +122,18 @@ class Purse:
             self._ledger.header.limit - now.spent,
             cap.radius - now.radius if cap.radius is not None else None,
             cap.questions - now.receipts if cap.questions is not None else None,
+        )
+
+    def paid(self, receipt: Receipt, *, repeated: bool) -> Paid:
+        """What a receipt paid, and what that leaves; nothing where it was paid before."""
+        spent = self.spent if repeated else receipt.spent
+        return Paid(
+            cost=self.amount(0 if repeated else receipt.order.amount),
+            spent=self.amount(spent),
+            left=self.left(spent),
+            limit=self.limit,
+            receipt=Proof(receipt.number, receipt.digest, receipt.previous),
+            repeated=repeated,
         )
 
     def times_again(self, order: Order, last: Receipt | None = None) -> int:

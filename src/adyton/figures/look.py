@@ -21,6 +21,9 @@ _STRONG = "#D55E00"
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _LIMITS = ("dot", "dashdot")  # for two that stand beside each other
 _INK, _PALE, _GRID = "#222222", "#666666", "#E5E5E5"
+INK, BAR = _INK, "#9CC8E3"  # for bars that points are drawn on
+POINT = {"color": _STRONG, "size": 8}
+_PANEL = 300  # pixels, of one in a row of several
 _FONT = "Source Sans 3, Source Sans Pro, Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif"
 _TITLE, _SOURCE = 90, 130  # letters, before a text goes on in a second line
 _LONG = 26  # letters of a name: longer ones leave room for two beside each other, not three
@@ -96,6 +99,25 @@ def _layout(title: str, source: str, names: list[str]) -> dict[str, Any]:
         },
         "hovermode": "x unified",  # several lines may lie on top of each other
         "annotations": [_below(source)] if source else [],
+    }
+
+
+def layout(title: str, lines: int) -> dict[str, Any]:
+    """Of a figure of several panels, in so many lines."""
+    return {
+        "template": "plotly_white",
+        "font": {"family": _FONT, "size": 13, "color": _INK},
+        "title": {
+            "text": _wrapped(title, _TITLE),
+            "font": {"size": 18},
+            "x": 0.02,
+            "y": 0.99,
+            "yanchor": "top",
+        },
+        "margin": {"l": 70, "r": 30, "t": 120, "b": 60},
+        "height": 140 + _PANEL * lines,
+        "width": 1000,
+        "legend": {"orientation": "h", "x": 0, "y": 1 + 60 / (_PANEL * lines), "yanchor": "bottom"},
     }
 
 

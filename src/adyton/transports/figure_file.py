@@ -40,7 +40,8 @@ def write_figure(drawn: Any, path: Path) -> None:
 
 def _picture(drawn: Any, kind: str) -> bytes:
     try:
-        return bytes(drawn.to_image(format=kind.removeprefix("."), **_SIZE))
+        own = {side: getattr(drawn.layout, side) or usual for side, usual in _SIZE.items()}
+        return bytes(drawn.to_image(format=kind.removeprefix("."), **own))
     except Exception as fault:  # kaleido, the browser, its timeouts: each has errors of its own
         raise InvalidRequest(
             f"a {kind} needs kaleido (pip install 'adyton[plot]') and Chromium or Chrome, installed on this "

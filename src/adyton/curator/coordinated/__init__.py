@@ -1,1 +1,1 @@
-"""What one charge pays for beside single questions: batches with one strategy, and selections."""
+"""What one charge pays for beside single questions: batches with one strategy, selections, syntheses."""

@@ -25,6 +25,7 @@ from adyton.transports.cli.init import init
 from adyton.transports.cli.lab import lab
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
+from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.upgrade import upgrade_ledger
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
@@ -295,7 +296,7 @@ def _dummy_of(study: Path) -> Curator:
     return dummy_of(read_study(study))
 
 
-_OF_A_STUDY = (check, amend, suggest_bounds, p_value, dummy)
+_OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)
 _OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)

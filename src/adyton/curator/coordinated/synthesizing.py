@@ -1,0 +1,81 @@
+"""The walk of a synthetic table: the marginals are chosen, measured and kept for one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adyton.curator.purse import Planned
+from adyton.curator.releasing import Releasing
+from adyton.ledger import Ledger, Order, Receipt
+from adyton.ledger.links import Cap
+from adyton.mechanisms.marginals.fitting import Measured
+from adyton.mechanisms.marginals.tables import Array, Axes, tables_of
+from adyton.planning.price import Price
+from adyton.sensitivity import Reading
+from adyton.synthesis.guessing import first_guess
+from adyton.synthesis.plan import SynthesisPlan
+from adyton.synthesis.texts import from_text, to_text
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisRelease:
+    """Everything that is selected and measured for one synthetic table."""
+
+    plan: SynthesisPlan
+    planned: Planned
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        return self.plan.readings
+
+    @property
+    def advice(self) -> tuple[Price, Planned, int]:
+        return self.plan.price, self.planned, 1
+
+    def order(self, request: str | None, cap: Cap | None) -> Order:
+        return self.plan.order(request, cap)
+
+    def release(self, releasing: Releasing, receipt: int) -> Sequence[Measured]:
+        exact = self._exact(releasing, receipt)
+        return self.plan.machine.release(exact, first_guess(self.plan), self.plan.step, releasing.bits)
+
+    def text(self, released: Sequence[Measured]) -> str:
+        return to_text(released)
+
+    def read(self, text: str) -> Sequence[Measured]:
+        return from_text(text, self.plan.axes.shape)
+
+    def settled(self, receipt: int, released: Sequence[Measured]) -> int | None:
+        return None
+
+    def _exact(self, releasing: Releasing, receipt: int) -> Mapping[Axes, Array]:
+        """The whole numbers of every marginal that may be measured."""
+        machine, axes = self.plan.machine, self.plan.axes
+        wanted = {*machine.candidates, *machine.first}
+        found: dict[Axes, Array] = {}
+        for by, (column,) in zip(self.plan.read, releasing.exact(self.plan.readings, receipt), strict=True):
+            counted = axes.counts(column, by).reshape([axes.shape[place] for place in by])
+            here = {own: tuple(map(by.index, own)) for own in wanted - found.keys() if set(own) <= set(by)}
+            tables = tables_of(counted, here.values())
+            found |= {own: tables[places] for own, places in here.items()}
+        return found
+
+
+def plan_as_charged(
+    price: Price,
+    planned: Callable[[Price, int], SynthesisPlan],
+    left: int,
+    ledger: Ledger,
+    unanswered: Callable[[Order], Receipt | None],
+) -> SynthesisPlan:
+    """A share is of what is left now; or of what was left when the newest charge was made, if that was for
+    this very table and a crash came before the answer.
+    """
+    newest = ledger.totals().receipts if price.by == "share" else 0
+    receipt = ledger.receipt(newest) if newest and ledger.recall(newest) is None else None
+    if receipt is not None:
+        before = planned(price, left + receipt.order.amount)
+        if unanswered(before.order(None, None)) is not None:
+            return before
+    return planned(price, left)

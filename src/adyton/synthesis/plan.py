@@ -1,0 +1,261 @@
+"""What a synthetic table measures and costs: public facts only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.util import find_spec
+from typing import Literal, get_args
+
+from adyton.accounting.filters import Filter
+from adyton.accounting.noisy_reading import stability_units
+from adyton.certify import Certificate
+from adyton.errors import InvalidRequest
+from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.ledger import Order
+from adyton.ledger.links import Cap
+from adyton.mechanisms import GaussianNoise, GeometricNoise
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
+from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, size_of
+from adyton.planning.plan import assumptions_of
+from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
+from adyton.privacy import BoundedRangeCost, PureCost
+from adyton.query.conditions import atoms
+from adyton.query.conditions.atoms import Bins
+from adyton.query.nodes import MOST_CELLS
+from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
+from adyton.sensitivity import Reading, Sensitivity
+from adyton.sensitivity.readings import readings_of
+from adyton.study import Study
+
+Method = Literal["cells", "graph"]
+MOST_CELLS_IN_MEMORY = 10**7
+USUAL_BINS = 16
+USUAL_WAYS = 3
+_MOST_BINS = 1_000
+_MOST_WAYS = 4
+_MOST_CANDIDATES = 5_000
+_LARGEST_MARGINAL = 20_000  # cells; one with more would be nearly all noise
+_SELECTING = 10  # a tenth of what a round costs is for its selection
+_ROUNDS_OF_A_COLUMN = {"gdp": 16, "zcdp": 16, "pure": 4}
+_GROWTH = {"gdp": 4, "zcdp": 4, "pure": 2}  # of a price, for noise of half the scale
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPlan:
+    """Adaptive marginals over public cells, at a price."""
+
+    study: Study
+    axes: atoms.Axes
+    method: Method
+    price: Price
+    machine: AdaptiveMarginals
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(axis.subject.column for axis in self.axes.axes)
+
+    @property
+    def known_rows(self) -> int | None:
+        """The number of rows, where it is public: a unit that is exchanged for another keeps its one row."""
+        unit = self.study.unit_of(self.axes.table)
+        return self.axes.table.rows if unit.neighbours == "replace" and unit.rows == 1 else None
+
+    @property
+    def amount(self) -> int:
+        return self.machine.units
+
+    @property
+    def text(self) -> str:
+        names = ", ".join(json.dumps(column.name, ensure_ascii=False) for column in self.columns)
+        return f"SYNTHETIC TABLE OF {names} FROM {json.dumps(self.axes.table.name, ensure_ascii=False)}"
+
+    @property
+    def detail(self) -> str:
+        """All that decides what is selected and measured, as canonical JSON."""
+        machine = self.machine
+        facts = {
+            "begins": {
+                axis.name: axis.starts.tolist() for axis in self.axes.axes if _has_bins(axis.subject.column)
+            },
+            "candidates": len(machine.candidates),
+            "each": str(machine.each),
+            "growth": machine.growth,
+            "largest": _LARGEST_MARGINAL,
+            "method": self.method,
+            "selecting": _SELECTING,
+            "ways": max(map(len, machine.candidates)),
+        }
+        return json.dumps({"synthesis": facts}, ensure_ascii=False, sort_keys=True)
+
+    @property
+    def radius(self) -> int:
+        return self._validity[0]
+
+    @property
+    def pure(self) -> int:
+        return self._validity[1]
+
+    @property
+    def _validity(self) -> tuple[int, int]:
+        """What validity pays: a radius for measurements, the epsilon of exchanging a unit for selections.
+
+        Theorem: ADAPTIVE-MARGINALS.
+        """
+        moved = self.machine.sensitivity
+        twice = 1 if moved.neighbours == "replace" else 2
+        if self.study.filter_name == "pure":
+            return stability_units(PureCost(twice * Fraction(self.amount, UNITS_PER_ONE))), 0
+        one = (Fraction(1),)
+        part = moved.l2_radius_squared(one) / moved.l2_diameter_squared(one)
+        measured = part * cost_of_units(self.study.filter_name, self.amount)
+        return units_up(measured), units_up(twice * self.machine.most_epsilon)
+
+    def order(self, request: str | None, cap: Cap | None) -> Order:
+        return Order(self.text, self.detail, self.amount, self.radius, request, cap, pure=self.pure)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        unit = self.study.unit_of(self.axes.table)
+        return tuple(readings_of(self.axes.question(by), unit)[0] for by in self.read)
+
+    @property
+    def read(self) -> tuple[Axes, ...]:
+        """The marginals that an engine counts, of which all others are sums: one of all axes, if it fits."""
+        everything = tuple(range(len(self.axes.axes)))
+        if self.axes.cells <= MOST_CELLS:
+            return (everything,)
+        wanted = sorted({*self.machine.candidates, *self.machine.first}, key=len, reverse=True)
+        largest: list[set[int]] = []
+        for axes in wanted:
+            if not any(set(axes) <= other for other in largest):
+                largest.append(set(axes))
+        return tuple(tuple(sorted(axes)) for axes in largest)
+
+    def step(self, units: int) -> Step:
+        return step_for(self.study.filter, self.machine.sensitivity, units)
+
+    @property
+    def certificate(self) -> Certificate:
+        pure = self.study.filter_name == "pure"
+        selecting = "PERMUTE-AND-FLIP" if pure else "BOUNDED-RANGE"
+        kind: type[GaussianNoise] | type[GeometricNoise] = GeometricNoise if pure else GaussianNoise
+        theorems = ["ADAPTIVE-MARGINALS", "PUBLIC-CELLS", "SCORE-SPAN", selecting, *kind.theorems]
+        theorems += [*self.study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
+        return Certificate(
+            tuple(dict.fromkeys(theorems)),
+            (
+                *assumptions_of(self.study, self.axes.table),
+                "synthetic rows are drawn from what was measured, and copied from nowhere; no population "
+                "interval goes with what is computed from them",
+            ),
+        )
+
+
+def plan_synthesis(
+    study: Study,
+    columns: Sequence[str],
+    price: Price,
+    left: int,
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    ways: int | None = None,
+    method: Method | None = None,
+) -> SynthesisPlan:
+    """Refuses what cannot be made, free of charge."""
+    if price.by not in ("epsilon", "share", "units"):
+        raise InvalidRequest("the price of a synthetic table is named as epsilon or as share")
+    if study.parts > 1:
+        raise InvalidRequest("a synthetic table is made of all units: it does not go with a split of them")
+    axes = _axes_of(study, columns, bins)
+    ways = min(USUAL_WAYS, len(axes.axes)) if ways is None else ways
+    if type(ways) is not int or not 1 <= ways <= _MOST_WAYS:
+        raise InvalidRequest(f"marginals of 1 to {_MOST_WAYS} columns are measured, not of {ways}")
+    units = units_of(study, price, left)
+    candidates = marginals_up_to(axes.shape, ways, max(_LARGEST_MARGINAL, *axes.shape))
+    if len(candidates) > _MOST_CANDIDATES:
+        raise InvalidRequest(
+            f"these columns have {len(candidates)} marginals of up to {ways} columns; at most "
+            f"{_MOST_CANDIDATES} are compared: name fewer columns, or fewer ways"
+        )
+    machine = _machine(study, axes, candidates, units)
+    return SynthesisPlan(study, axes, _method(axes, method), price, machine)
+
+
+def _axes_of(study: Study, columns: Sequence[str], bins: Mapping[str, Bins] | None) -> atoms.Axes:
+    table = study.table
+    if isinstance(columns, str) or not columns:
+        raise InvalidRequest("name the columns of the synthetic table, at least one, as a list")
+    wanted = {table.column(name).name for name in columns}
+    if len(wanted) < len(columns):
+        raise InvalidRequest("a column was named twice")
+    chosen = [column for column in table.columns if column.name in wanted]
+    usual = {column.name: USUAL_BINS for column in chosen if _has_bins(column)}
+    given = {table.column(name).name: own for name, own in (bins or {}).items()}
+    if unused := sorted(set(given) - set(usual)):
+        raise InvalidRequest(f"bins are for numbers and dates that are asked for, not for {unused[0]!r}")
+    for name, own in given.items():
+        if (own if isinstance(own, int) else len(own)) > _MOST_BINS:
+            raise InvalidRequest(f"{name!r} would have too many bins; at most {_MOST_BINS}")
+    return atoms.axes_of_columns(table, [column.name for column in chosen], {**usual, **given})
+
+
+def _has_bins(column: Column) -> bool:
+    return not isinstance(column, CategoryColumn | BooleanColumn | TextColumn)
+
+
+def _method(axes: atoms.Axes, method: Method | None) -> Method:
+    if method is not None and method not in get_args(Method):
+        raise InvalidRequest(f"method is one of {', '.join(get_args(Method))}, not {method!r}")
+    chosen: Method = method or ("cells" if axes.cells <= MOST_CELLS_IN_MEMORY else "graph")
+    if chosen == "cells" and axes.cells > MOST_CELLS_IN_MEMORY:
+        axes.check(MOST_CELLS_IN_MEMORY)
+    if chosen == "graph" and find_spec("mbi") is None:
+        widest = max(axes.axes, key=lambda axis: axis.size)
+        raise InvalidRequest(
+            f"these columns have {axes.cells} cells; beyond {MOST_CELLS_IN_MEMORY} mbi fits them: "
+            f"pip install 'adyton[synthetic]', or leave out {widest.name!r}, which has {widest.size} values"
+        )
+    return chosen
+
+
+def _machine(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...], units: int) -> AdaptiveMarginals:
+    moved = _sensitivity(study, axes, candidates)
+    rounds = _ROUNDS_OF_A_COLUMN[study.filter_name] * len(axes.axes)
+    each = units // rounds
+    if each < 2 * _SELECTING:
+        raise InvalidRequest("this price is too small for a synthetic table of so many columns")
+    most_epsilon = rounds * step_for(study.filter, moved, each).epsilon
+    first = tuple((place,) for place in range(len(axes.axes)))
+    growth = _GROWTH[study.filter_name]
+    return AdaptiveMarginals(axes.shape, candidates, first, moved, units, each, growth, most_epsilon)
+
+
+def _sensitivity(study: Study, axes: atoms.Axes, candidates: tuple[Axes, ...]) -> Sensitivity:
+    """Of the largest marginal: no other moves farther, and none has a larger radius."""
+    largest = max(candidates, key=lambda one: size_of(axes.shape, one))
+    (reading,) = readings_of(axes.question(largest), study.unit_of(axes.table))
+    return replace(reading.sensitivity, cells=max(2, size_of(axes.shape, largest)))
+
+
+# What so many units buy ------------------------------------------------------------------------------------
+
+
+def step_for(rule: Filter, moved: Sensitivity, units: int) -> Step:
+    """The step that so many units pay for, and what it costs by the filter.
+
+    Claim:    what ``selecting`` and ``measuring`` say is what the filter charges, and not above ``units``.
+    Source:   the costs of the mechanisms.  Theorem: ADAPTIVE-MARGINALS.
+    """
+    kind: type[GaussianNoise] | type[GeometricNoise] = (
+        GeometricNoise if rule.name == "pure" else GaussianNoise
+    )
+    cost: type[PureCost] | type[BoundedRangeCost] = PureCost if rule.name == "pure" else BoundedRangeCost
+    epsilon = largest_epsilon(rule, units // _SELECTING, cost)
+    selecting = rule.amount(cost(epsilon))
+    noise = kind.for_cost(moved, cost_of_units(rule.name, units - units // _SELECTING))
+    step = Step(epsilon, selecting, noise, rule.amount(noise.cost(moved)))
+    assert step.units <= units
+    return step

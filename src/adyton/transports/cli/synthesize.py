@@ -1,0 +1,91 @@
+"""adyton synthesize: a table of made-up rows that is like the private one, for a part of the budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.curator import open_study
+from adyton.errors import InvalidRequest
+from adyton.transports.figure_file import Figure, check_figure, write_figure
+from adyton.transports.terminal import Json, StudyFile, show, whole
+
+Columns = Annotated[
+    str, typer.Option(help="Columns of the table, separated by commas.", metavar="NAMES", show_default=False)
+]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="File to write: .parquet or .csv.", show_default=False)
+]
+Rows = Annotated[
+    str | None, typer.Option(help="Rows to draw; as many as the private table has unless given.", metavar="N")
+]
+Bins = Annotated[
+    str | None,
+    typer.Option(help="How many bins a number or date has, as age=10,income=20; 16 each.", metavar="BINS"),
+]
+Ways = Annotated[str | None, typer.Option(help="Measure marginals of up to so many columns; 3.", metavar="N")]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this table.", metavar="E")]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Also the theorems.")]
+
+
+def synthesize(
+    study: StudyFile,
+    columns: Columns,
+    output: Output = None,
+    rows: Rows = None,
+    bins: Bins = None,
+    ways: Ways = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    figure: Figure = None,
+    force: Force = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Spend a part of the budget on a synthetic table: made-up rows that are like the private ones.
+
+    Marginals are chosen privately, where the guess is still far off, and measured with noise. The rows are
+    drawn from what was measured. The same again at the same --epsilon is free, also with other --rows.
+    """
+
+    def make() -> Any:
+        from adyton.curator.dummy_file import check_output, write_table
+        from adyton.synthesis.result import MADE
+
+        if (epsilon is None) == (share is None):
+            raise InvalidRequest("give exactly one price: --epsilon or --share")
+        named: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        check_figure(figure)
+        with open_study(study) as curator:
+            if output is not None:
+                check_output(curator.study, output, overwrite=force)
+            made = curator.synthesize(
+                [name.strip() for name in columns.split(",")],
+                rows=None if rows is None else whole(rows, "--rows"),
+                bins=_bins(bins),
+                ways=None if ways is None else whole(ways, "--ways"),
+                **named,
+            )
+        if output is not None:
+            write_table(made.columns, output, MADE)
+        if figure is not None:
+            from adyton.figures.synthesis import figure as drawn
+
+            write_figure(drawn(made), figure)
+        return made
+
+    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+
+
+def _bins(text: str | None) -> dict[str, int]:
+    found = {}
+    for piece in text.split(",") if text else ():
+        name, equals, number = piece.partition("=")
+        if not equals or not name.strip():
+            raise InvalidRequest(f"--bins is name=number,name=number, not {piece[:100]!r}")
+        found[name.strip()] = whole(number.strip(), f"--bins of {name.strip()}")
+    return found
