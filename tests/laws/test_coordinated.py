@@ -12,8 +12,13 @@ import pytest
 
 import adyton
 from adyton.audit import replay
+from adyton.audit.cases.catalogue import target_of
+from adyton.audit.cases.questions import ask_both
+from adyton.audit.cases.trial import Trial
+from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
+from adyton.noise import SystemBits
 from adyton.planning.coordinated import candidates
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -329,3 +334,29 @@ def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
         assert preview.steps[0].value == "all values"
         assert "it costs" in str(curator.preview_many(RANGES, within=50)[0].strategy)
         assert curator.preview_many(RANGES, epsilon=1, strategy="independent")[0].strategy is None
+
+
+@pytest.mark.parametrize(
+    "name", ["counts measured together", "tables measured together", "counts of rows of persons, together"]
+)
+@pytest.mark.parametrize(
+    ("filter_name", "neighbours"), [("gdp", "replace"), ("zcdp", "add-or-remove"), ("pure", "add-or-remove")]
+)
+def test_audits_of_what_is_measured_together_refute_nothing(
+    name: str, filter_name: str, neighbours: Any
+) -> None:
+    asked = ask_both(name, neighbours, filter_name, target_of(bits=SystemBits()))
+    trial = Trial(
+        name,
+        name,
+        neighbours,
+        asked.release,
+        asked.pair,
+        asked.claim,
+        mu=asked.mu,
+        replayed=asked.replayed,
+        slow=asked.slow,
+    )
+    assert asked.replayed.verdict == "consistent", asked.replayed.faults
+    assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)
+    assert not try_one(trial, 6000, 0.999999).refuted
