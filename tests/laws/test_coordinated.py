@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import adyton
 from adyton.audit import replay
@@ -24,6 +28,7 @@ from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
+from adyton.transports.cli.app import app
 
 SIZE = 3000
 COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")), BooleanColumn("smoker"))
@@ -360,3 +365,27 @@ def test_audits_of_what_is_measured_together_refute_nothing(
     assert asked.replayed.verdict == "consistent", asked.replayed.faults
     assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)
     assert not try_one(trial, 6000, 0.999999).refuted
+
+
+def test_the_command_line_names_a_strategy_and_derives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(people(), "people.parquet")
+    Path("people.toml").write_text(
+        '[table]\nname = "people"\nsource = "people.parquet"\nrows = 3000\n'
+        '[privacy]\nunit = "row"\nneighbours = "replace"\nepsilon = 5\ndelta = 1e-9\n'
+        '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 99\n',
+        encoding="utf-8",
+    )
+    Path("q.sql").write_text(";\n".join(RANGES), encoding="utf-8")
+    done = CliRunner().invoke(app, ["preview", "people.toml", "--file", "q.sql", "--share", "0.1", "--json"])
+    assert all("one strategy for all" in told["strategy"] for told in json.loads(done.output))
+    asked = ["ask", "people.toml", "--file", "q.sql", "--share", "0.1", "--strategy", "tree", "--json"]
+    answers = json.loads(CliRunner().invoke(app, asked).output)
+    done = CliRunner().invoke(app, ["derive", "people.toml", RANGES[3], "--json"])
+    told = json.loads(done.output)
+    assert told["free"].startswith("it follows from what receipt 1 paid for")
+    value = told["answer"][0]["values"]["n"]["value"]
+    assert value == pytest.approx(answers[3]["answer"][0]["values"]["n"]["value"], abs=1e-6)
+    assert CliRunner().invoke(app, [*asked[:-3], "--strategy", "magic"]).exit_code == 2

@@ -99,6 +99,14 @@ Dialect = Annotated[
         metavar="NAME",
     ),
 ]
+Strategy = Annotated[
+    str | None,
+    typer.Option(
+        help="How counts of a batch are measured together: independent, atoms, tree, optimised, product, "
+        "marginals; or what is best.",
+        metavar="NAME",
+    ),
+]
 
 Verbose = Annotated[
     bool,
@@ -136,6 +144,7 @@ def preview(
     expect: Expect = None,
     file: Questions = None,
     dialect: Dialect = None,
+    strategy: Strategy = None,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
@@ -149,11 +158,12 @@ def preview(
     }
 
     def make(curator: Curator) -> Any:
+        named = {**_price(**words), "strategy": strategy}
         match _one_or_several(sql, file):
             case str(question):
-                return curator.preview(question, expect=expect, dialect=dialect, **_price(**words))
+                return curator.preview(question, expect=expect, dialect=dialect, **named)
             case questions:
-                return Batch.previewed_by(curator, questions, _price(**words), expect, dialect)
+                return Batch.previewed_by(curator, questions, named, expect, dialect)
 
     _show(study, make, as_json, verbose=verbose)
 
@@ -170,6 +180,7 @@ def ask(
     request: Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")] = None,
     file: Questions = None,
     dialect: Dialect = None,
+    strategy: Strategy = None,
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
@@ -187,13 +198,29 @@ def ask(
     }
 
     def make(curator: Curator) -> Any:
+        named = {**_price(**words), "strategy": strategy}
         match _one_or_several(sql, file):
             case str(question):
-                return curator.ask(question, request=request, dialect=dialect, **_price(**words))
+                return curator.ask(question, request=request, dialect=dialect, **named)
             case questions:
-                return Batch.asked_of(curator, questions, request, _price(**words), dialect)
+                return Batch.asked_of(curator, questions, request, named, dialect)
 
     _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
+
+
+@app.command()
+def derive(
+    study: StudyFile,
+    sql: Annotated[str, typer.Argument(help="A count that an earlier batch determines.", metavar="SQL")],
+    dialect: Dialect = None,
+    verbose: Verbose = False,
+    as_csv: Csv = False,
+    as_json: Json = False,
+) -> None:
+    """Answer from what was measured together before. Reads nothing, charges nothing."""
+    _show(
+        study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
+    )
 
 
 @app.command()
