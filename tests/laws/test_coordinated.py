@@ -23,7 +23,7 @@ from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
 from adyton.noise import SystemBits
-from adyton.planning.coordinated import candidates
+from adyton.planning.coordinated import candidates, choosing
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
@@ -114,6 +114,9 @@ def test_batches_are_answered_together_where_that_is_better(filter_name: str, ne
         assert sum(w**2 for w in widths) < sum((2 * p.bounds["n"].half_width) ** 2 for p in plain) / 2  # type: ignore[operator]
         for width, preview in zip(widths, previews, strict=True):
             assert width / 2 <= preview.bounds["n"].half_width * (1 + 1e-6)  # type: ignore[operator]
+        ages = [age for age in people()["age"].to_pylist() if age is not None]
+        for answer, width, below in zip(answers, widths, range(5, 100, 5), strict=True):
+            assert abs(answer.value - sum(age < below for age in ages)) <= 2.5 * width  # nine deviations
         again = curator.ask_many(RANGES, epsilon=1)
         assert [a.value for a in again] == [a.value for a in answers]
         assert again[0].repeated
@@ -146,6 +149,9 @@ def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None
         previews = curator.preview_many(RANGES, within=60, strategy=strategy)
         assert all(p.bounds["n"].half_width <= 60 for p in previews)  # type: ignore[operator]
         assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
+        batch = planned(curator, RANGES, strategy, within=60)
+        same = planned(curator, RANGES, strategy, epsilon=str(curator.study.epsilon_of(batch.amount)))
+        assert batch.noise.mechanism.deviation == pytest.approx(same.noise.mechanism.deviation, rel=1e-3)
         alone = curator.preview_many(RANGES, within=60, strategy="independent")
         assert curator.preview_many(RANGES, within=60)[0].cost.units < alone[0].cost.units
 
@@ -219,6 +225,24 @@ def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt()
         assert (answers[0].receipt.number, curator.statement().questions) == (1, 1)
 
 
+def _forget() -> None:
+    candidates.measurings.cache_clear()
+    choosing._narrowest.cache_clear()
+
+
+def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two filters that overlap, measured as they are: nothing is known of those who meet both."""
+    monkeypatch.setattr(candidates, "_matrices", lambda _, workload, __: [candidates.the_questions(workload)])
+    _forget()
+    asked = [f"SELECT COUNT(*) AS n FROM people WHERE {where}" for where in ("age < 30", "smoker")]
+    with adyton.open(study(neighbours="add-or-remove"), data=people()) as curator:
+        curator.ask_many(asked, epsilon=1, strategy="optimised")
+        assert curator.derive(asked[0]).cost.units == 0
+        with pytest.raises(InvalidRequest, match="does not follow"):
+            curator.derive("SELECT COUNT(*) AS n FROM people WHERE age < 30 AND smoker")
+    _forget()
+
+
 def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -231,9 +255,11 @@ def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_sa
             return type(found)(found.name, found.matrix[::-1] * 2)
 
         monkeypatch.setattr(candidates, "optimal_strategy", other)
-        candidates.measurings.cache_clear()
+        _forget()
+        found = planned(curator, RANGES, "optimised", epsilon=1).noise.measuring.strategy
+        assert found.l2_diameter_squared("add-or-remove") > 4000**2 * 3
         again = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
-        candidates.measurings.cache_clear()
+        _forget()
         assert [a.value for a in again] == [a.value for a in first]
         assert [a.noise_interval for a in again] == [a.noise_interval for a in first]
         assert again[0].repeated
