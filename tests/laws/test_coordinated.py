@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import adyton
 from adyton.audit import replay
+from adyton.audit.cases.catalogue import target_of
+from adyton.audit.cases.questions import ask_both
+from adyton.audit.cases.trial import Trial
+from adyton.audit.report import try_one
 from adyton.curator import Curator
 from adyton.errors import EngineFailed, InvalidRequest
-from adyton.planning.coordinated import candidates
+from adyton.noise import SystemBits
+from adyton.planning.coordinated import candidates, choosing
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, Table
 from adyton.study import Study, Validity
+from adyton.transports.cli.app import app
 
 SIZE = 3000
 COLUMNS = (IntegerColumn("age", 0, 99), CategoryColumn("region", ("a", "b", "c")), BooleanColumn("smoker"))
@@ -104,6 +114,9 @@ def test_batches_are_answered_together_where_that_is_better(filter_name: str, ne
         assert sum(w**2 for w in widths) < sum((2 * p.bounds["n"].half_width) ** 2 for p in plain) / 2  # type: ignore[operator]
         for width, preview in zip(widths, previews, strict=True):
             assert width / 2 <= preview.bounds["n"].half_width * (1 + 1e-6)  # type: ignore[operator]
+        ages = [age for age in people()["age"].to_pylist() if age is not None]
+        for answer, width, below in zip(answers, widths, range(5, 100, 5), strict=True):
+            assert abs(answer.value - sum(age < below for age in ages)) <= 2.5 * width  # nine deviations
         again = curator.ask_many(RANGES, epsilon=1)
         assert [a.value for a in again] == [a.value for a in answers]
         assert again[0].repeated
@@ -136,6 +149,9 @@ def test_named_widths_are_kept_for_less(filter_name: str, strategy: str) -> None
         previews = curator.preview_many(RANGES, within=60, strategy=strategy)
         assert all(p.bounds["n"].half_width <= 60 for p in previews)  # type: ignore[operator]
         assert max(p.bounds["n"].half_width for p in previews) > 55  # type: ignore[operator, type-var]
+        batch = planned(curator, RANGES, strategy, within=60)
+        same = planned(curator, RANGES, strategy, epsilon=str(curator.study.epsilon_of(batch.amount)))
+        assert batch.noise.mechanism.deviation == pytest.approx(same.noise.mechanism.deviation, rel=1e-3)
         alone = curator.preview_many(RANGES, within=60, strategy="independent")
         assert curator.preview_many(RANGES, within=60)[0].cost.units < alone[0].cost.units
 
@@ -209,6 +225,24 @@ def test_an_engine_that_fails_after_the_charge_is_read_again_under_its_receipt()
         assert (answers[0].receipt.number, curator.statement().questions) == (1, 1)
 
 
+def _forget() -> None:
+    candidates.measurings.cache_clear()
+    choosing._narrowest.cache_clear()
+
+
+def test_what_a_strategy_does_not_determine_is_not_derived(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two filters that overlap, measured as they are: nothing is known of those who meet both."""
+    monkeypatch.setattr(candidates, "_matrices", lambda _, workload, __: [candidates.the_questions(workload)])
+    _forget()
+    asked = [f"SELECT COUNT(*) AS n FROM people WHERE {where}" for where in ("age < 30", "smoker")]
+    with adyton.open(study(neighbours="add-or-remove"), data=people()) as curator:
+        curator.ask_many(asked, epsilon=1, strategy="optimised")
+        assert curator.derive(asked[0]).cost.units == 0
+        with pytest.raises(InvalidRequest, match="does not follow"):
+            curator.derive("SELECT COUNT(*) AS n FROM people WHERE age < 30 AND smoker")
+    _forget()
+
+
 def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -221,9 +255,11 @@ def test_another_machine_may_find_another_optimum_and_the_answer_is_still_the_sa
             return type(found)(found.name, found.matrix[::-1] * 2)
 
         monkeypatch.setattr(candidates, "optimal_strategy", other)
-        candidates.measurings.cache_clear()
+        _forget()
+        found = planned(curator, RANGES, "optimised", epsilon=1).noise.measuring.strategy
+        assert found.l2_diameter_squared("add-or-remove") > 4000**2 * 3
         again = curator.ask_many(RANGES, epsilon=1, strategy="optimised")
-        candidates.measurings.cache_clear()
+        _forget()
         assert [a.value for a in again] == [a.value for a in first]
         assert [a.noise_interval for a in again] == [a.noise_interval for a in first]
         assert again[0].repeated
@@ -329,3 +365,53 @@ def test_a_preview_says_which_strategy_and_what_it_gains() -> None:
         assert preview.steps[0].value == "all values"
         assert "it costs" in str(curator.preview_many(RANGES, within=50)[0].strategy)
         assert curator.preview_many(RANGES, epsilon=1, strategy="independent")[0].strategy is None
+
+
+@pytest.mark.parametrize(
+    "name", ["counts measured together", "tables measured together", "counts of rows of persons, together"]
+)
+@pytest.mark.parametrize(
+    ("filter_name", "neighbours"), [("gdp", "replace"), ("zcdp", "add-or-remove"), ("pure", "add-or-remove")]
+)
+def test_audits_of_what_is_measured_together_refute_nothing(
+    name: str, filter_name: str, neighbours: Any
+) -> None:
+    asked = ask_both(name, neighbours, filter_name, target_of(bits=SystemBits()))
+    trial = Trial(
+        name,
+        name,
+        neighbours,
+        asked.release,
+        asked.pair,
+        asked.claim,
+        mu=asked.mu,
+        replayed=asked.replayed,
+        slow=asked.slow,
+    )
+    assert asked.replayed.verdict == "consistent", asked.replayed.faults
+    assert any(movement.name.startswith("all by") for movement in asked.replayed.movements)
+    assert not try_one(trial, 6000, 0.999999).refuted
+
+
+def test_the_command_line_names_a_strategy_and_derives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(people(), "people.parquet")
+    Path("people.toml").write_text(
+        '[table]\nname = "people"\nsource = "people.parquet"\nrows = 3000\n'
+        '[privacy]\nunit = "row"\nneighbours = "replace"\nepsilon = 5\ndelta = 1e-9\n'
+        '[columns.age]\nkind = "integer"\nlow = 0\nhigh = 99\n',
+        encoding="utf-8",
+    )
+    Path("q.sql").write_text(";\n".join(RANGES), encoding="utf-8")
+    done = CliRunner().invoke(app, ["preview", "people.toml", "--file", "q.sql", "--share", "0.1", "--json"])
+    assert all("one strategy for all" in told["strategy"] for told in json.loads(done.output))
+    asked = ["ask", "people.toml", "--file", "q.sql", "--share", "0.1", "--strategy", "tree", "--json"]
+    answers = json.loads(CliRunner().invoke(app, asked).output)
+    done = CliRunner().invoke(app, ["derive", "people.toml", RANGES[3], "--json"])
+    told = json.loads(done.output)
+    assert told["free"].startswith("it follows from what receipt 1 paid for")
+    value = told["answer"][0]["values"]["n"]["value"]
+    assert value == pytest.approx(answers[3]["answer"][0]["values"]["n"]["value"], abs=1e-6)
+    assert CliRunner().invoke(app, [*asked[:-3], "--strategy", "magic"]).exit_code == 2

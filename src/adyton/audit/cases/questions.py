@@ -10,6 +10,7 @@ import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from adyton.audit.watching import FoundKey
 from adyton.certify import Promise
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.outward import SAFE
+from adyton.mechanisms.workloads.measured import Measured
 from adyton.noise import Bits
+from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.keys import KeyFinding
 from adyton.planning.measures.search import Search
 from adyton.planning.part import Columns, MeasurePlan
@@ -78,6 +81,8 @@ def ask_both(name: str, neighbours: Neighbours, filter_name: str, target: AuditT
         raise AssertionError("the plan that is sampled is not the plan that was charged")
     claim = Promise(study.epsilon_of(batch.amount), float(study.limit.delta))
     release = release_of(batch.plans, target.bits)
+    if isinstance(batch, CoordinatedBatch):
+        release = _together(batch, target.bits)
     return Asked(
         release, (_known(*runs), _known(*runs[::-1])), claim, mu_of(study, batch.amount), compare(*runs)
     )
@@ -116,6 +121,44 @@ def release_of(plans: Sequence[QuestionPlan], bits: Bits) -> Callable[[Known, in
         return np.concatenate(released, axis=1)
 
     return release
+
+
+def _together(batch: CoordinatedBatch, bits: Bits) -> Callable[[Known, int], Outputs]:
+    own = batch.noise.mechanism
+
+    def release(known: Known, n: int) -> Outputs:
+        many = replace(own, strategy=_Repeated(own.strategy, n))
+        return many.release(batch.histogram(known.exact), bits).reshape(n, -1)
+
+    return release
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """What a strategy measures, so many times: to be given noise, never to be priced."""
+
+    of: Measured
+    times: int
+    name = "repeated"
+
+    @property
+    def rows(self) -> int:
+        return self.of.rows * self.times
+
+    def measure(self, histogram: Any) -> Outputs:
+        return np.tile(self.of.measure(histogram), self.times)
+
+    def l2_diameter_squared(self, neighbours: Neighbours) -> int:
+        raise AssertionError("this is not priced")
+
+    def l1_diameter(self, neighbours: Neighbours) -> int:
+        raise AssertionError("this is not priced")
+
+    def l2_radius_squared(self) -> Fraction:
+        raise AssertionError("this is not priced")
+
+    def l1_radius(self) -> int:
+        raise AssertionError("this is not priced")
 
 
 def _of_part(part: MeasurePlan, exact: list[Columns], n: int, bits: Bits) -> list[Outputs]:

@@ -113,6 +113,16 @@ QUESTIONS: dict[str, Case] = {
             "SELECT MEDIAN(age) FROM people",
         )
     ),
+    "counts measured together": Case(
+        tuple(f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in (20, 40, 60, 80, 100))
+    ),
+    "tables measured together": Case(
+        (
+            "SELECT region, smoker, COUNT(*) FROM people GROUP BY region, smoker",
+            "SELECT region, COUNT(*) FROM people GROUP BY region",
+            "SELECT smoker, COUNT(*) FROM people GROUP BY smoker",
+        )
+    ),
     # Only the last two bins can match, and one of them holds nobody but the unit that differs.
     "bins that can match": _one(
         "SELECT FLOOR(age / 25) AS bin, COUNT(*) FROM people WHERE age >= 75 GROUP BY bin", _ELDER
@@ -162,6 +172,12 @@ QUESTIONS: dict[str, Case] = {
     ),
     "undeclared rows of persons": Case(
         ("SELECT PROPORTION(UNDECLARED(region)) FROM people",), (_OUTSIDE, _OUTSIDE), _STAYING, persons=True
+    ),
+    "counts of rows of persons, together": Case(
+        tuple(f"SELECT COUNT(*) FROM people WHERE age < {age}" for age in (20, 40, 60, 80, 100)),
+        _AGAIN,
+        _STAYING,
+        persons=True,
     ),
     "keys found": Case(
         ("SELECT city, COUNT(*) FROM people GROUP BY city",), (_STAYING[0],), (OLD,), finds_keys=True

@@ -87,6 +87,14 @@ Dialect = Annotated[
         metavar="NAME",
     ),
 ]
+Strategy = Annotated[
+    str | None,
+    typer.Option(
+        help="How counts of a batch are measured together: independent, atoms, tree, optimised, product, "
+        "marginals; or what is best.",
+        metavar="NAME",
+    ),
+]
 
 Verbose = Annotated[
     bool,
@@ -125,6 +133,7 @@ def preview(
     file: Questions = None,
     best: Best = None,
     dialect: Dialect = None,
+    strategy: Strategy = None,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
@@ -132,11 +141,12 @@ def preview(
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
+        named = {**price(), "strategy": strategy}
         match _one_or_several(sql, file, best):
             case list(questions):
-                return Batch.previewed_by(curator, questions, price(), expect, dialect)
+                return Batch.previewed_by(curator, questions, named, expect, dialect)
             case question:
-                return curator.preview(question, expect=expect, dialect=dialect, **price())
+                return curator.preview(question, expect=expect, dialect=dialect, **named)
 
     _show(study, make, as_json, verbose=verbose)
 
@@ -154,6 +164,7 @@ def ask(
     file: Questions = None,
     best: Best = None,
     dialect: Dialect = None,
+    strategy: Strategy = None,
     dummy: Annotated[
         bool, typer.Option("--dummy", help="Try it on made-up rows: free of charge, no data is touched.")
     ] = False,
@@ -165,13 +176,29 @@ def ask(
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
+        named = {**price(), "strategy": strategy}
         match _one_or_several(sql, file, best):
             case list(questions):
-                return Batch.asked_of(curator, questions, request, price(), dialect)
+                return Batch.asked_of(curator, questions, request, named, dialect)
             case question:
-                return curator.ask(question, request=request, dialect=dialect, **price())
+                return curator.ask(question, request=request, dialect=dialect, **named)
 
     _show(study, make, as_json, dummy=dummy, as_csv=as_csv, verbose=verbose)
+
+
+@app.command()
+def derive(
+    study: StudyFile,
+    sql: Annotated[str, typer.Argument(help="A count that an earlier batch determines.", metavar="SQL")],
+    dialect: Dialect = None,
+    verbose: Verbose = False,
+    as_csv: Csv = False,
+    as_json: Json = False,
+) -> None:
+    """Answer from what was measured together before. Reads nothing, charges nothing."""
+    _show(
+        study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
+    )
 
 
 @app.command()
