@@ -589,7 +589,7 @@ def test_law_the_auditor_finds_a_selection_that_pays_too_little(
         monkeypatch.setattr(TopK, "cost", lambda self: PureCost(self.epsilon / 2))
     if broken == "no span for those that fall":
         rising = ScoreSensitivity(Fraction(1), monotone=True)
-        monkeypatch.setattr(Candidates, "sensitivity", property(lambda self: rising))
+        monkeypatch.setattr("adyton.planning.selecting._of_scores", lambda readings: rising)
     trials = entry_named("pure-selections").trials(target_of(bits=Seeded(7)))
     trial = next(one for one in trials if one.laws is not None and one.neighbours == "replace")
     assert trial.laws is not None
