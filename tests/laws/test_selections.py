@@ -142,6 +142,18 @@ def test_law_groups_are_named_as_they_are() -> None:
         assert {row.keys["smoker"] for row in answer} == {True, False}
 
 
+def test_law_groups_that_cannot_match_are_no_candidates() -> None:
+    """Places are those of the groups that are left; mutant: labels of all groups."""
+    with adyton.open(study("pure", "add-or-remove", "20"), data=people()) as curator:
+        asked = adyton.best_of(adyton.count(by="region", where="region IN ('east', 'mid', 'west')"))
+        answer = curator.ask(asked, share="0.1")
+        assert answer.chosen is not None
+        assert (answer.chosen.candidates, answer.chosen.selected) == (3, True)
+        assert names(answer) == ["east"]
+        least = adyton.best_of(adyton.count(by="region", where="region <> 'mid'"), 2, largest=False)
+        assert names(curator.ask(least, share="0.9")) == ["west", "south"]
+
+
 def test_law_a_share_of_a_public_number_of_rows_can_be_compared() -> None:
     shares = [adyton.proportion(f"age < {k}") for k in (10, 20, 30)]
     with adyton.open(study("gdp", "replace", "100"), data=people()) as curator:
