@@ -166,10 +166,11 @@ def _trace(
     with curator:
         try:
             answers, batch = _asked(curator, question, price)
-            plans, together = batch.plans, batch if isinstance(batch, CoordinatedBatch) else None
             public = {"outcome": "answered", **_public(answers), "receipts": _receipts(curator)}
-            text = curator._ledger.recall(answers[0]["receipt"]["number"])
-            stored = curator._release_of(batch).read(text or "[]")
+            if batch is not None:
+                plans, together = batch.plans, batch if isinstance(batch, CoordinatedBatch) else None
+                text = curator._ledger.recall(answers[0]["receipt"]["number"])
+                stored = curator._release_of(batch).read(text or "[]")
         except CuratorError as error:
             public = {"outcome": error.kind, "receipts": _receipts(curator)}
     seen = (tuple(events), tuple(engine.readings), engine.exact_integers)
@@ -178,11 +179,13 @@ def _trace(
 
 def _asked(
     curator: Curator, question: Any, price: dict[str, Any]
-) -> tuple[list[dict[str, Any]], PricedBatch]:
-    """The answers, and the plans they were made by.  Several questions are a batch."""
+) -> tuple[list[dict[str, Any]], PricedBatch | None]:
+    """The answers, and the plans they were made by.  Several questions are a batch; a selection has none."""
     several = isinstance(question, list | tuple)
     named = {key: value for key, value in price.items() if key != "strategy"}
-    batch = curator._batch(list(question) if several else [question], named, price.get("strategy"))  # type: ignore[arg-type]
+    asked, strategy = curator._tables(list(question) if several else [question]), price.get("strategy")
+    chosen = asked.selection(named, strategy or curator.study.parts > 1)  # type: ignore[arg-type]
+    batch = curator._batch(asked, named, strategy) if chosen is None else None  # type: ignore[arg-type]
     answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
     return [answer.to_json() for answer in answers], batch
 
@@ -201,9 +204,11 @@ def _public(answers: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _shape(answer: dict[str, Any]) -> list[Any]:
-    """Which keys were found is itself a noisy value."""
+    """Which keys were found, or chosen, is itself a noisy value."""
     if "keys" in answer:
         return ["keys are found"]
+    if "chosen" in answer:
+        return [answer["chosen"], *(sorted(row["values"]) for row in answer["answer"])]
     return [[row["keys"], sorted(row["values"])] for row in answer["answer"]]
 
 
@@ -241,8 +246,11 @@ def compare(first: Trace, second: Trace) -> Replay:
 
 
 def _events(run: Trace) -> list[str]:
-    """Where keys are found, each that occurs gets noise: then the number of words is as private as theirs."""
-    return [event for event in run.events if run.keys is None or not event.startswith("bits")]
+    """Where keys are found, each that occurs gets noise: then the number of words is as private as theirs.
+    A choice may read a word more, by coins that must read on: see the mechanisms of ``selection``.
+    """
+    counted = run.keys is None and bool(run.plans)
+    return [event for event in run.events if counted or not event.startswith("bits")]
 
 
 def _movements(first: Trace, second: Trace) -> list[Movement]:

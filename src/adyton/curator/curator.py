@@ -23,7 +23,7 @@ from adyton.curator.receipts import Receipts
 from adyton.curator.releasing import BatchRelease, Release
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import shaped
-from adyton.curator.tables import Asking, Tables
+from adyton.curator.tables import Asking, Tables, table_of
 from adyton.engines.base import Engine
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, Number
@@ -93,7 +93,7 @@ class Curator(PaidOnce, Shown):
         "independent", "atoms", "tree", "optimised", "product" or "marginals".
         """
         asked = self._tables(questions, dialect)
-        if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
+        if (selection := asked.selection(price, strategy or self.study.parts > 1)) is not None:
             return [self._choose(selection, price, request)]
         return asked.answers(lambda: self._answer(self._batch(asked, price, strategy), request), self._purse)
 
@@ -123,7 +123,7 @@ class Curator(PaidOnce, Shown):
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
-        if (selection := asked.selection(price, split=self.study.parts > 1)) is not None:
+        if (selection := asked.selection(price, strategy or self.study.parts > 1)) is not None:
             return [self._preview_choice(selection, price, expect)]
         made = asked.previews(
             lambda: previews(self._batch(asked, price, strategy), expect, *known), self._purse
@@ -138,7 +138,7 @@ class Curator(PaidOnce, Shown):
         """
         from adyton.curator.coordinated.deriving import derive
 
-        asked = self._requests.of(question, dialect=dialect or self.study.dialect)
+        asked = table_of(self._requests.of(question, dialect=dialect or self.study.dialect))
         if not isinstance(asked, Request):
             raise InvalidRequest("one SELECT is derived at a time; ask for its parts")
         return derive(self, asked)
@@ -235,7 +235,7 @@ class Curator(PaidOnce, Shown):
         from adyton.planning.selecting import AllValues
 
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price)
+        plan, chosen = way.plans(price, self._left_before())
         if isinstance(plan, AllValues):
             (answer,) = self._answer(plan.batch, request)
             return replace(answer, chosen=chosen, certificate=answer.certificate.citing("NOISY-ORDER"))
@@ -248,7 +248,7 @@ class Curator(PaidOnce, Shown):
         from adyton.planning.selecting import AllValues
 
         way = Selecting(selection, self._purse, self._claims, self._asked)
-        plan, chosen = way.plans(price)
+        plan, chosen = way.plans(price, self._left_before())
         if isinstance(plan, AllValues):
             (preview,) = previews(plan.batch, expect, self._purse, self._claims, self._asked)
             return replace(preview, chosen=chosen, certificate=preview.certificate.citing("NOISY-ORDER"))
@@ -290,10 +290,9 @@ class Curator(PaidOnce, Shown):
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)
         planned = partial(make_batch, study, asked, agreed, as_before=as_before, strategy=strategy)
-        newest = totals.receipts if agreed.by == "share" else 0
-        receipt = self._ledger.receipt(newest) if newest and self._ledger.recall(newest) is None else None
-        if receipt is not None:  # what was left when it was charged, if it was for this very question
-            before = planned(left + receipt.order.amount)
+        left_before = self._left_before() if agreed.by == "share" else None
+        if left_before is not None:  # what was left when it was charged, if it was for this very question
+            before = planned(left_before)
             if self._asked.unanswered(before.text, before.detail, before.amount) is not None:
                 return before
         return planned(left)
@@ -301,6 +300,14 @@ class Curator(PaidOnce, Shown):
     def _was_paid(self, batch: PricedBatch) -> bool:
         known = (batch.text, batch.detail, batch.amount)
         return self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None
+
+    def _left_before(self) -> int | None:
+        """What was left before the newest charge, if that has no answer yet."""
+        totals = self._ledger.totals()
+        receipt = self._ledger.receipt(totals.receipts) if totals.receipts else None
+        if receipt is None or self._ledger.recall(receipt.number) is not None:
+            return None
+        return self._purse.left_after(totals.spent) + receipt.order.amount
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""

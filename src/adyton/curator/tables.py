@@ -51,19 +51,19 @@ class Tables:
     ) -> None:
         asked = [read(question) for question in questions]
         self._selection = next((one for one in asked if not isinstance(one, _Table)), None)
-        self._asked = [table for one in asked if (table := _table(one)) is not None]
+        self._asked = [table for one in asked if (table := table_of(one)) is not None]
         if len(asked) > 1 and len(self._asked) < len(asked):
             raise InvalidRequest("a selection is asked alone, not in a batch")
         self.requests = [request for one in self._asked for request in _requests(one)]
         if not asked or len(self.requests) > MOST_QUESTIONS:
             raise InvalidRequest(f"a batch has 1 to {MOST_QUESTIONS} questions, not {len(self.requests)}")
 
-    def selection(self, words: PriceWords, *, split: bool) -> Selection | None:
+    def selection(self, words: PriceWords, all_values: object) -> Selection | None:
         """What is selected, if that is all that is asked.  A text that names a width means that of values,
-        and where units are split all values of groups are asked for.
+        and ``all_values`` of groups are asked for where units are split, or a strategy is named.
         """
         alone = self._selection if len(self._asked) <= 1 else None
-        if alone is None or (split and alone.whole is not None):
+        if alone is None or (all_values and alone.whole is not None):
             return None
         total = words.get("epsilon") is not None or words.get("share") is not None
         return alone if total or not alone.written else None
@@ -100,7 +100,7 @@ class Tables:
             yield asked, list(islice(made, len(_requests(asked))))
 
 
-def _table(asked: Asked) -> _Table | None:
+def table_of(asked: Asked) -> _Table | None:
     """A selection among groups as the question for all their values; None for one among questions."""
     return asked if isinstance(asked, _Table) else asked.whole
 

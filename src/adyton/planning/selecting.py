@@ -26,7 +26,7 @@ from adyton.mechanisms.selection.top_k import TopK
 from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
 from adyton.planning.plan import PricedBatch, assumptions_of, make_batch
 from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
-from adyton.privacy import BoundedRangeCost, Cost, PureCost
+from adyton.privacy import BoundedRangeCost, Cost, Neighbours, PureCost
 from adyton.query.selecting import Selection
 from adyton.sensitivity import Reading, Sensitivity, readings_of
 from adyton.study import Study
@@ -45,6 +45,8 @@ class Candidates:
     selection: Selection
     study: Study
     readings: tuple[Reading, ...]
+    sensitivity: ScoreSensitivity
+    one_value: Sensitivity  # of the value of any one candidate alone
 
     @classmethod
     def of(cls, study: Study, selection: Selection) -> Candidates:
@@ -61,33 +63,14 @@ class Candidates:
                     f"{reading.name!r} is a share of rows whose number is private, so one unit can move it "
                     "far: compare counts"
                 )
-        return cls(selection, study, readings)
+        apart = {reading.sensitivity for reading in readings}
+        return cls(selection, study, readings, _of_scores(apart), _of_one_value(apart))
 
     @property
     def step(self) -> Fraction:
         """What one point of a score is in the units of the answer."""
         first = self.readings[0]
         return step_of(first) / (first.public_rows or 1)
-
-    @property
-    def sensitivity(self) -> ScoreSensitivity:
-        """Theorem: SCORE-SPAN."""
-        low = max(one.rows * max(0, -one.boxes[0][0]) for one in self._distinct)
-        high = max(one.rows * max(0, one.boxes[0][1]) for one in self._distinct)
-        monotone = self.readings[0].sensitivity.neighbours == "add-or-remove"
-        return ScoreSensitivity(Fraction(low + high), monotone)
-
-    @property
-    def _distinct(self) -> set[Sensitivity]:
-        return {reading.sensitivity for reading in self.readings}
-
-    @property
-    def one_value(self) -> Sensitivity:
-        """Of the value of any one candidate alone: the widest box that holds them all."""
-        boxes = [one.boxes[0] for one in self._distinct]
-        box = (min(low for low, _ in boxes), max(high for _, high in boxes))
-        first = self.readings[0].sensitivity
-        return Sensitivity((box,), 1, first.neighbours, max(one.rows for one in self._distinct))
 
     def machine(self, epsilon: Fraction) -> TopK[int]:
         """``epsilon`` is that of one round.  Permute-and-flip errs less at the same epsilon, but only the
@@ -97,6 +80,24 @@ class Candidates:
         flips = self.study.filter_name == "pure"
         places = tuple(range(selection.candidates))
         return TopK(places, selection.most, selection.most * epsilon, self.sensitivity, flips)
+
+
+def _of_scores(readings: set[Sensitivity]) -> ScoreSensitivity:
+    """How far one unit moves the scores.  Theorem: SCORE-SPAN.  Theorem: SELECTION-VALIDITY."""
+    low = max(one.rows * max(0, -one.boxes[0][0]) for one in readings)
+    high = max(one.rows * max(0, one.boxes[0][1]) for one in readings)
+    return ScoreSensitivity(Fraction(low + high), _neighbours(readings) == "add-or-remove")
+
+
+def _of_one_value(readings: set[Sensitivity]) -> Sensitivity:
+    """The widest box that holds the values of all candidates.  Theorem: SELECTION-VALIDITY."""
+    boxes = [one.boxes[0] for one in readings]
+    box = (min(low for low, _ in boxes), max(high for _, high in boxes))
+    return Sensitivity((box,), 1, _neighbours(readings), max(one.rows for one in readings))
+
+
+def _neighbours(readings: set[Sensitivity]) -> Neighbours:
+    return next(iter(readings)).neighbours
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ which one unit moves by a known amount, and must be comparable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeGuard
 
@@ -43,6 +43,7 @@ class Selection:
     with_value: bool = False
     whole: Request | None = None
     written: bool = False  # in SQL: there a width is that of values, as in every text
+    texts: tuple[str, ...] = field(default=(), compare=False, repr=False)  # of the questions, if known
 
     def __post_init__(self) -> None:
         for question in self.questions:
@@ -58,6 +59,10 @@ class Selection:
             )
 
     @property
+    def _texts(self) -> Sequence[str]:
+        return self.texts or [question_text(question) for question in self.questions]
+
+    @property
     def candidates(self) -> int:
         return sum(map(number_of_cells, self.questions)) if self.whole is not None else len(self.questions)
 
@@ -70,14 +75,14 @@ class Selection:
     def text(self) -> str:
         """Canonical: neither the order of candidates nor their names survive."""
         which, valued = "LARGEST" if self.largest else "LEAST", " WITH VALUE" if self.with_value else ""
-        return f"{which} {self.most}{valued} OF {'; '.join(map(question_text, self.questions))}"
+        return f"{which} {self.most}{valued} OF {'; '.join(self._texts)}"
 
     @property
     def title(self) -> str:
         """The same, shorter where candidates are many."""
         if len(self.questions) <= _LISTED:
             return self.text
-        first, *_, last = map(question_text, self.questions)
+        first, *_, last = self._texts
         which = "LARGEST" if self.largest else "LEAST"
         return f"{which} {self.most} OF {len(self.questions):,} QUESTIONS, FROM {first} TO {last}"
 
@@ -114,7 +119,8 @@ class BestOf:
         if len(set(names)) < len(names):
             raise InvalidRequest("two candidates have the same name")
         questions = tuple(question for _, (_, question) in in_order)
-        return Selection(questions, names, self.most, self.largest, self.with_value)
+        texts = tuple(text for text, _ in in_order)
+        return Selection(questions, names, self.most, self.largest, self.with_value, texts=texts)
 
     def _groups(self, question: Question) -> Selection:
         order = (Term(question.measures[0][0], descending=self.largest),)

@@ -116,9 +116,20 @@ class Selecting:
     claims: PopulationClaims
     asked: AskedBefore
 
-    def plans(self, words: PriceWords) -> tuple[SelectionPlan | AllValues, Chosen]:
-        """The better way, or the one that was paid for before; and how near it comes."""
-        price, left = price_of(**words), self.purse.left_now
+    def plans(self, words: PriceWords, left_before: int | None) -> tuple[SelectionPlan | AllValues, Chosen]:
+        """The better way, or the one that was paid for before; and how near it comes.
+
+        ``left_before``: what was left before the newest charge, if that has no answer yet: a share of it may
+        have paid for this very selection.
+        """
+        price = price_of(**words)
+        if left_before is not None and price.by == "share":
+            before = self._plans(price, left_before)
+            if self._known(before[0]):
+                return before
+        return self._plans(price, self.purse.left_now)
+
+    def _plans(self, price: Price, left: int) -> tuple[SelectionPlan | AllValues, Chosen]:
         selected = plan_selection(self.purse.study, self.selection, price, left)
         released = plan_all_values(self.purse.study, self.selection, price, left)
         taken = better(selected, released)
