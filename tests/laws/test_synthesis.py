@@ -28,6 +28,7 @@ from adyton.mechanisms.marginals.fitting import CellGuess, Measured, total_of
 from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
+from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
@@ -411,3 +412,25 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
     assert not any("bits" in e for e in first[2][: first[2].index("engine: read 1")])
     moved = np.abs(np.subtract(first[4], second[4])).sum()
     assert moved == (2 if neighbours == "replace" else 1)
+
+
+def test_a_graphical_model_takes_the_place_of_all_cells() -> None:
+    """Fitted by mbi to the same measurements it agrees with the fit over all cells, and rows are drawn from it."""
+    pytest.importorskip("mbi", reason="the extra 'synthetic' is not installed")
+    random, shape, rows = np.random.default_rng(8), (3, 4, 2), 5000
+    x = random.multinomial(rows, random.dirichlet(np.ones(24))).reshape(shape)
+    exact = tables_of(x, [(0,), (1,), (2,), (0, 1), (1, 2)])
+    measured = [
+        Measured(axes, table.ravel() + random.integers(-20, 21, table.size), 12.0, True)
+        for axes, table in exact.items()
+    ]
+    cells = CellGuess.even(shape, rows).carefully().fitted(measured)
+    graph = GraphGuess.even(shape, rows).carefully().fitted(measured)
+    wanted = marginals_up_to(shape, 3, 100)
+    for axes, table in graph.tables(wanted).items():
+        assert np.abs(table - cells.tables([axes])[axes]).sum() / 2 / rows < 0.02
+    assert (0, 1, 2) not in graph.bearable(wanted, 1e-9)
+    drawn = classes_drawn(graph, 2000, generator("ab" * 32))
+    assert np.abs(np.bincount(drawn[0], minlength=3) / 2000 - exact[(0,)] / rows).max() < 0.03
+    again = classes_drawn(graph, 2000, generator("ab" * 32))
+    assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))
