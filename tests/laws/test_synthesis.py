@@ -17,6 +17,7 @@ from hypothesis import strategies as some
 from scipy.stats import beta, binom
 
 import adyton
+from adyton.audit.watching import RecordingBits, ReplayedBits, watch
 from adyton.certify import Interval
 from adyton.curator.coordinated.synthesizing import SynthesisRelease
 from adyton.curator.releasing import Releasing
@@ -27,6 +28,7 @@ from adyton.mechanisms.marginals.fitting import CellGuess, Measured, total_of
 from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
+from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
@@ -377,3 +379,58 @@ def test_every_measured_number_has_noise_that_its_interval_covers() -> None:
                         inside += held.low <= exact.get((a, b == "yes"), 0) * (b != "missing") <= held.high
                         cells += 1
     assert binom.cdf(inside, cells, 0.95) > 1e-6
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: Any, filter_name: Any) -> None:
+    """The same random words on two neighbouring tables: charge, what is read and in which order are alike, and the
+    histogram moves by one unit.
+    """
+    limit = adyton.Guarantee(10, 0 if filter_name == "pure" else 1e-9)
+    own = replace(TABLE, rows=200 if neighbours == "replace" else None)
+    study = adyton.Study(own, adyton.PrivacyUnit(neighbours), limit, filter_name=filter_name)
+    here = people(200)
+    there = here.copy()
+    there.loc[199, ["region", "smoker"]] = ["north", not here.smoker[199]]
+    there = there if neighbours == "replace" else here[:-1]
+    recording = RecordingBits(Seeded(3))
+    seen = []
+    for frame in (here, there):
+        bits = recording if not seen else ReplayedBits(recording.handed_out, Seeded(3))
+        with adyton.open(study, data=frame) as curator:
+            engine, events = watch(curator, bits)
+            made = curator.synthesize(["region", "smoker"], share=0.5)
+            (receipt,) = curator.receipts()
+            (columns,) = engine.exact_integers
+            seen.append((receipt.order, receipt.spent, list(events), made.measured[0].scale, columns[0]))
+    first, second = seen
+    assert first[:2] == second[:2]
+    assert first[3] == second[3]
+    assert [e for e in first[2] if "engine" in e] == [e for e in second[2] if "engine" in e]
+    assert first[2].index("engine: prepare") < first[2].index("engine: read 1")
+    assert not any("bits" in e for e in first[2][: first[2].index("engine: read 1")])
+    moved = np.abs(np.subtract(first[4], second[4])).sum()
+    assert moved == (2 if neighbours == "replace" else 1)
+
+
+def test_a_graphical_model_takes_the_place_of_all_cells() -> None:
+    """Fitted by mbi to the same measurements it agrees with the fit over all cells, and rows are drawn from it."""
+    pytest.importorskip("mbi", reason="the extra 'synthetic' is not installed")
+    random, shape, rows = np.random.default_rng(8), (3, 4, 2), 5000
+    x = random.multinomial(rows, random.dirichlet(np.ones(24))).reshape(shape)
+    exact = tables_of(x, [(0,), (1,), (2,), (0, 1), (1, 2)])
+    measured = [
+        Measured(axes, table.ravel() + random.integers(-20, 21, table.size), 12.0, True)
+        for axes, table in exact.items()
+    ]
+    cells = CellGuess.even(shape, rows).carefully().fitted(measured)
+    graph = GraphGuess.even(shape, rows).carefully().fitted(measured)
+    wanted = marginals_up_to(shape, 3, 100)
+    for axes, table in graph.tables(wanted).items():
+        assert np.abs(table - cells.tables([axes])[axes]).sum() / 2 / rows < 0.02
+    assert (0, 1, 2) not in graph.bearable(wanted, 1e-9)
+    drawn = classes_drawn(graph, 2000, generator("ab" * 32))
+    assert np.abs(np.bincount(drawn[0], minlength=3) / 2000 - exact[(0,)] / rows).max() < 0.03
+    again = classes_drawn(graph, 2000, generator("ab" * 32))
+    assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))

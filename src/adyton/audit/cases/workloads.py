@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,8 +15,12 @@ from adyton.accounting import gaussian
 from adyton.audit.cases.trial import AuditTarget, Listed, Trial
 from adyton.certify import Promise
 from adyton.errors import InvalidRequest
-from adyton.exact import float_up
+from adyton.exact import UNITS_PER_ONE, float_up
 from adyton.exact.outward import SAFE
+from adyton.mechanisms import GeometricNoise
+from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
+from adyton.mechanisms.marginals.fitting import CellGuess
+from adyton.mechanisms.marginals.tables import marginals_up_to, tables_of
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.workloads.matrix import GaussianMatrix, GeometricMatrix
 from adyton.mechanisms.workloads.mwem import Mwem
@@ -23,6 +28,7 @@ from adyton.mechanisms.workloads.private_mw import PmwPlan
 from adyton.mechanisms.workloads.strategy import tree, wavelet
 from adyton.mechanisms.workloads.workload import Prefixes
 from adyton.privacy import NEIGHBOURS, Neighbours
+from adyton.sensitivity import Sensitivity
 
 _CELLS = 4
 _PAIRS: dict[Neighbours, tuple[Any, Any]] = {
@@ -91,7 +97,34 @@ def _private_mw(target: AuditTarget) -> Iterator[Trial]:
         yield Trial("private-mw", "four prefixes", neighbours, release, pair, claim, slow=True)
 
 
+def _adaptive_marginals(target: AuditTarget) -> Iterator[Trial]:
+    """Two rounds on a table of two by two, with a public guess that takes a few steps only."""
+    shape, units = (2, 2), int(target.epsilon * UNITS_PER_ONE)
+    for neighbours, pair in _PAIRS.items():
+        moved = Sensitivity(((1, 1),), _CELLS, neighbours)
+        machine = AdaptiveMarginals(
+            shape, marginals_up_to(shape, 2, _CELLS), (), moved, units, units // 2, 1, target.epsilon
+        )
+        guess = replace(CellGuess.even(shape, 10), most_steps=2)
+
+        def release(histogram: Any, machine: AdaptiveMarginals = machine, guess: CellGuess = guess) -> Any:
+            exact = tables_of(histogram.reshape(shape), machine.candidates)
+            made = machine.release(exact, guess, partial(_step, machine), target.bits)
+            return tuple((one.axes, *one.noisy.tolist()) for one in made)
+
+        claim = Promise(float_up(target.epsilon), 0.0)
+        yield Trial("adaptive-marginals", "two rounds", neighbours, release, pair, claim, slow=True)
+
+
+def _step(machine: AdaptiveMarginals, units: int) -> Step:
+    """A tenth for the selection, as syntheses have it."""
+    selecting = units // 10
+    noise = GeometricNoise.for_cost(machine.sensitivity, Fraction(units - selecting, UNITS_PER_ONE))
+    return Step(Fraction(selecting, UNITS_PER_ONE), selecting, noise, units - selecting)
+
+
 ENTRIES: tuple[Listed, ...] = (
+    ("adaptive-marginals", "marginals of a synthetic table", _adaptive_marginals, ("synthesis",)),
     ("matrix", "the matrix mechanism on four cells", _matrix, ()),
     ("mwem", "multiplicative weights and the exponential mechanism", _mwem, ()),
     ("private-mw", "online multiplicative weights", _private_mw, ("pmw",)),
