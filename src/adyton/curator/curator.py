@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -42,7 +42,10 @@ from adyton.study import Study
 
 if TYPE_CHECKING:
     from adyton.curator.bounds import SuggestedBounds
+    from adyton.curator.coordinated.weighing import WeightsWords
     from adyton.query.selecting import Selection
+    from adyton.streams.weights.answer import WeightsPreview
+    from adyton.streams.weights.weights import Weights
 
 
 class Curator(Walk, Shown):
@@ -166,12 +169,7 @@ class Curator(Walk, Shown):
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
         )
-        plan = planned(named)
-        with self._purse.advising(named, planned):
-            self._claims.refuse_beyond_cap(plan.radius)
-            self._releasing.prepare()
-            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
-        return self._stream(charged.receipt)
+        return Stream(*self._opened(planned(named), named, planned, request))
 
     def preview_stream(
         self,
@@ -187,11 +185,32 @@ class Curator(Walk, Shown):
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
-        receipt = self._ledger.receipt(number)
-        if receipt is None:
-            raise InvalidRequest(f"there is no receipt {number}")
-        self._releasing.prepare()
-        return self._stream(receipt)
+        return Stream(*self._opened_before(number))
+
+    def open_weights(
+        self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
+    ) -> Weights:
+        """Many linear questions about ``columns`` for one charge, answered from a guess that learns.
+
+        ``questions``: how many.  Refused where noise of its own for each answer would be better.
+        """
+        from adyton.curator.coordinated.weighing import Weighing
+        from adyton.streams.weights.weights import Weights
+
+        way = Weighing(self._purse, columns, words)
+        return Weights(*self._opened(way.worth_it(), way.price, way.planned, request))
+
+    def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
+        """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
+        from adyton.curator.coordinated.weighing import Weighing
+
+        return Weighing(self._purse, columns, words).preview(self._claims)
+
+    def weights(self, number: int) -> Weights:
+        """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
+        from adyton.streams.weights.weights import Weights
+
+        return Weights(*self._opened_before(number))
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""
@@ -311,9 +330,6 @@ class Curator(Walk, Shown):
             if self._asked.repeated(*known) is not None or self._asked.unanswered(*known) is not None:
                 return batch
         return None
-
-    def _stream(self, receipt: Receipt) -> Stream:
-        return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)
 
     def _answer(self, batch: PricedBatch, request: str | None) -> list[Answer]:
         """The walk of a question, or of a batch: plan, charge, read, release, certify."""
