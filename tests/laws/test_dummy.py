@@ -147,11 +147,16 @@ def test_answers_say_that_they_are_about_a_dummy() -> None:
             curator.open_stream(positives=1, epsilon=1)
         with pytest.raises(InvalidRequest, match="no streams"):
             curator.stream(1)
+        with pytest.raises(InvalidRequest, match="no weights"):
+            curator.open_weights(["smoker"], questions=10, epsilon=1)
+        with pytest.raises(InvalidRequest, match="no weights"):
+            curator.weights(1)
 
 
 def test_no_word_of_a_curator_escapes_the_mark() -> None:
     """A new one needs a decision here: is it marked, or does it tell nothing about rows?"""
     marked = {"ask_many", "preview_many", "open_stream", "preview_stream", "stream", "sheet"}
+    marked |= {"open_weights", "preview_weights", "weights"}
     through_those = {"ask", "preview", "suggest_bounds"}
     about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "dummy"}
     about_the_budget |= {"last_look", "publish_test"}

@@ -6,7 +6,7 @@ lasts as long as the object, so a whole session can be rehearsed.  All that it s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn, Unpack
 
@@ -85,6 +85,15 @@ class DummyCurator(Curator):
 
     def synthesize(self, *_: Any, **__: Any) -> NoReturn:
         raise InvalidRequest("a dummy is made up already; ask it questions")
+
+    def open_weights(self, columns: Sequence[str], **_: Any) -> NoReturn:
+        raise InvalidRequest("a dummy has no weights; ask it questions")
+
+    def preview_weights(self, columns: Sequence[str], **_: Any) -> NoReturn:
+        raise InvalidRequest("a dummy has no weights; ask it questions")
+
+    def weights(self, number: int) -> NoReturn:
+        raise InvalidRequest("a dummy has no weights; ask it questions")
 
 
 def dummy_of(study: Study, rows: int | None = None, like: Columns | None = None) -> Curator:

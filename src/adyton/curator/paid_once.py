@@ -1,15 +1,13 @@
-"""What is paid for once and then used often: streams, and synthetic tables."""
+"""What is paid for once and then used often: streams, weights and synthetic tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from adyton.curator.previewing import stream_preview
 from adyton.curator.releasing import Walk
-from adyton.errors import InvalidRequest
 from adyton.ledger import Receipt
 from adyton.planning.price import PriceWords, price_of
 from adyton.streams.answer import StreamPreview
@@ -17,8 +15,11 @@ from adyton.streams.plan import plan_stream
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
+    from adyton.curator.coordinated.weighing import WeightsWords
     from adyton.mechanisms.marginals.fitting import Measured
     from adyton.query.conditions.atoms import Bins
+    from adyton.streams.weights.answer import WeightsPreview
+    from adyton.streams.weights.weights import Weights
     from adyton.synthesis.plan import Method
     from adyton.synthesis.result import Synthesis
 
@@ -45,12 +46,7 @@ class PaidOnce(Walk):
         planned = partial(
             plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
         )
-        plan = planned(named)
-        with self._purse.advising(named, planned):
-            self._claims.refuse_beyond_cap(plan.radius)
-            self._releasing.prepare()
-            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
-        return self._stream(charged.receipt)
+        return Stream(*self._opened(planned(named), named, planned, request))
 
     def preview_stream(
         self,
@@ -66,11 +62,32 @@ class PaidOnce(Walk):
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
-        receipt = self._ledger.receipt(number)
-        if receipt is None:
-            raise InvalidRequest(f"there is no receipt {number}")
-        self._releasing.prepare()
-        return self._stream(receipt)
+        return Stream(*self._opened_before(number))
+
+    def open_weights(
+        self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
+    ) -> Weights:
+        """Many linear questions about ``columns`` for one charge, answered from a guess that learns.
+
+        ``questions``: how many.  Refused where noise of its own for each answer would be better.
+        """
+        from adyton.curator.coordinated.weighing import Weighing
+        from adyton.streams.weights.weights import Weights
+
+        way = Weighing(self._purse, columns, words)
+        return Weights(*self._opened(way.worth_it(), way.price, way.planned, request))
+
+    def preview_weights(self, columns: Sequence[str], **words: Unpack[WeightsWords]) -> WeightsPreview:
+        """What ``open_weights`` would cost, and whether it would answer better than plain noise.  Free."""
+        from adyton.curator.coordinated.weighing import Weighing
+
+        return Weighing(self._purse, columns, words).preview(self._claims)
+
+    def weights(self, number: int) -> Weights:
+        """The weights that receipt ``number`` paid for, where they were left, also after a restart."""
+        from adyton.streams.weights.weights import Weights
+
+        return Weights(*self._opened_before(number))
 
     def synthesize(
         self,
@@ -103,6 +120,3 @@ class PaidOnce(Walk):
 
         release = SynthesisRelease(plan, lambda other: planned(other, purse.left_now))
         return self._walked(release, request, shown)
-
-    def _stream(self, receipt: Receipt) -> Stream:
-        return Stream(self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt)

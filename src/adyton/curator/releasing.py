@@ -14,9 +14,9 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import AskedBefore, Planned, Purse
+from adyton.curator.purse import AskedBefore, Charge, Planned, Purse
 from adyton.engines.base import Engine
-from adyton.errors import EngineFailed, Interrupted, LedgerCorrupt, sealed
+from adyton.errors import EngineFailed, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.links import Cap
@@ -193,6 +193,15 @@ class BatchRelease:
         return self.claims.settled(self.batch, receipt, released)
 
 
+class Opening(Charge, Protocol):
+    """The plan of something that is charged when it is opened."""
+
+    def order(self, request: str | None) -> Order: ...
+
+
+Fed = tuple[Study, Ledger, Bits, Callable[[Reading], int], Receipt]  # what it is then made of
+
+
 class Walk:
     """Asked before, or paid for, read, given noise and kept, in this order; then it is shown."""
 
@@ -264,3 +273,23 @@ class Walk:
             raise LedgerCorrupt(
                 f"{fault.message}; receipt {number} is paid for: ask the same again"
             ) from None
+
+    # What is charged once and fed later: streams and weights, which keep their state in the ledger.
+
+    def _opened(self, plan: Opening, named: Price, planned: Planned, request: str | None) -> Fed:
+        """Charged, and nothing read."""
+        with self._purse.advising(named, planned):
+            self._claims.refuse_beyond_cap(plan.radius)
+            self._releasing.prepare()
+            charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
+        return self._fed_by(charged.receipt)
+
+    def _opened_before(self, number: int) -> Fed:
+        receipt = self._ledger.receipt(number)
+        if receipt is None:
+            raise InvalidRequest(f"there is no receipt {number}")
+        self._releasing.prepare()
+        return self._fed_by(receipt)
+
+    def _fed_by(self, receipt: Receipt) -> Fed:
+        return self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt

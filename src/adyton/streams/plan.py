@@ -58,34 +58,58 @@ def plan_stream(
     if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
         raise InvalidRequest("numeric is True or False, refresh is True, False or None")
     check_positives(positives)
-    units = units_of(study, price, left)
-    tried = (False, True) if refresh is None else (refresh,)
-    machine = min((_quietest(study, units, positives, numeric, anew) for anew in tried), key=_loudness)
+    monotone = study.unit.neighbours == "add-or-remove"  # then all counts rise together, or fall together
+    wanted = Wanted(study, positives, numeric, monotone)
+    machine = least_noise(wanted, units_of(study, price, left), refresh)
     validity = of_validity(study.filter_name, machine)
     return StreamPlan(machine, study.filter.amount(machine.cost()), *validity)
 
 
-def _quietest(study: Study, units: int, positives: int, numeric: bool, refresh: bool) -> Machine:
-    if not numeric or study.filter_name == "pure":
-        return _geometric(NumericSparse if numeric else Sparse, study, units, positives, refresh)
-    # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small.
-    loud = _loudness(_geometric(Sparse, study, units, positives, refresh))
-    quiet = float(_values(study, units, positives).scales[0]) ** 2
-    for_values = math.ceil(units * quiet / (quiet + loud))
-    sparse = _sparse_of(_geometric(Sparse, study, units - for_values, positives, refresh))
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A machine, but for its noise.
+
+    ``for_values``: the part of the price that buys Gaussian values; None makes them as loud as comparisons.
+    """
+
+    study: Study
+    positives: int
+    numeric: bool
+    monotone: bool
+    for_values: Fraction | None = None
+
+
+def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
+    """The quietest machine for so many units; where ``refresh`` is None, what makes comparisons quieter."""
+    tried = (False, True) if refresh is None else (refresh,)
+    return min((_quietest(wanted, units, anew) for anew in tried), key=_loudness)
+
+
+def _quietest(wanted: Wanted, units: int, refresh: bool) -> Machine:
+    study, positives = wanted.study, wanted.positives
+    if not wanted.numeric or study.filter_name == "pure":
+        return _geometric(NumericSparse if wanted.numeric else Sparse, wanted, units, refresh)
+    if wanted.for_values is None:
+        # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small
+        loud = _loudness(_geometric(Sparse, wanted, units, refresh))
+        quiet = float(_values(study, units, positives).scales[0]) ** 2
+        for_values = math.ceil(units * quiet / (quiet + loud))
+    else:
+        for_values = math.ceil(units * wanted.for_values)
+    sparse = _sparse_of(_geometric(Sparse, wanted, units - for_values, refresh))
     return NumericSparse(sparse, _values(study, for_values, positives).scales[0], gaussian=True)
 
 
 def _geometric(
-    kind: type[Sparse] | type[NumericSparse], study: Study, units: int, positives: int, refresh: bool
+    kind: type[Sparse] | type[NumericSparse], wanted: Wanted, units: int, refresh: bool
 ) -> Machine:
     """With geometric noise alone.  A threshold that is drawn anew makes as many releases as positives."""
+    study, positives = wanted.study, wanted.positives
     runs = positives if refresh else 1
     epsilon = runs * largest_epsilon(study.filter, units // runs) if units >= runs else Fraction(0)
     if epsilon < positives * _LEAST_SHARE:
         raise InvalidRequest(f"this price is too small for {positives} positives")
-    reach = _reach_of_a_count(study)
-    monotone = study.unit.neighbours == "add-or-remove"  # then all counts rise together, or fall together
+    reach, monotone = _reach_of_a_count(study), wanted.monotone
     for _ in range(64):
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
         if study.filter.amount(machine.cost()) <= units:
@@ -203,6 +227,12 @@ def machine_of(receipt: Receipt) -> Machine:
 
 def machine_in(text: str, detail: str) -> Machine | None:
     """The mechanism that these texts of an order describe, None if they are not those of a stream."""
+    machine = machine_from(detail)
+    return machine if machine is not None and text_of(machine) == text else None
+
+
+def machine_from(detail: str) -> Machine | None:
+    """The mechanism that ``detail_of`` wrote, None if it did not write this."""
     try:
         name, positives, sensitivity, monotone, refresh, *scales = json.loads(detail)
         threshold, question, *value = (Fraction(float(scale)) for scale in scales)
@@ -210,6 +240,6 @@ def machine_in(text: str, detail: str) -> Machine | None:
         machine: Machine = sparse
         if value:
             machine = NumericSparse(sparse, value[0], gaussian=name == GAUSSIAN_VALUES)
-        return machine if (text_of(machine), detail_of(machine)) == (text, detail) else None
+        return machine if detail_of(machine) == detail else None
     except (ValueError, TypeError, InvalidRequest):
         return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact.cells import Floats
+from adyton.exact.search import Truths
 from adyton.noise.refine import Integers
 
 MOST_CELLS = 2 * 10**7
@@ -96,6 +97,36 @@ class Box:
             value = value * inside.reshape([-1 if i == axis else 1 for i in range(len(self.shape))])
         view = into.reshape(self.shape)
         view += value
+
+
+class Marginal:
+    """Rows in some cells of the table that a few attributes make: ``inside`` says which, ``axes`` of what.
+
+    The table of all attributes has ``shape``; ``inside`` has the sizes of the ``axes``, which rise.
+    """
+
+    __slots__ = ("axes", "cells", "denominator", "inside", "shape")
+
+    def __init__(self, shape: Sequence[int], axes: Sequence[int], inside: Truths) -> None:
+        self.shape, self.axes = tuple(shape), tuple(axes)
+        self.cells, self.denominator = prod(self.shape), 1
+        _check_cells(self.cells)
+        if list(self.axes) != sorted(set(self.axes)) or not set(self.axes) <= set(range(len(self.shape))):
+            raise InvalidRequest("the attributes of a marginal are some of those of the table, in its order")
+        self.inside = np.asarray(inside, bool).reshape([self.shape[axis] for axis in self.axes])
+
+    def margin(self, histogram: Any) -> Any:
+        """The histogram of these attributes alone."""
+        others = tuple(axis for axis in range(len(self.shape)) if axis not in self.axes)
+        return histogram.reshape(self.shape).sum(axis=others)
+
+    def numerator(self, histogram: Any) -> Any:
+        return self.margin(histogram)[self.inside].sum()
+
+    def spread(self, step: float, into: Floats) -> None:
+        kept = [size if axis in self.axes else 1 for axis, size in enumerate(self.shape)]
+        view = into.reshape(self.shape)
+        view += (step * self.inside).reshape(kept)
 
 
 def _categories(shape: tuple[int, ...], axis: int, wanted: Sequence[int]) -> Integers:

@@ -22,7 +22,7 @@ from adyton.privacy import Cost
 
 _ABOVE_THE_EDGE = 1 + 1e-9  # of the gap: fewer updates are possible than were paid for, so it never halts
 _DOUBLINGS = 16  # of the number of updates that a plan considers
-_MOST_STEPS = 2**45  # total times denominator; beyond, a float could miss the guessed numerator by a step
+MOST_STEPS = 2**45  # total times denominator; beyond, a float could miss the guessed numerator by a step
 
 
 class PmwAnswer(NamedTuple):
@@ -37,6 +37,13 @@ class Correction(NamedTuple):
 
     question: LinearQuestion
     gap: float
+
+
+class Found(NamedTuple):
+    """That a guess was found too low (``sign`` 1) or too high (-1), and by how much, with noise."""
+
+    sign: int
+    excess: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +63,8 @@ class PmwPlan:
     theorems: ClassVar[tuple[str, ...]] = ("PMW-PRIVACY", "PMW-ERROR", "MW-UPDATES")
 
     def __post_init__(self) -> None:
-        if not (self.total >= 1 and self.steps <= _MOST_STEPS):
-            raise InvalidRequest(f"total times denominator is between 1 and {_MOST_STEPS}, not {self.steps}")
+        if not (self.total >= 1 and self.steps <= MOST_STEPS):
+            raise InvalidRequest(f"total times denominator is between 1 and {MOST_STEPS}, not {self.steps}")
         if self.threshold < 1 or not 0 < self.gap <= 1:
             raise InvalidRequest("the threshold is at least 1 step, and the gap above 0 and at most 1")
         if self.stream.sparse.monotone:  # too low and too high move against each other
@@ -74,6 +81,21 @@ class PmwPlan:
     def start(self, bits: Bits) -> PrivateMw:
         return PrivateMw(self, self.stream.start(bits))
 
+    def compare(self, watch: SparseState, distance: int, bits: Bits) -> tuple[Found | None, SparseState]:
+        """What is found of a guess that is too low by ``distance`` steps, and what to keep for the next.
+
+        Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a
+        positive also says in which direction to correct.
+        """
+        for sign in (1, -1):
+            excess, watch = self.stream.step(watch, sign * distance, self.threshold, bits)
+            if excess is not None:
+                return Found(sign, excess), watch
+        return None, watch
+
+    def correction(self, question: LinearQuestion, found: Found) -> Correction:
+        return Correction(question, found.sign * max(found.excess / self.steps, self.gap))
+
     def resume(self, watch: SparseState, corrections: Sequence[Correction]) -> PrivateMw:
         """The run as it was when ``watch`` and ``corrections`` were kept: a restart resets nothing."""
         run = PrivateMw(self, watch)
@@ -88,6 +110,12 @@ class PmwPlan:
         """
         compared = self.stream.error(1 - (1 - confidence) / 2, 2 * questions)
         return (self.threshold + compared + 1) / self.steps
+
+    def guess_error(self, confidence: float, questions: int) -> int:
+        """With this probability all answers that are not measured, among the first ``questions``, are within
+        so many steps of the truth: for any threshold and gap, and any number of units.  Theorem: PMW-ERROR.
+        """
+        return self.threshold + self.stream.error(confidence, 2 * questions)
 
     @classmethod
     def for_cost(
@@ -150,25 +178,18 @@ class PrivateMw:
         return self.watch.left == 0
 
     def ask(self, question: LinearQuestion, exact: int, bits: Bits) -> PmwAnswer:
-        """``exact`` is the question's whole numerator for the private histogram.
-
-        Asks the sparse vector twice, whether the guess is too low and whether it is too high, so that a
-        positive also says in which direction to correct.
-        """
+        """``exact`` is the question's whole numerator for the private histogram."""
         if self.halted:
             raise InvalidRequest("all updates are spent: the guess is public and can be asked directly")
         lift = self._lift(question)
         mean = self.guess.answer(question)
         guessed = round(mean * self.plan.steps)  # a public integer: the difference moves as ``exact`` does
-        for sign in (1, -1):
-            excess, self.watch = self.plan.stream.step(
-                self.watch, sign * (exact * lift - guessed), self.plan.threshold, bits
-            )
-            if excess is not None:
-                heard = (guessed + sign * excess) / self.plan.steps
-                self.correct(Correction(question, sign * max(excess / self.plan.steps, self.plan.gap)))
-                return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
-        return PmwAnswer(mean, measured=False)
+        found, self.watch = self.plan.compare(self.watch, exact * lift - guessed, bits)
+        if found is None:
+            return PmwAnswer(mean, measured=False)
+        heard = (guessed + found.sign * found.excess) / self.plan.steps
+        self.correct(self.plan.correction(question, found))
+        return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
 
     def correct(self, correction: Correction) -> None:
         self.guess.correct(*correction)

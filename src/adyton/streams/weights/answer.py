@@ -1,0 +1,170 @@
+"""What online weights say: to one question, and of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adyton.certify import Amount, Certificate, Interval, Later, Promise, Proof
+from adyton.show import Sheet, Shown, ends, number
+
+NO_PROMISE = "The weights have halted: this is their guess, which nobody compared with the data."
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsAnswer(Shown):
+    """A count: ``measured``, with noise, where the guess was found wrong; guessed otherwise.
+
+    ``noise_interval``: at 95 %, for what was measured each by itself, for what was guessed all together; None
+    where the weights had halted, and the guess was not ``checked``.
+    """
+
+    question: str
+    value: float
+    share: float  # of all units
+    measured: bool
+    checked: bool
+    noise_interval: Interval | None
+    updates_left: int
+    feeds: int
+    weights: int
+    left_out_rows: str | None = None  # which rows the study never counts
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "question": self.question,
+            "value": self.value,
+            "share": self.share,
+            "measured": self.measured,
+            "checked": self.checked,
+            "noise_interval": self.noise_interval.to_json() if self.noise_interval else None,
+            "updates_left": self.updates_left,
+            "feeds": self.feeds,
+            "weights": self.weights,
+            **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        how = "measured" if self.measured else "guessed"
+        rows: list[tuple[str, str]] = [("value", f"{number(max(0.0, self.value), step=1.0)}, {how}")]
+        if self.noise_interval is not None:
+            low, high = self.noise_interval.low, self.noise_interval.high
+            rows.append(("noise interval", ends(max(0.0, low), max(0.0, high), step=1.0)))
+        rows += [("updates left", str(self.updates_left)), ("questions so far", str(self.feeds))]
+        notes = [self.left_out_rows] if self.left_out_rows else []
+        notes += [] if self.checked else [NO_PROMISE]
+        return Sheet(
+            self.question, ("", ""), tuple(rows), (*notes, f"Weights {self.weights}; paid for when opened.")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsPreview(Shown):
+    """What weights would cost, and how well they would answer.  Nothing was read or charged.
+
+    ``error`` and ``independent``: about how far answers would be from the truth, as shares of all units, from
+    these weights and with noise of its own for each answer or cell at the same price.  ``farthest``: a guess
+    that is wrong by this share is found out, but for noise.  ``against``: why they would be refused.
+    """
+
+    weights: str
+    cells: int
+    updates: int
+    farthest: float
+    error: float
+    independent: float
+    against: str | None
+    cost: Amount
+    spent: Amount
+    left: Amount
+    limit: Promise
+    more: int
+    later: Later | None
+
+    @property
+    def fits(self) -> bool:
+        return self.more > 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights,
+            "cells": self.cells,
+            "updates": self.updates,
+            "farthest": self.farthest,
+            "error": self.error,
+            "independent": self.independent,
+            "against": self.against,
+            "cost": self.cost.to_json(),
+            "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
+            "limit": self.limit.to_json(),
+            "more": self.more,
+            "later": self.later.to_json() if self.later else None,
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = (
+            ("expected error, of all units", f"{self.error:.2g}"),
+            ("with noise of its own for each", f"{self.independent:.2g}"),
+            ("corrected where wrong by", f"{self.farthest:.2g}"),
+            ("cost, of the limit", str(self.cost)),
+            ("spent", str(self.spent)),
+            ("left", str(self.left)),
+            ("fits", f"{self.more:,} times" if self.more > 1 else "once" if self.fits else "no"),
+        )
+        notes = (
+            *([f"Would be refused: {self.against}."] if self.against else []),
+            f"The promise: {self.limit}, whatever is asked.",
+            "Nothing was read and nothing was charged.",
+            *([str(self.later)] if self.later else []),
+        )
+        return Sheet(f"Preview: {self.weights}", ("", ""), rows, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsStatement(Shown):
+    """How far weights are.  The noise of their threshold is no part of it."""
+
+    weights: str
+    questions: int
+    updates: int
+    updates_left: int
+    feeds: int
+    total: int  # units: public, or released with noise when they were opened
+    head: str  # keep it elsewhere, and give it to Weights.verify later
+    cost: Amount
+    receipt: Proof
+    certificate: Certificate
+
+    @property
+    def halted(self) -> bool:
+        return self.updates_left < 1 or self.feeds >= self.questions
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights,
+            "questions": self.questions,
+            "updates": self.updates,
+            "updates_left": self.updates_left,
+            "halted": self.halted,
+            "feeds": self.feeds,
+            "total": self.total,
+            "head": self.head,
+            "cost": self.cost.to_json(),
+            "receipt": self.receipt.to_json(),
+            "certificate": self.certificate.to_json(),
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = (
+            ("updates", f"{self.updates - self.updates_left} of {self.updates}"),
+            ("questions so far", f"{self.feeds} of {self.questions}"),
+            ("halted", "yes; the guess still answers, free" if self.halted else "no"),
+            ("units", f"{self.total:,}"),
+            ("cost, of the limit", str(self.cost)),
+        )
+        notes = (
+            f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
+            f"Theorems: {', '.join(self.certificate.theorems)}.",
+        )
+        return Sheet(self.weights, ("", ""), rows, notes)

@@ -1,0 +1,225 @@
+"""What online weights cost, how well they are expected to answer, and where something else answers better.
+
+The rule was found by simulation (benchmarks/coordinated.py, tests/laws/test_weights_regime.py): it promises
+nothing, and chooses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from adyton.accounting.noisy_reading import stability_units
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, rational
+from adyton.ledger import Order
+from adyton.mechanisms import GaussianNoise, NumericSparse
+from adyton.mechanisms.base import Mechanism
+from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.mechanisms.geometric import GeometricNoise
+from adyton.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.planning.price import Price, cost_of_units, units_of
+from adyton.query.conditions.atoms import Bins, axes_of_columns
+from adyton.streams.plan import Wanted, least_noise, of_validity, stability_cost
+from adyton.streams.weights.terms import Terms, checked_columns, kept_bins
+from adyton.study import Study
+
+MOST_QUESTIONS = 10**6
+MOST_CELLS = 10**7  # of the guess, which is in memory; the histogram is never read
+_FOR_TOTAL = Fraction(1, 20)  # of the price, for the number of units where that is private
+_FOR_VALUES = Fraction(1, 10)  # of the rest, for values with Gaussian noise
+_SPREADS = 3  # scales of a comparison's noise that a threshold has
+_OF_ALL_UPDATES = 1 / 4  # as many as ln(cells) / (2 threshold**2) were enough for all data that were tried
+_WRONG, _UNTAUGHT = 0.43, 1000  # of the threshold: the root mean squared error; more if questions are few
+_FARTHEST = 1 / 4  # of all units: with a higher threshold the guess hardly learns
+_ONE = one_integer(1)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsPlan:
+    """``error``: the expected error of an answer, and ``independent``: that of noise at the same price on
+    each answer, or on each cell; both as shares of all units, root mean squares.
+    """
+
+    terms: Terms
+    amount: int
+    radius: int
+    pure: int
+    units: int
+    error: float
+    independent: float
+    tolerance: float | None
+
+    def order(self, request: str | None) -> Order:
+        what = (self.terms.text, self.terms.detail, self.amount, self.radius)
+        return Order(*what, request, pure=self.pure)
+
+    @property
+    def farthest(self) -> float:
+        """A guess that is wrong by this share of all units is found out."""
+        return self.terms.threshold / self.units
+
+    @property
+    def against(self) -> str | None:
+        """Why these weights should not be opened; None if they should."""
+        if self.independent <= self.error:
+            return (
+                f"noise of its own for each answer, or for each cell, would be better: at this price it is "
+                f"wrong by about {self.independent:.2g} of all units, weights by about {self.error:.2g}; "
+                f"weights are for more questions, more cells or fewer units"
+            )
+        if self.farthest > _FARTHEST:
+            return (
+                f"at this price a guess would be corrected only where it is wrong by {self.farthest:.2g} of "
+                f"all units, and {_FARTHEST:g} is the most that teaches it anything: a higher price, or more "
+                "units"
+            )
+        if self.tolerance is not None and self.farthest > self.tolerance:
+            return (
+                f"a guess would be corrected only where it is wrong by {self.farthest:.2g} of all units, "
+                f"above the tolerance of {self.tolerance:.2g}: a higher price, or a larger tolerance"
+            )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What an asker wants of weights, whatever it costs."""
+
+    columns: Sequence[str]
+    questions: int
+    tolerance: Number | None = None
+    bins: Mapping[str, Bins] | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.questions) is not int or not 1 <= self.questions <= MOST_QUESTIONS:
+            raise InvalidRequest(f"questions is a whole number from 1 to {MOST_QUESTIONS}")
+        if not (self.bins is None or isinstance(self.bins, Mapping)):
+            raise InvalidRequest('bins are given by column, as in {"age": 12}')
+
+    @property
+    def share(self) -> float | None:
+        if self.tolerance is None:
+            return None
+        share = rational(self.tolerance, "tolerance")
+        if not 0 < share <= 1:
+            raise InvalidRequest("tolerance is a share of all units, above 0 and at most 1")
+        return float(share)
+
+
+def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPlan:
+    """The weights that this price buys, from public facts; the number of updates follows from them."""
+    units, tolerance = _expected_units(study, price), wish.share
+    columns = checked_columns(wish.columns)
+    axes = axes_of_columns(study.table, columns, wish.bins)
+    axes.check(MOST_CELLS)
+    bins = kept_bins(axes, wish.bins or {})
+    priced = units_of(study, price, left)
+    total = _total(study, priced)
+    for_machine = priced if total is None else priced - math.ceil(priced * _FOR_TOTAL)
+    machine = _machine(study, for_machine, units, axes.cells, wish.questions, tolerance)
+    names = tuple(axis.subject.column.name for axis in axes.axes)
+    rows, scale = (units, None) if total is None else (None, total.scales[0])
+    terms = Terms(names, bins, axes.cells, wish.questions, rows, scale, _threshold(machine), machine)
+    terms.run(units)  # refuses a table that is too large, before anything is charged
+    whole = ComposedCost(((machine.cost(), 1), *(((total.cost(_ONE), 1),) if total else ())))
+    return WeightsPlan(
+        terms,
+        study.filter.amount(whole),
+        *_of_validity(study.filter_name, machine, total),
+        units,
+        _WRONG * (1 + _UNTAUGHT / wish.questions) * terms.threshold / units,
+        _independent(study, priced, wish.questions, axes.cells) / units,
+        tolerance,
+    )
+
+
+def _expected_units(study: Study, price: Price) -> int:
+    """How many units there are, or are expected; refusals of what weights cannot be opened for."""
+    if price.by not in ("epsilon", "share"):
+        raise InvalidRequest("the price of weights is named as epsilon or as share")
+    if study.parts > 1:
+        raise InvalidRequest("weights read all units again and again: they do not go with a split of them")
+    if study.unit.rows > 1:
+        raise InvalidRequest("weights are for units of one row: several would be in several cells")
+    public = study.unit.neighbours == "replace"
+    units = study.table.rows if public or price.expected_rows is None else price.expected_rows
+    if units is None:
+        raise InvalidRequest(
+            "whether weights are worth their price depends on the number of rows, which is not declared: "
+            "declare table.rows, or say how many you expect as expected_rows"
+        )
+    return units
+
+
+def _total(study: Study, priced: int) -> Mechanism | None:
+    """The noise of the number of rows, if that is private."""
+    if study.unit.neighbours == "replace":
+        return None
+    kind = GeometricNoise if study.filter_name == "pure" else GaussianNoise
+    return kind.for_cost(_ONE, cost_of_units(study.filter_name, math.ceil(priced * _FOR_TOTAL)))
+
+
+def _machine(
+    study: Study, priced: int, units: int, cells: int, questions: int, tolerance: float | None
+) -> NumericSparse:
+    """With as many updates as a guess over so many cells is likely to need, or as ``tolerance`` allows."""
+
+    @cache
+    def of(updates: int) -> NumericSparse:
+        # What is too low and what is too high move against each other: no comparison is monotone.
+        wanted = Wanted(study, updates, numeric=True, monotone=False, for_values=_FOR_VALUES)
+        machine = least_noise(wanted, priced, refresh=None)
+        assert isinstance(machine, NumericSparse)
+        return machine
+
+    def farthest(updates: int) -> float:
+        return _threshold(of(updates)) / units
+
+    def too_few(updates: int) -> bool:
+        return updates * farthest(updates) ** 2 < _OF_ALL_UPDATES * math.log(max(cells, 2)) / 2
+
+    needed = min(_last(too_few, questions) + 1, questions)
+    allowed = _last(lambda u: farthest(u) <= tolerance, questions) if tolerance is not None else needed
+    return of(max(needed, allowed))
+
+
+def _last(holds: Callable[[int], bool], most: int) -> int:
+    """The last number from 1 on for which this holds, at most ``most``; 0 if it never does."""
+    low, high = 0, 1
+    while high <= most and holds(high):
+        low, high = high, 2 * high
+    high = min(high, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _threshold(machine: NumericSparse) -> int:
+    return math.ceil(_SPREADS * machine.sparse.question_scale)
+
+
+def _independent(study: Study, priced: int, questions: int, cells: int) -> float:
+    """The standard deviation of a count, in rows, if each of the answers had noise of its own, or each cell.
+
+    Of cells half make a count, and a unit that is exchanged for another moves two.
+    """
+    cost = float(cost_of_units(study.filter_name, priced))
+    moved = 2 if study.unit.neighbours == "replace" else 1
+    if study.filter_name == "pure":
+        return min(questions, moved * math.sqrt(cells / 2)) * math.sqrt(2) / cost
+    return math.sqrt(min(questions, moved * cells / 2) / cost)
+
+
+def _of_validity(filter_name: str, machine: NumericSparse, total: Mechanism | None) -> tuple[int, int]:
+    """As for a stream, and the total as the count that it is."""
+    if total is None:
+        return of_validity(filter_name, machine)
+    if filter_name == "pure":
+        return stability_units(ComposedCost(((stability_cost(machine), 1), (total.radius(_ONE), 1)))), 0
+    radius, pure = of_validity(filter_name, machine)
+    return radius + stability_units(total.radius(_ONE)), pure

@@ -1,0 +1,249 @@
+"""Online weights: linear questions for one price, answered from a public guess of the whole histogram.
+
+The price is charged when they are opened.  Their state lives in the ledger, as notes on the receipt that paid
+for them: the noise of the threshold before the first answer, then each answer before it leaves.  The guess is
+no part of it: whoever comes back makes it again from what was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from threading import RLock
+
+from adyton.accounting.noisy_reading import LEVEL
+from adyton.certify import Amount, Interval, Proof
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.exact.cells import Floats
+from adyton.ledger import Ledger, Receipt, Verification
+from adyton.ledger.texts import check_head
+from adyton.mechanisms import SparseState
+from adyton.mechanisms.workloads.linear_question import Marginal
+from adyton.mechanisms.workloads.multiplicative_weights import Guess
+from adyton.mechanisms.workloads.private_mw import MOST_STEPS, PmwPlan
+from adyton.noise import Bits
+from adyton.planning.known import left_out_of
+from adyton.query.draft import Draft
+from adyton.query.expressions import Condition, all_of
+from adyton.query.leaves import EVERY_ROW
+from adyton.query.measures import Count, Proportion
+from adyton.query.nodes import Question
+from adyton.query.persons import TableOfPersons
+from adyton.query.request import request_of
+from adyton.query.text import question_text
+from adyton.sensitivity import Reading, readings_of
+from adyton.streams.weights.answer import WeightsAnswer, WeightsStatement
+from adyton.streams.weights.notes import (
+    WeightsEntry,
+    WeightsStart,
+    chained,
+    entry_from,
+    entry_text,
+    first_head,
+    following,
+    start_from,
+    start_text,
+)
+from adyton.streams.weights.terms import terms_of
+from adyton.study import Study
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The run so far: what to keep for the next question, and the guess that the answers have made."""
+
+    plan: PmwPlan
+    watch: SparseState
+    guess: Guess
+    feeds: int = 0
+    margins: dict[tuple[int, ...], Floats] = field(default_factory=dict)
+
+    def guessed(self, question: Marginal) -> int:
+        """A public number of rows.  Margins of the guess are kept until it is corrected."""
+        margin = self.margins.get(question.axes)
+        if margin is None:
+            margin = self.margins[question.axes] = question.margin(self.guess.weights)
+        return round(float(margin[question.inside].sum()) * self.plan.total)
+
+
+class Weights:
+    """``feed`` them again and again.  Made by ``Curator.open_weights``."""
+
+    def __init__(
+        self, study: Study, ledger: Ledger, bits: Bits, read: Callable[[Reading], int], receipt: Receipt
+    ) -> None:
+        self.number = receipt.number
+        self._study, self._ledger, self._bits, self._read, self._receipt = study, ledger, bits, read, receipt
+        self._terms = terms_of(receipt)
+        self._axes = self._terms.axes(study.table)
+        start = self._begin()
+        self._total, self._lock = (
+            start.total,
+            RLock(),
+        )  # the guess is corrected in place: one thread at a time
+        plan = self._terms.run(start.total)
+        self._error = plan.guess_error(LEVEL, self._terms.questions)
+        self._seen = _Progress(plan, start.watch, Guess(plan.cells))
+
+    def feed(self, question: str | Draft | Question) -> WeightsAnswer:
+        """The count, as it is guessed, or measured with noise where the guess is found wrong.
+
+        The question is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
+        What is measured uses up an update.  When updates or questions are used up, guesses still come free,
+        without a promise, and nothing is read for them.
+        """
+        text = self._text(question)
+        asked, linear = self._linear(text)
+        (reading,) = readings_of(asked, self._study.unit)
+        if reading.sensitivity.l1_diameter((Fraction(1),)) > 1:
+            raise InvalidRequest("one unit can move this count farther than the weights allow for")
+        with self._lock:
+            if self._halted(self._state()):
+                return self._guess_alone(text, linear)
+            exact = self._read(reading)  # the only line of an answer that sees private data
+            while not self._halted(known := self._state()):
+                entry = self._compare(known, exact, text, linear)
+                if self._ledger.annotate(self.number, known.feeds + 1, entry_text(entry)):
+                    return self._answer(entry, known.feeds + 1)
+                # Another process was first: what was compared here is forgotten, never released.
+            return self._guess_alone(text, linear)
+
+    def answers(self) -> list[WeightsAnswer]:
+        """Every answer before they halted, oldest first; also one that a crash kept from its asker.  Free."""
+        notes = self._ledger.notes(self.number, 1)
+        return [self._answer(entry_from(text), index) for index, text in enumerate(notes, start=1)]
+
+    def statement(self) -> WeightsStatement:
+        """How far they are, and what they cost."""
+        heads, last = self._heads()
+        return WeightsStatement(
+            weights=self._receipt.order.question,
+            questions=self._terms.questions,
+            updates=self._terms.updates,
+            updates_left=last.left,
+            feeds=len(heads) - 1,
+            total=self._total,
+            head=heads[-1],
+            cost=Amount(self._study.filter_name, self._receipt.order.amount, self._study.allowed),
+            receipt=Proof(self.number, self._receipt.digest, self._receipt.previous),
+            certificate=self._terms.certificate(self._study),
+        )
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Their answers and the newest head; LedgerCorrupt if ``head``, kept from earlier, is not among them.
+
+        ``Curator.verify`` replays the receipts and notes themselves.
+        """
+        check_head(head)
+        heads, _ = self._heads()
+        if head not in (None, *heads):
+            raise LedgerCorrupt("the weights were rolled back or exchanged: the expected head is not in them")
+        return Verification(len(heads) - 1, heads[-1], self._receipt.order.amount)
+
+    def __repr__(self) -> str:
+        return f"<Weights {self.number}: {self._receipt.order.question}>"
+
+    # Steps of feed, in the order in which they happen.
+
+    def _text(self, question: str | Draft | Question) -> str:
+        """The canonical text of a count.  All that follows, now and after a restart, is made of it."""
+        asked = request_of(question, self._study.table).alone
+        if isinstance(asked.table, TableOfPersons) or asked.table != self._study.table:
+            raise InvalidRequest("weights are asked about the rows of their own table, without joins")
+        if not asked.by and len(asked.measures) == 1:
+            match asked.measures[0][1]:
+                case Count(where):
+                    return self._counted(all_of(asked.where, where))
+                case Proportion(condition, where) if asked.where == where == EVERY_ROW:
+                    return self._counted(condition)
+        raise InvalidRequest(
+            "weights take one COUNT, or one PROPORTION of all rows, without GROUP BY at a time; "
+            "nothing was charged"
+        )
+
+    def _counted(self, where: Condition) -> str:
+        return question_text(Question(self._study.table, (("count", Count()),), where))
+
+    def _linear(self, text: str) -> tuple[Question, Marginal]:
+        """The question of a canonical text, and the cells that it counts."""
+        asked = request_of(text, self._study.table).alone
+        by = self._axes.read_by(asked.where)
+        return asked, Marginal(self._axes.shape, by, self._axes.mask(asked.where, by))
+
+    def _halted(self, known: _Progress) -> bool:
+        return known.watch.left < 1 or known.feeds >= self._terms.questions
+
+    def _compare(self, known: _Progress, exact: int, text: str, linear: Marginal) -> WeightsEntry:
+        guess = known.guessed(linear)
+        found, after = known.plan.compare(known.watch, exact - guess, self._bits)
+        return WeightsEntry(text, guess, found, after.left, after.offset)
+
+    def _answer(self, entry: WeightsEntry, feeds: int) -> WeightsAnswer:
+        measured = entry.found is not None
+        error = self._terms.machine.value_error(LEVEL) if measured else self._error
+        interval = Interval(LEVEL, float(entry.value - error), float(entry.value + error))
+        return self._said(entry.question, entry.value, interval, entry.left, feeds, measured=measured)
+
+    def _guess_alone(self, text: str, linear: Marginal) -> WeightsAnswer:
+        known = self._seen
+        return self._said(text, known.guessed(linear), None, known.watch.left, known.feeds, measured=False)
+
+    def _said(
+        self, text: str, value: int, interval: Interval | None, left: int, feeds: int, *, measured: bool
+    ) -> WeightsAnswer:
+        return WeightsAnswer(
+            text,
+            float(value),
+            value / self._total,
+            measured,
+            interval is not None,
+            interval,
+            left,
+            feeds,
+            self.number,
+            left_out_of(self._study, self._study.table),
+        )
+
+    # The state, which is the ledger's.
+
+    def _begin(self) -> WeightsStart:
+        """The first noise of the threshold and the total: drawn and stored once, whoever comes first."""
+        if not self._ledger.notes(self.number):
+            start = WeightsStart(self._terms.machine.start(self._bits), self._count_all())
+            self._ledger.annotate(self.number, 0, start_text(start))
+        return start_from(self._ledger.notes(self.number)[0])
+
+    def _count_all(self) -> int:
+        """How many units there are: public, or with the noise that was paid for, within what can be."""
+        if self._terms.total is None:
+            assert self._terms.rows is not None
+            return self._terms.rows
+        everybody = Question(self._study.table, (("count", Count()),))
+        (reading,) = readings_of(everybody, self._study.unit)
+        noisy = int(self._terms.total.release([[self._read(reading)]], self._bits)[0][0])
+        return min(max(1, noisy), MOST_STEPS)
+
+    def _heads(self) -> tuple[list[str], SparseState]:
+        """The digests of the receipt and of every answer with all before it, and the newest state."""
+        first, *notes = self._ledger.notes(self.number)
+        start = start_from(first)
+        heads, last = [first_head(self._receipt.digest, start.total)], start.watch
+        for text in notes:
+            entry = entry_from(text)
+            heads.append(chained(heads[-1], entry))
+            last = following(last, entry)
+        return heads, last
+
+    def _state(self) -> _Progress:
+        """What this object knows and what others, or it itself, have added since."""
+        known = self._seen
+        for text in self._ledger.notes(self.number, known.feeds + 1):
+            entry = entry_from(text)
+            watch = following(known.watch, entry)
+            if entry.found is not None:
+                _, linear = self._linear(entry.question)
+                known.guess.correct(*known.plan.correction(linear, entry.found))
+                known.margins.clear()
+            known.watch, known.feeds = watch, known.feeds + 1
+        return known

@@ -1,0 +1,612 @@
+"""The laws of online weights, on a real DuckDB and real ledgers."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_streams import Interrupted, Overtaken, Seeded, header
+
+import adyton
+from adyton.accounting.noisy_reading import stability_units
+from adyton.audit.watching import RecordingBits, ReplayedBits, watch
+from adyton.curator.curator import Curator
+from adyton.engines.duckdb import DuckDBEngine
+from adyton.exact import units_up
+from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
+from adyton.mechanisms import NumericSparse, Sparse
+from adyton.mechanisms.sparse.numeric_sparse import one_integer
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, Table
+from adyton.streams.plan import replace_one_cost
+from adyton.streams.weights.notes import chained, entry_from
+from adyton.streams.weights.terms import Terms, terms_of
+from adyton.streams.weights.weights import Weights
+from adyton.study import Study
+
+ROWS, QUESTIONS = 5000, 10_000
+LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
+COLUMNS = ["age", "income", "letter"]
+BINS = {"age": 20, "income": 99}
+COUNT = "SELECT COUNT(*) FROM people WHERE age < {}"  # 50 rows for each year of age
+
+
+def people() -> pd.DataFrame:
+    row = np.arange(ROWS)
+    return pd.DataFrame(
+        {
+            "age": row % 100,
+            "income": row % 7,
+            "letter": np.array(LETTERS)[row % 3],
+            "day": [date(2020, 1, 1 + i % 28) for i in row],
+            "name": [f"canary-{i}" for i in row],
+        }
+    )
+
+
+TABLE = Table(
+    "people",
+    (
+        IntegerColumn("age", 0, 99),
+        IntegerColumn("income", 0, 98),
+        CategoryColumn("letter", LETTERS),
+        DateColumn("day", date(2020, 1, 1), date(2020, 2, 29)),
+        adyton.schema.TextColumn("name"),
+    ),
+    ROWS,
+)
+
+
+def study(filter_name: str = "gdp", neighbours: str = "replace", epsilon: str = "1") -> Study:
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    return Study(TABLE, PrivacyUnit(neighbours), Guarantee(Fraction(epsilon), delta), filter_name)  # type: ignore[arg-type]
+
+
+class Watched:
+    """The real engine, with a note of how much had been charged when it was read."""
+
+    def __init__(self, known: Study, ledger: Ledger) -> None:
+        self._engine = DuckDBEngine(known.table, known.unit, people())
+        self._ledger = ledger
+        self.charged_at_read: list[int] = []
+
+    def prepare(self, readings: Any = ()) -> None:
+        self._engine.prepare()
+
+    def exact(self, readings: Any) -> Any:
+        self.charged_at_read.append(self._ledger.count())
+        return self._engine.exact(readings)
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+def asker(known: Study, ledger: Ledger | None = None, seed: int = 1) -> tuple[Curator, Watched, Ledger]:
+    kept = ledger or MemoryLedger(header(known))
+    engine = Watched(known, kept)
+    return Curator(known, engine, kept, Seeded(seed)), engine, kept
+
+
+def opened(curator: Curator, **words: Any) -> Weights:
+    return curator.open_weights(COLUMNS, **({"questions": QUESTIONS, "bins": BINS, "share": "0.5"} | words))
+
+
+def quiet(updates: int = 3, questions: int = 50, threshold: int = 100) -> Terms:
+    """Weights almost without noise, which no price would buy: what they do is then certain."""
+    tiny = Fraction(1, 50)
+    machine = NumericSparse(Sparse(updates, tiny, tiny), tiny)
+    return Terms(("age",), (("age", 20),), 21, questions, ROWS, None, threshold, machine)
+
+
+def quietly(
+    curator: Curator, ledger: Ledger, terms: Terms | None = None, request: str | None = None
+) -> Weights:
+    made = terms or quiet()
+    ledger.charge(Order(made.text, made.detail, 1, 0, request))
+    return curator.weights(1)
+
+
+@pytest.fixture(params=["gdp", "zcdp", "pure"])
+def filter_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["replace", "add-or-remove"])
+def neighbours(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# The price -----------------------------------------------------------------------------------------------------
+
+
+def test_law_the_price_is_charged_once_and_before_any_reading(filter_name: str, neighbours: str) -> None:
+    """Mutant: the number of units is read before the charge."""
+    curator, engine, ledger = asker(study(filter_name, neighbours))
+    weights = opened(curator)
+    total = [1] if neighbours == "add-or-remove" else []  # the only reading of the opening
+    assert (ledger.count(), engine.charged_at_read) == (1, total)
+    assert ledger.header.limit * (1 - 1e-9) <= 2 * ledger.spent() <= ledger.header.limit
+    for age in (90, 80):
+        weights.feed(COUNT.format(age))
+    assert (engine.charged_at_read, ledger.count()) == ([*total, 1, 1], 1)
+    assert weights.statement().cost.units == ledger.spent()
+    curator.weights(1).feed(COUNT.format(70))
+    assert len(engine.charged_at_read) == len(total) + 3  # who comes back reads no total
+
+
+def test_law_the_total_is_public_or_was_paid_for(neighbours: str) -> None:
+    curator, _, ledger = asker(study("gdp", neighbours))
+    weights = opened(curator, share=1)
+    (receipt,) = ledger.receipts()
+    terms = terms_of(receipt)
+    kept = weights.statement().total
+    if neighbours == "replace":
+        assert (terms.rows, terms.total, kept) == (ROWS, None, ROWS)
+        return
+    assert terms.rows is None
+    assert terms.total is not None
+    assert 0 < abs(kept - ROWS) < 7 * terms.total.scales[0]
+    twentieth = float(terms.total.cost(one_integer(1)).gdp) / (ledger.spent() / 1e18)
+    assert twentieth == pytest.approx(1 / 20, rel=1e-6)
+    assert curator.weights(1).statement().total == kept
+
+
+def test_law_validity_pays_comparisons_values_and_total(filter_name: str, neighbours: str) -> None:
+    """Mutant: the total, or the values, are left out."""
+    curator, _, ledger = asker(study(filter_name, neighbours))
+    opened(curator)
+    (receipt,) = ledger.receipts()
+    terms, one = terms_of(receipt), one_integer(1)
+    exchanged = replace_one_cost(terms.machine)
+    parts = [terms.machine.values.radius(one)] * terms.updates
+    parts += [terms.total.radius(one)] if terms.total else []
+    if filter_name == "pure":
+        least = stability_units(exchanged) + sum(map(stability_units, parts))
+        assert receipt.order.pure == 0
+        assert receipt.order.radius == pytest.approx(least, rel=1e-9)
+    else:
+        assert receipt.order.radius == pytest.approx(sum(map(stability_units, parts)), rel=1e-12)
+        assert receipt.order.pure == units_up(exchanged.pure or 0)
+    assert not terms.machine.sparse.monotone
+
+
+def test_law_weights_that_do_not_fit_are_refused_free_of_charge() -> None:
+    curator, engine, ledger = asker(study())
+    curator.ask("SELECT COUNT(*) FROM people", share="0.9")
+    before = (ledger.spent(), len(engine.charged_at_read))
+    with pytest.raises(adyton.BudgetRefused):
+        opened(curator, share=None, epsilon="0.9")
+    assert (ledger.spent(), len(engine.charged_at_read)) == before
+
+
+def test_law_a_preview_is_free_and_says_what_the_opening_charges(filter_name: str, neighbours: str) -> None:
+    curator, engine, ledger = asker(study(filter_name, neighbours))
+    seen = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share="0.5")
+    assert (ledger.count(), engine.charged_at_read) == (0, [])
+    assert seen.fits
+    assert seen.against is None
+    assert seen.error < seen.independent
+    weights = opened(curator)
+    assert (seen.cost, seen.weights) == (weights.statement().cost, weights.statement().weights)
+    assert json.loads(json.dumps(seen.to_json()))["updates"] == weights.statement().updates
+    assert "Nothing was read" in str(seen)
+
+
+# Where something else is better --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ({"questions": 100}, "noise of its own"),
+        ({"columns": ["letter"]}, "for each cell, would be better"),
+        ({"share": "0.02"}, "the most that teaches"),
+        ({"tolerance": "0.01"}, "above the tolerance of 0.01"),
+    ],
+)
+def test_law_what_is_not_worth_its_price_is_refused_with_the_numbers(words: dict[str, Any], why: str) -> None:
+    curator, engine, ledger = asker(study())
+    asked = {"columns": COLUMNS, "questions": QUESTIONS, "share": 1, "bins": BINS} | words
+    asked["bins"] = {name: bins for name, bins in BINS.items() if name in asked["columns"]}
+    seen = curator.preview_weights(**asked)
+    assert seen.against is not None
+    assert why in seen.against
+    assert "Would be refused" in str(seen)
+    with pytest.raises(adyton.InvalidRequest, match="nothing was charged") as refused:
+        curator.open_weights(**asked)
+    assert seen.against in str(refused.value)
+    if "better" in seen.against:
+        assert f"{seen.independent:.2g}" in seen.against
+        assert f"{seen.error:.2g}" in seen.against
+    assert (ledger.count(), engine.charged_at_read) == (0, [])
+
+
+def test_law_more_units_make_independent_noise_better() -> None:
+    table = replace(TABLE, rows=100_000)
+    large = replace(study(), table=table)
+    with adyton.open(large, data=people().sample(100_000, replace=True)) as curator:
+        seen = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share=1)
+        assert seen.error > seen.independent
+
+
+def test_law_a_tolerance_buys_updates_up_to_it() -> None:
+    curator, _, _ = asker(study())
+    plain = curator.preview_weights(COLUMNS, questions=QUESTIONS, bins=BINS, share=1)
+    wide = curator.preview_weights(
+        COLUMNS, questions=QUESTIONS, bins=BINS, share=1, tolerance=plain.farthest * 1.05
+    )
+    assert plain.farthest < wide.farthest <= plain.farthest * 1.05
+    assert wide.updates > plain.updates
+
+
+# Answers -------------------------------------------------------------------------------------------------------
+
+
+def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -> None:
+    """21 cells at first alike, of which the missing one holds nobody: all guesses are 20 / 21 of the truth.
+
+    Mutants: the guess is never corrected; the correction goes the other way; too high is not asked.
+    """
+    curator, _, ledger = asker(study())
+    weights = quietly(curator, ledger)
+    first = weights.feed("SELECT COUNT(*) FROM people WHERE age < 20")  # 1,000 rows in 4 of 20 cells
+    assert (first.value, first.measured, first.updates_left) == (952, False, 3)  # 48 rows wrong
+    second = weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0")
+    assert (second.value, second.measured, second.updates_left) == (5000, True, 2)
+    third = weights.feed("SELECT COUNT(*) FROM people WHERE age IS NULL")
+    assert third.value < 238 - 30  # it has learned
+    assert [third.measured, third.checked] == [third.value == 0, True]
+    assert weights.feed(adyton.proportion("age < 20")).question == first.question
+    assert (first.feeds, second.feeds, third.feeds) == (1, 2, 3)
+    assert first.share == 952 / ROWS
+
+
+def test_law_the_same_question_after_an_update_is_answered_better() -> None:
+    curator, _, ledger = asker(study())
+    weights = quietly(curator, ledger, quiet(updates=40))
+    said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(20)]
+    assert said[0].measured
+    assert not said[-1].measured
+    assert abs(said[-1].value - 5000) <= 101
+    assert said[-1].noise_interval.low <= 5000 <= said[-1].noise_interval.high
+
+
+def test_law_an_interval_is_that_of_the_noise_or_of_the_comparisons() -> None:
+    curator, _, ledger = asker(study())
+    weights = opened(curator)
+    terms = terms_of(*ledger.receipts())
+    answers = [weights.feed(COUNT.format(age)) for age in range(5, 100, 5)]
+    assert {a.measured for a in answers} == {True, False} or not any(a.measured for a in answers)
+    run = terms.run(ROWS)
+    for answer in answers:
+        half = terms.machine.value_error(0.95) if answer.measured else run.guess_error(0.95, QUESTIONS)
+        assert answer.noise_interval.high - answer.value == answer.value - answer.noise_interval.low == half
+    assert weights.answers() == answers
+
+
+def test_law_questions_are_kept_in_one_spelling() -> None:
+    curator, _, ledger = asker(study())
+    weights = quietly(curator, ledger)
+    spellings = [
+        "select count(*) from PEOPLE where not (Age >= 20)",
+        adyton.count(where="age < 20"),
+        "SELECT COUNT(*) FILTER (WHERE age < 20) FROM people",
+    ]
+    texts = [weights.feed(one).question for one in spellings]
+    assert texts[1] == texts[2] == "SELECT COUNT(*) AS count FROM people WHERE (age < 20)"
+    assert json.loads(ledger.notes(1)[2])["question"] == texts[1]
+
+
+def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
+    curator, _, ledger = asker(study())
+    bins = {"day": [date(2020, 1, 11), date(2020, 1, 21)], "age": [18, "64.5"], "income": 99}
+    columns = ["day", "age", "income", "letter"]
+    weights = curator.open_weights(columns, questions=QUESTIONS, bins=bins, share=1)
+    assert weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-11'").feeds == 1
+    assert weights.feed("SELECT COUNT(*) FROM people WHERE age >= 65").feeds == 2
+    with pytest.raises(adyton.InvalidRequest, match="'day'"):
+        weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-12'")
+    assert curator.weights(1).statement() == weights.statement()
+    assert terms_of(*ledger.receipts()).cells == 4 * 4 * 100 * 27
+
+
+# Halting -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", [quiet(updates=1), quiet(questions=1)], ids=["updates", "questions"])
+def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: Terms) -> None:
+    """Mutant: the data are read, or a note is written, after the last update."""
+    curator, engine, ledger = asker(study())
+    weights = quietly(curator, ledger, terms)
+    weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0")
+    before = (len(engine.charged_at_read), ledger.notes(1), ledger.spent())
+    for again in (weights, curator.weights(1)):
+        said = again.feed("SELECT COUNT(*) FROM people WHERE age < 20")
+        assert (said.measured, said.checked, said.noise_interval, said.feeds) == (False, False, None, 1)
+        assert said.value > 952
+        assert "nobody compared" in str(said)
+        assert again.statement().halted
+    assert (len(engine.charged_at_read), ledger.notes(1), ledger.spent()) == before
+    assert "the guess still answers" in str(weights.statement())
+
+
+# Refusals are free ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT letter, COUNT(*) FROM people GROUP BY letter",
+        "SELECT SUM(age) FROM people",
+        "SELECT COUNT(*), COUNT(age) FROM people",
+        "SELECT COUNT(*) FROM elsewhere",
+        "SELECT PROPORTION(age < 20) FROM people WHERE letter = 'a'",
+        "SELECT COUNT(*) FROM people WHERE age < 21",
+        "SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-11'",
+        "SELECT COUNT(*) FROM people WHERE age < income",
+        "SELECT COUNT(*) FROM people ORDER BY 1 LIMIT 1",
+        adyton.mean("age"),
+        None,
+    ],
+    ids=str,
+)
+def test_law_what_the_cells_cannot_tell_is_refused(question: Any) -> None:
+    curator, engine, ledger = asker(study())
+    weights = opened(curator)
+    before = (ledger.spent(), ledger.notes(1))
+    with pytest.raises(adyton.InvalidRequest) as refused:
+        weights.feed(question)
+    assert (ledger.spent(), ledger.notes(1), engine.charged_at_read) == (*before, [])
+    assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"columns": "age"}, "list of names"),
+        ({"columns": []}, "list of names"),
+        ({"columns": [3]}, "text"),
+        ({"columns": ["nobody"]}, "nobody"),
+        ({"columns": ["age", "age"]}, "twice"),
+        ({"columns": ["name"]}, "name"),
+        ({"bins": None}, "'age' has no declared values"),
+        ({"bins": 3}, "by column"),
+        ({"bins": BINS | {"day": 3}}, "'day', which is not among"),
+        ({"bins": BINS | {"age": 0}}, "at least 1"),
+        ({"columns": [*COLUMNS, "day"], "bins": {"age": 100, "income": 99, "day": 60}}, "leave out 'age'"),
+        ({"questions": 0}, "whole number"),
+        ({"questions": True}, "whole number"),
+        ({"questions": 10**7}, "whole number"),
+        ({"tolerance": 0}, "tolerance"),
+        ({"tolerance": 2}, "tolerance"),
+        ({"share": 0}, "share"),
+        ({"share": "1e-17"}, "smallest unit"),
+        ({"share": None}, "no price"),
+        ({"share": None, "within": 5}, "epsilon or as share"),
+        ({"unheard": 5}, "unheard"),
+    ],
+    ids=str,
+)
+def test_law_weights_that_make_no_sense_are_refused_free_of_charge(wrong: dict[str, Any], why: str) -> None:
+    curator, engine, ledger = asker(study())
+    with pytest.raises(adyton.InvalidRequest, match=why):
+        curator.open_weights(
+            **({"columns": COLUMNS, "questions": QUESTIONS, "bins": BINS, "share": 1} | wrong)
+        )
+    assert (ledger.count(), engine.charged_at_read) == (0, [])
+
+
+def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> None:
+    limit = Guarantee(Fraction(1), Fraction(1, 10**9))
+    persons = replace(study("gdp", "add-or-remove"), table=replace(TABLE, rows=None), limit=limit)
+    with adyton.open(persons, data=people()) as curator:
+        with pytest.raises(adyton.InvalidRequest, match="expected_rows"):
+            opened(curator)
+        assert opened(curator, expected_rows=ROWS).number == 1
+    several = PrivacyUnit("replace", person="name", rows=2)
+    with (
+        adyton.open(
+            replace(study(), table=replace(TABLE, person="name"), unit=several), data=people()
+        ) as curator,
+        pytest.raises(adyton.InvalidRequest, match="one row"),
+    ):
+        opened(curator)
+
+
+def test_law_a_receipt_that_paid_for_something_else_is_no_weights() -> None:
+    curator, _, _ = asker(study())
+    curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
+    curator.open_stream(positives=2, epsilon="0.1", numeric=True)
+    for number in (1, 2):
+        with pytest.raises(adyton.InvalidRequest, match="did not pay for weights"):
+            curator.weights(number)
+    opened(curator)
+    with pytest.raises(adyton.InvalidRequest, match="did not pay for a stream"):
+        curator.stream(3)
+    with pytest.raises(adyton.InvalidRequest, match="no receipt 9"):
+        curator.weights(9)
+
+
+def test_law_a_request_id_opens_weights_once() -> None:
+    curator, _, ledger = asker(study())
+    first = opened(curator, request="a", share=None, epsilon="0.5")
+    first.feed(COUNT.format(50))
+    again = opened(curator, request="a", share=None, epsilon="0.5")
+    assert (again.number, ledger.count(), again.statement().feeds) == (1, 1, 1)
+
+
+# The state cannot be reset -------------------------------------------------------------------------------------
+
+
+def secrets_of(ledger: Ledger) -> list[int]:
+    return [int(json.loads(text)["offset"]) for text in ledger.notes(1)]
+
+
+FED = [f"SELECT COUNT(*) FROM people WHERE age {test}" for test in ("< 20", ">= 0", "< 5", "IS NULL", "< 20")]
+
+
+def test_law_a_restart_between_any_two_steps_changes_nothing(tmp_path: Path) -> None:
+    """Mutant: the guess is not made again from the notes."""
+    known = study()
+    curator, _, ledger = asker(known)
+    weights = quietly(curator, ledger, quiet(updates=4, threshold=20))
+    at_once = [weights.feed(question) for question in FED]
+    for step, question in enumerate(FED):
+        kept = SqliteLedger.open_or_create(tmp_path / "people.ledger", header(known))
+        curator, _, _ = asker(known, kept, seed=step)
+        again = curator.weights(1) if step else quietly(curator, kept, quiet(updates=4, threshold=20))
+        answer = again.feed(question)
+        assert (answer.value, answer.measured) == (at_once[step].value, at_once[step].measured)
+        assert again.answers() == at_once[: step + 1]
+        kept.verify()
+        kept.close()
+    assert any(a.measured for a in at_once)
+    assert not all(a.measured for a in at_once)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("verb", "nth"), [("charge", 1), *((verb, n) for verb in ("annotate", "notes") for n in range(1, 7))]
+)
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_law_a_crash_at_any_step_loses_no_privacy(verb: str, nth: int, after: bool, neighbours: str) -> None:
+    known = study("gdp", neighbours)
+    ledger = MemoryLedger(header(known))
+    engine = Watched(known, ledger)
+    answers = []
+    try:
+        dying = Curator(known, engine, Interrupted(ledger, verb, nth, after), Seeded(1))  # type: ignore[arg-type]
+        weights = opened(dying)
+        for question in FED:
+            answers.append(weights.feed(question))  # noqa: PERF401
+    except KeyboardInterrupt:
+        pass
+    if not ledger.count():
+        assert engine.charged_at_read == []
+        return
+    before, notes = secrets_of(ledger), ledger.notes(1)
+    recovered = Curator(known, engine, ledger, Seeded(2)).weights(1)
+    assert recovered.answers()[: len(answers)] == answers
+    assert secrets_of(ledger)[: len(before)] == before
+    assert ledger.notes(1)[: len(notes)] == notes
+    measured = sum(a.measured for a in recovered.answers())
+    assert recovered.statement().updates_left == recovered.statement().updates - measured
+    assert recovered.feed(FED[0]).feeds == len(recovered.answers())
+    assert ledger.count() == 1
+
+
+def test_law_a_note_that_gives_an_update_back_is_found() -> None:
+    curator, _, ledger = asker(study())
+    weights = quietly(curator, ledger)
+    weights.feed(FED[0])
+    forged = json.loads(ledger.notes(1)[1]) | {"left": 4}
+    ledger.annotate(1, 2, json.dumps(forged))
+    for broken in (weights.feed, curator.weights(1).feed):
+        with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
+            broken(FED[0])
+
+
+def test_law_the_head_covers_every_answer_and_the_total_but_no_secret() -> None:
+    curator, _, ledger = asker(study())
+    weights = quietly(curator, ledger)
+    heads = [weights.statement().head]
+    for question in FED:
+        weights.feed(question)
+        heads.append(weights.statement().head)
+    assert len(set(heads)) == len(heads)
+    assert weights.verify(heads[2]).head == heads[-1]
+    with pytest.raises(adyton.LedgerCorrupt, match="rolled back"):
+        weights.verify("0" * 64)
+    entry = entry_from(ledger.notes(1)[1])
+    assert chained("", entry) == chained("", replace(entry, offset=entry.offset + 1))
+    assert chained("", entry) != chained("", replace(entry, guess=entry.guess + 1))
+    shown = json.dumps([a.to_json() for a in weights.answers()] + [weights.statement().to_json()])
+    assert "offset" not in shown + repr(entry)
+
+
+# Several at once -----------------------------------------------------------------------------------------------
+
+
+def test_law_who_comes_second_compares_again_with_the_corrected_guess() -> None:
+    known = study()
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    weights = quietly(late, ledger)
+    other = quick.weights(1)
+    slow.first = lambda: other.feed(FED[1])
+    said = weights.feed(FED[0])
+    assert (said.feeds, said.updates_left) == (2, 2)
+    assert said.value > 952  # from the guess that the other has corrected
+    assert weights.answers() == other.answers()
+
+
+def feed_some(path: str, seed: int, times: int) -> None:
+    known = study()
+    ledger = SqliteLedger.open_or_create(Path(path), header(known))
+    curator, _, _ = asker(known, ledger, seed)
+    weights = curator.weights(1)
+    for place in range(times):
+        weights.feed(FED[place % len(FED)])
+    ledger.close()
+
+
+def test_law_two_processes_share_one_run(tmp_path: Path) -> None:
+    path, known = tmp_path / "people.ledger", study()
+    ledger = SqliteLedger.open_or_create(path, header(known))
+    curator, _, _ = asker(known, ledger)
+    weights = quietly(curator, ledger, quiet(updates=4, threshold=20))
+    spawn = multiprocessing.get_context("spawn")
+    workers = [spawn.Process(target=feed_some, args=(str(path), seed, 8)) for seed in (5, 6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=120)
+        assert worker.exitcode == 0
+    said = weights.answers()
+    assert [a.feeds for a in said] == list(range(1, len(said) + 1))
+    assert sum(a.measured for a in said) == 4 - weights.statement().updates_left
+    assert len(said) == 16 or weights.statement().halted
+    ledger.verify()
+    ledger.close()
+
+
+# Two neighbouring tables ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_audit_two_neighbouring_tables_move_what_is_compared_by_one(neighbours: str) -> None:
+    """The same noise on two tables: one charge, one order of events, and every count moved by at most one.
+
+    Mutant: the guess, or the number of questions that are read, depends on an exact count.
+    """
+    known, one = study("gdp", neighbours), people()
+    other = one.assign(age=[99, *one["age"][1:]]) if neighbours == "replace" else one.iloc[1:]
+    runs: list[Any] = []
+    for frame in (one, other):
+        bits = ReplayedBits(runs[0][0].handed_out, Seeded(3)) if runs else RecordingBits(Seeded(3))
+        with adyton.open(known, data=frame) as curator:
+            engine, events = watch(curator, bits)
+            weights = opened(curator, share=1)
+            said = [weights.feed(COUNT.format(age)) for age in range(5, 100, 5)]
+            notes = [json.loads(text) for text in curator._ledger.notes(1)]
+            exact = [int(columns[0][0]) for columns in engine.exact_integers]
+            runs.append((bits, tuple(events), said, notes, exact, curator.receipts()[0].order))
+    (_, events, said, notes, exact, order), (_, events_2, said_2, notes_2, exact_2, order_2) = runs
+    assert order == order_2
+    assert max(abs(a - b) for a, b in zip(exact, exact_2, strict=True)) == 1
+    same = 0
+    while same < len(said) and said[same] == said_2[same] and notes[0] == notes_2[0]:
+        same += 1
+    assert same == len(said) or neighbours == "add-or-remove" or said[same].measured or said_2[same].measured
+    assert events == events_2
+    # until an answer differs, the guesses are the same: they know nothing but the answers
+    assert [n["guess"] for n in notes[1 : same + 1]] == [n["guess"] for n in notes_2[1 : same + 1]]
