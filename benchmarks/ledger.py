@@ -49,7 +49,7 @@ def fill(ledger: SqliteLedger, receipts: int) -> None:
     """What so many charges leave behind, in one transaction."""
     of_name: dict[str | None, Receipt] = {}
     with ledger._transaction() as connection:
-        last = ledger._last(connection)
+        last, _ = ledger._last(connection)
         for number in range(receipts):
             order = replace(ORDER, by=f"name {number % NAMES}")
             last = next_receipt(

@@ -56,7 +56,7 @@ def earlier(number: int) -> Order:
 def fill(ledger: SqliteLedger, receipts: int) -> None:
     """Receipts with answers, up to this many, in one transaction: what single charges leave, but fast."""
     with ledger._transaction() as connection:
-        last = ledger._last(connection)
+        last, _ = ledger._last(connection)
         for number in range(last.number + 1 if last else 1, receipts + 1):
             last = next_receipt(
                 ledger.header,

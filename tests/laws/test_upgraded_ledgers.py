@@ -24,8 +24,8 @@ from adyton.holdout import Holdout
 from adyton.holdout.weights import weights_from
 from adyton.ledger import Anchor, SqliteLedger, upgrading
 from adyton.ledger.format_1 import OldLedger, OldReceipt
+from adyton.ledger.sqlite.closing import write_closing
 from adyton.ledger.sqlite.file import open_format
-from adyton.ledger.sqlite.tables import write_closing
 from adyton.ledger.texts import carried_texts
 from adyton.ledger.upgrading import CONVERTED, ForValidity, upgrade_file
 from adyton.setup.upgrading import paid_by, upgrade

@@ -132,6 +132,8 @@ class LedgerOnDemand:
         return self._opened() if self._file is not None or self._path.exists() else None
 
     def _opened(self) -> SqliteLedger:
+        if self._file is not None:  # and stays so
+            return self._file
         with self._lock:
             if self._file is None:
                 self._file = SqliteLedger.open_or_create(self._path, self._unwritten, self._facts)

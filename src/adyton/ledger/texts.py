@@ -159,8 +159,10 @@ def _released(known: list[list[Any]]) -> Released:
 
 def _column_told(column: Sequence[int]) -> Any:
     """Digits as text, because other readers of JSON know no large integers."""
+    if len(column) < _MANY:
+        return [str(z) for z in column]
     array = whole(column)
-    if len(array) < _MANY or array.dtype == object:
+    if array.dtype == object:
         return [str(z) for z in array.tolist()]
     size = largest(array).bit_length() // 8 + 1  # with a sign
     octets = array.astype("<i8").view(np.uint8).reshape(-1, _WHOLE)[:, :size].tobytes()

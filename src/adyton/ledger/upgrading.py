@@ -21,6 +21,7 @@ from adyton.ledger.base import Mark, next_receipt
 from adyton.ledger.faults import failed
 from adyton.ledger.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
 from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret
+from adyton.ledger.sqlite.closing import write_closing
 from adyton.ledger.sqlite.file import flush_folder, open_format, remove_draft, settle, write_draft
 from adyton.ledger.sqlite.ledger import SqliteLedger
 from adyton.ledger.sqlite.notes import add_note
@@ -31,7 +32,6 @@ from adyton.ledger.sqlite.tables import (
     await_under,
     key_of,
     read_closing,
-    write_closing,
 )
 
 CONVERTED = "converted to format 2"

@@ -31,9 +31,9 @@ from adyton.engines.scans.scan import (
     Scan,
     Units,
     apart,
-    cell_columns,
     columns_of,
     fold_columns,
+    in_few_cells,
     rows_scan,
 )
 from adyton.engines.scans.two_level import persons_of
@@ -228,18 +228,18 @@ def cubes_of(readings: Sequence[Reading]) -> list[tuple[list[int], list[Column]]
     """The places of readings that a cube answers together, with its columns."""
     if len(readings) < LEAST_READINGS:
         return []
-    found = [(places, fold_columns([readings[place] for place in places])) for places in _alike(readings)]
+    alike = _alike(readings).values()
+    found = [(places, fold_columns([readings[place] for place in places])) for places in alike]
     return [(places, columns) for places, columns in found if columns]
 
 
-def _alike(readings: Sequence[Reading]) -> list[list[int]]:
-    """The places of readings without groups whose filters are about the same columns."""
-    alike: dict[frozenset[str], list[int]] = {}
+def _alike(readings: Sequence[Reading]) -> dict[frozenset[Column], list[int]]:
+    """By the columns that their filters are about: the places of readings without groups."""
+    alike: dict[frozenset[Column], list[int]] = {}
     for place, reading in enumerate(readings):
         if not reading.by and reading.persons is None and is_understood(reading.where):
-            names = frozenset(column.name for column in columns_in(reading.where))
-            alike.setdefault(names, []).append(place)
-    return list(alike.values())
+            alike.setdefault(frozenset(columns_in(reading.where)), []).append(place)
+    return alike
 
 
 def read_cube(readings: Sequence[Reading], columns: Sequence[Column], units: Units, run: Run) -> Exact:
@@ -263,9 +263,9 @@ class KeptCubes:
     def read(self, readings: Sequence[Reading], units: Units, run: Run) -> dict[int, Sequence[Sequence[int]]]:
         """By their places, those readings that were wanted before."""
         found: dict[int, Sequence[Sequence[int]]] = {}
-        for places in _alike(readings):
+        for read, places in _alike(readings).items():
             own = [readings[place] for place in places]
-            columns = cell_columns(own, _MOST_KEPT_CELLS)
+            columns = in_few_cells(read, _MOST_KEPT_CELLS)
             if columns:
                 wanted = _Wanted.of(own, columns, units)
                 cube = self._cube(wanted, columns, run)

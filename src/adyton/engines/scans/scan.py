@@ -8,7 +8,7 @@ on the declared bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple, Protocol
@@ -179,15 +179,15 @@ def fold_columns(readings: Sequence[Reading]) -> list[Column]:
     """
     if len({reading.where for reading in readings} - {EVERY_ROW}) < LEAST_READINGS:
         return []
-    return cell_columns(readings, _MOST_COMBINATIONS)
-
-
-def cell_columns(readings: Sequence[Reading], most: int) -> list[Column]:
-    """The same, if there are at most so many combinations of their values, however few readings there are."""
-    columns = set(columns_in(readings[0].by, *(reading.where for reading in readings)))
-    if any(isinstance(column, TextColumn) for column in columns):
+    read = readings[0].by, *(reading.where for reading in readings)
+    if any(True for _ in outsides_in(*read)):
         return []
-    if any(True for _ in outsides_in(readings[0].by, *(reading.where for reading in readings))):
+    return in_few_cells(set(columns_in(*read)), _MOST_COMBINATIONS)
+
+
+def in_few_cells(columns: Collection[Column], most: int) -> list[Column]:
+    """They, in order, if there are at most so many combinations of their values; otherwise none."""
+    if any(isinstance(column, TextColumn) for column in columns):
         return []
     worth_it = prod(_size(column) for column in columns) <= most
     return sorted(columns, key=lambda column: column.name) if worth_it else []

@@ -23,6 +23,7 @@ from adyton.ledger.sqlite.notes import NOTES
 from adyton.ledger.sqlite.tables import COUNTS_ALL, UNANSWERED, append, await_answer
 
 UPGRADE = "adyton upgrade-ledger STUDY"
+_MOST_NAMED = 5  # facts that differ
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
 
@@ -159,6 +160,21 @@ def stored_facts(connection: sqlite3.Connection) -> dict[str, str] | None:
     except ValueError:
         return None
     return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else None
+
+
+def differing_facts(connection: sqlite3.Connection, ours: Mapping[str, str] | None) -> str:
+    """The facts that differ, as far as the ledger knows them."""
+    theirs = stored_facts(connection)
+    if theirs is None or ours is None:
+        return "it does not know which"
+    differ = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
+    said = [
+        f"{name}: {theirs.get(name, 'nothing')} in the ledger, {ours.get(name, 'nothing')} here"
+        for name in differ[:_MOST_NAMED]
+    ]
+    if len(differ) > _MOST_NAMED:
+        said.append(f"and {len(differ) - _MOST_NAMED} more")
+    return "; ".join(said) or "it does not know which"
 
 
 def make_file(

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
@@ -30,9 +31,12 @@ from adyton.ledger.base import (
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
 from adyton.ledger.replaying import replay
-from adyton.ledger.sqlite.file import SqliteSession, make_file, stored_facts
+from adyton.ledger.sqlite.closing import write_closing
+from adyton.ledger.sqlite.file import SqliteSession, differing_facts, make_file
 from adyton.ledger.sqlite.notes import add_note, check_notes, count_notes, numbers_with_notes, read_notes
+from adyton.ledger.sqlite.searching import find_counting, find_mentioning
 from adyton.ledger.sqlite.tables import (
+    Kept,
     add_answer,
     append,
     await_answer,
@@ -42,8 +46,8 @@ from adyton.ledger.sqlite.tables import (
     check_unanswered,
     count_unanswered,
     find,
-    find_counting,
-    find_mentioning,
+    find_kept,
+    find_last,
     find_request,
     is_answered,
     key_of,
@@ -57,10 +61,10 @@ from adyton.ledger.sqlite.tables import (
     refuse_if_older,
     settled_radius,
     stored_radius,
-    write_closing,
 )
 from adyton.ledger.texts import check_index, check_number, check_settled, check_text
 
+Found = TypeVar("Found", Receipt, Kept)
 _PAGE = 500  # rows read at once when the whole history is read
 
 
@@ -144,13 +148,14 @@ class SqliteLedger(SqliteSession):
         check_text(answer, "an answer")
         # Durable before it is shown: if a shown answer could be lost, its receipt could release a second one.
         with self._transaction() as connection:
-            receipt = _paid(connection, number)
+            kept = _paid(find_kept(connection, number), number)
+            receipt = kept.receipt
             radius = check_settled(radius, receipt.order.radius)
-            stored = read_answer(connection, receipt)
-            if stored is not None:
-                return stored
-            refuse_if_closed(connection)
-            refuse_if_older(connection, number)
+            if kept.answer is not None:
+                return kept.answer
+            if kept.may_be_closed:
+                refuse_if_closed(connection)
+            refuse_if_older(kept)
             add_answer(connection, receipt, key_of(receipt.order), answer, radius)
             is_answered(connection, number)
         return answer
@@ -164,14 +169,14 @@ class SqliteLedger(SqliteSession):
     def settled(self, number: int) -> int:
         check_number(number)
         with self._session() as connection:
-            return settled_radius(connection, _paid(connection, number))
+            return settled_radius(connection, _paid(find(connection, "number = ?", number), number))
 
     def annotate(self, number: int, index: int, text: str) -> bool:
         check_number(number)
         check_index(index)
         check_text(text, "a note")
         with self._transaction() as connection:
-            receipt = _paid(connection, number)
+            receipt = _paid(find(connection, "number = ?", number), number)
             refuse_if_closed(connection)
             return add_note(connection, receipt, index, text)
 
@@ -217,9 +222,12 @@ class SqliteLedger(SqliteSession):
             return find_request(connection, request, by)
 
     def totals(self) -> Totals:
-        with self._snapshot() as connection:
-            last = self._last(connection)
-            return totals_after(last, settled_radius(connection, last))
+        with self._session() as connection:
+            last, settled = find_last(connection)
+        if last != self._seen:  # others have charged: what they wrote is checked
+            with self._snapshot() as connection:
+                last, settled = self._last(connection)
+        return totals_after(last, settled)
 
     def spent(self) -> int:
         return self.totals().spent
@@ -264,7 +272,7 @@ class SqliteLedger(SqliteSession):
 
     def mark(self, keep: Keep | None = None) -> Mark:
         with self._snapshot() if keep is None else self._transaction() as connection:
-            last = self._last(connection)
+            last, _ = self._last(connection)
             first = find(connection, "true ORDER BY number LIMIT 1")
             asked = last.number - first.number + 1 if last and first else 0
             answers, closed = asked - count_unanswered(connection), bool(read_closing(connection))
@@ -282,7 +290,7 @@ class SqliteLedger(SqliteSession):
         """Nothing is charged, answered or noted from now on; ``say`` gets the last receipt and tells why."""
         with self._transaction() as connection:
             if not read_closing(connection):
-                write_closing(connection, say(self._last(connection)))
+                write_closing(connection, say(self._last(connection)[0]))
             return read_closing(connection)
 
     def carried_out(self, text: str) -> None:
@@ -293,7 +301,7 @@ class SqliteLedger(SqliteSession):
 
     def _next(self, connection: sqlite3.Connection, order: Order) -> Receipt:
         """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
-        last = self._last(connection)
+        last, settled = self._last(connection)
         own = last
         if last is not None and last.order.by != order.by:
             own = last_of_name(connection, order.by, last.number)
@@ -302,29 +310,31 @@ class SqliteLedger(SqliteSession):
             last,
             order,
             now(),
-            settled=settled_radius(connection, last),
+            settled=settled,
             last_of_name=own,
             secret=fresh_secret(),
         )
 
     def _stored_radius(self, number: int) -> int | None:
         with self._session() as connection:
-            return stored_radius(connection, _paid(connection, number))
+            return stored_radius(connection, _paid(find(connection, "number = ?", number), number))
 
     def _newest(self) -> Receipt | None:
         with self._snapshot() as connection:  # of one moment: between two others may charge
-            return self._last(connection)
+            return self._last(connection)[0]
 
-    def _last(self, connection: sqlite3.Connection) -> Receipt | None:
-        """The last receipt, its digest computed anew; what this process saw earlier must still be there."""
-        last = find(connection, "true ORDER BY number DESC LIMIT 1")
+    def _last(self, connection: sqlite3.Connection) -> tuple[Receipt | None, int]:
+        """The last receipt, its digest computed anew, and what its radius came to; what this process saw
+        earlier must still be there.
+        """
+        last, settled = find_last(connection)
         seen = self._seen
         if seen not in (None, last) and find(connection, "number = ?", seen.number) != seen:
             raise LedgerCorrupt("the ledger was rolled back while it was in use; nothing was answered")
         if last is not seen and last != seen:
             check_since(connection, self.header, seen, last)
         self._seen = last
-        return last
+        return last, settled
 
     def _page(self, after: int) -> list[Receipt]:
         with self._session() as connection:
@@ -349,11 +359,10 @@ class SqliteLedger(SqliteSession):
                 check_notes(connection, find(connection, "number = ?", number), number)
 
 
-def _paid(connection: sqlite3.Connection, number: int) -> Receipt:
-    receipt = find(connection, "number = ?", number)
-    if receipt is None:
+def _paid(found: Found | None, number: int) -> Found:
+    if found is None:
         raise InvalidRequest(f"there is no receipt {number}")
-    return receipt
+    return found
 
 
 def _check_owner(
@@ -369,7 +378,9 @@ def _check_owner(
         if theirs != ours and not (what == "limit" and same_limit(header.limit, limit))
     ]
     if header.study != study:
-        differences = [f"other public facts ({_which(ledger, facts)}); {_WAY_OUT}"]
+        with ledger._session() as connection:
+            which = differing_facts(connection, facts)
+        differences = [f"other public facts ({which}); {_WAY_OUT}"]
     if differences:
         raise InvalidRequest(
             f"the ledger {ledger.path.name} does not belong to this study: "
@@ -381,20 +392,3 @@ _WAY_OUT = (
     "undo what was changed in the study file, go on under corrected facts (adyton amend), "
     "or start a new study"
 )
-_MOST_NAMED = 5
-
-
-def _which(ledger: SqliteLedger, ours: Mapping[str, str] | None) -> str:
-    """The facts that differ, as far as the ledger knows them."""
-    with ledger._session() as connection:
-        theirs = stored_facts(connection)
-    if theirs is None or ours is None:
-        return "it does not know which"
-    differ = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
-    said = [
-        f"{name}: {theirs.get(name, 'nothing')} in the ledger, {ours.get(name, 'nothing')} here"
-        for name in differ[:_MOST_NAMED]
-    ]
-    if len(differ) > _MOST_NAMED:
-        said.append(f"and {len(differ) - _MOST_NAMED} more")
-    return "; ".join(said) or "it does not know which"

@@ -9,9 +9,8 @@ before it is for ``verify``.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
 from adyton.ledger.links import (
@@ -31,6 +30,18 @@ _COLUMNS = (
     "spent_pure, unproved_so_far, spent_by, sub_limit, settled, asked_at, previous, secret, digest"
 )
 _RECEIPT = f"SELECT {_COLUMNS} FROM receipts WHERE "
+_PAID = ", ".join(f"paid.{name}" for name in _COLUMNS.split(", "))
+_AND_ANSWER = "FROM receipts AS paid LEFT JOIN answers AS given ON given.number = paid.number"
+_LAST = (
+    f"SELECT {_PAID}, given.number, given.radius, given.content, given.digest {_AND_ANSWER} "
+    "ORDER BY paid.number DESC LIMIT 1"
+)
+_HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
+_KEPT = (
+    f"SELECT {_PAID}, EXISTS ({_HAS_CLOSING}), awaited.question, given.number, given.radius, given.content, "
+    f"given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
+    "ON awaited.number = paid.number WHERE paid.number = ?"
+)
 _NEW_RECEIPT = f"INSERT INTO receipts ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split(',')))})"
 # ``counts_all``, letter by letter as in the index.
 COUNTS_ALL = (
@@ -54,19 +65,6 @@ _READ = 10**6  # characters of answers; any answer is compared with its digest b
 # In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
 # stays so, under no question at all.
 LOST = ""
-# One statement each, because a script would commit the transaction that it is part of.
-_CLOSED = (
-    """CREATE TABLE IF NOT EXISTS closed (
-    number INTEGER PRIMARY KEY CHECK (number IN (1, 2)), text TEXT NOT NULL
-) STRICT;
-""",
-    """CREATE TRIGGER IF NOT EXISTS closed_update BEFORE UPDATE ON closed
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-""",
-    """CREATE TRIGGER IF NOT EXISTS closed_delete BEFORE DELETE ON closed
-    BEGIN SELECT RAISE(ABORT, 'append only'); END;
-""",
-)
 
 
 # The header, receipts and answers --------------------------------------------------------------------------
@@ -118,26 +116,25 @@ def find(connection: sqlite3.Connection, where: str, *values: str | int) -> Rece
     return None if row is None else _to_receipt(row)
 
 
+def find_last(connection: sqlite3.Connection) -> tuple[Receipt | None, int]:
+    """The newest receipt, and what its radius came to, by one statement: both are of one moment."""
+    row = connection.execute(_LAST).fetchone()
+    if row is None:
+        return None, 0
+    *paid, answered, radius, content, digest = row
+    receipt = _to_receipt(tuple(paid))
+    if answered is None:
+        return receipt, receipt.order.radius
+    return receipt, _checked_radius(receipt, radius, content, digest)
+
+
+def find_all(connection: sqlite3.Connection, where: str, *values: str | int) -> list[Receipt]:
+    return [_to_receipt(row) for row in connection.execute(_RECEIPT + where, values)]
+
+
 def page_after(connection: sqlite3.Connection, number: int, size: int) -> list[Receipt]:
     """At most ``size`` receipts, from the one after ``number`` on."""
-    rows = connection.execute(_RECEIPT + "number > ? ORDER BY number LIMIT ?", (number, size))
-    return [_to_receipt(row) for row in rows]
-
-
-def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after: int) -> list[Receipt]:
-    """Receipts after ``after`` with one of these words in their question."""
-    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
-    rows = connection.execute(f"{_RECEIPT} number > ? AND ({mentioned}) ORDER BY number", (after, *words))
-    return [_to_receipt(row) for row in rows]
-
-
-def find_counting(
-    connection: sqlite3.Connection, start: str, end: str, after: int, below: int
-) -> Receipt | None:
-    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
-    like = "number > ? AND number < ? AND substr(question, 1, ?) = ? AND substr(question, -?) = ?"
-    newest = f"{COUNTS_ALL} AND {like} ORDER BY number DESC LIMIT 1"
-    return find(connection, newest, after, below, len(start), start, len(end), end)
+    return find_all(connection, "number > ? ORDER BY number LIMIT ?", number, size)
 
 
 def find_request(connection: sqlite3.Connection, request: str, by: str | None) -> Receipt | None:
@@ -190,13 +187,34 @@ def add_answer(connection: sqlite3.Connection, receipt: Receipt, key: str, answe
 def read_answer(connection: sqlite3.Connection, receipt: Receipt) -> str | None:
     stored = "SELECT radius, content, digest, answer FROM answers WHERE number = ?"
     row = connection.execute(stored, (receipt.number,)).fetchone()
-    if row is None:
-        return None
-    *settled, answer = row
-    _checked_radius(receipt, *settled)
-    if not isinstance(answer, str) or text_digest(answer) != settled[1]:
+    return None if row is None else _checked_answer(receipt, *row)
+
+
+def _checked_answer(receipt: Receipt, radius: str, content: str, digest: str, answer: str) -> str:
+    _checked_radius(receipt, radius, content, digest)
+    if not isinstance(answer, str) or text_digest(answer) != content:
         raise LedgerCorrupt(f"answer {receipt.number} of the ledger was changed")
     return answer
+
+
+class Kept(NamedTuple):
+    """A receipt, its answer, the question under which one is awaited, and whether it may be closed."""
+
+    receipt: Receipt
+    answer: str | None
+    awaited: str | None
+    may_be_closed: bool
+
+
+def find_kept(connection: sqlite3.Connection, number: int) -> Kept | None:
+    """All that must be known before an answer is kept, by one statement."""
+    row = connection.execute(_KEPT, (number,)).fetchone()
+    if row is None:
+        return None
+    *paid, closing, awaited, answered, radius, content, digest, answer = row
+    receipt = _to_receipt(tuple(paid))
+    given = None if answered is None else _checked_answer(receipt, radius, content, digest, answer)
+    return Kept(receipt, given, awaited, bool(closing))
 
 
 def stored_radius(connection: sqlite3.Connection, receipt: Receipt) -> int | None:
@@ -206,10 +224,8 @@ def stored_radius(connection: sqlite3.Connection, receipt: Receipt) -> int | Non
     return None if row is None else _checked_radius(receipt, *row)
 
 
-def settled_radius(connection: sqlite3.Connection, receipt: Receipt | None) -> int:
+def settled_radius(connection: sqlite3.Connection, receipt: Receipt) -> int:
     """What the radius of a receipt came to: in full while it has no answer."""
-    if receipt is None:
-        return 0
     stored = stored_radius(connection, receipt)
     return receipt.order.radius if stored is None else stored
 
@@ -253,10 +269,10 @@ def is_answered(connection: sqlite3.Connection, number: int) -> None:
     connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
 
 
-def refuse_if_older(connection: sqlite3.Connection, number: int) -> None:
+def refuse_if_older(kept: Kept) -> None:
     """Also where a request id leads to the receipt."""
-    awaited = "SELECT 1 FROM unanswered WHERE number = ? AND question <> ?"
-    if connection.execute(awaited, (number, LOST)).fetchone() is None:
+    if kept.awaited in (None, LOST):
+        number = kept.receipt.number
         raise InvalidRequest(
             f"receipt {number} was charged by an older version, which may have shown its answer and lost it: "
             "no second one is kept; ask again under another request id, or none"
@@ -289,16 +305,9 @@ def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
 
 def read_closing(connection: sqlite3.Connection) -> list[str]:
     """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
-    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
-    if connection.execute(found).fetchone() is None:
+    if connection.execute(_HAS_CLOSING).fetchone() is None:
         return []
     return [text for (text,) in connection.execute("SELECT text FROM closed ORDER BY number")]
-
-
-def write_closing(connection: sqlite3.Connection, text: str) -> None:
-    for statement in _CLOSED:
-        connection.execute(statement)
-    connection.execute("INSERT INTO closed VALUES (?, ?)", (len(read_closing(connection)) + 1, text))
 
 
 def refuse_if_closed(connection: sqlite3.Connection) -> None:

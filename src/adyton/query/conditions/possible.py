@@ -60,6 +60,7 @@ _UNDERSTOOD = (
     *(ValueOf, DayOf, Constant, Day, Plus, Times, Negative, Square, Clip, Floor, Indicator, Case, Lookup),
     *(Curved, Quotient, DatePart, DayCount, DayFrom, Compare, OneOf, IsTrue, IsMissing, Always, Not, And, Or),
 )
+_LEAVES = (ValueOf, DayOf, Constant, Day)  # most of what a filter is made of; nothing else is inside
 _FROM_MONDAY = 3  # 1970-01-01 was a Thursday
 
 
@@ -203,6 +204,11 @@ class Rows:
         return integers * times_finer(part.lattice.grain, whole.lattice.grain), there
 
     def _knows(self, node: object) -> bool:
+        match node:
+            case ValueOf(column) | DayOf(column):
+                return column.name in self.columns
+            case Constant() | Day():
+                return True
         return is_understood(node) and all(column.name in self.columns for column in columns_in(node))
 
     def _full(self, value: int) -> Integers:
@@ -222,6 +228,8 @@ def _or(one: Truth, other: Truth) -> Truth:
 
 def is_understood(node: object) -> bool:
     """Whether every kind of node in it has a meaning here, given its columns."""
+    if isinstance(node, _LEAVES):
+        return True
     if isinstance(node, tuple):
         return all(map(is_understood, node))
     if isinstance(node, Column) or not is_dataclass(node):
