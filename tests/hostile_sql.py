@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 COUNTED = "SELECT COUNT(*) FROM people"
 
 STATEMENTS = [
@@ -577,3 +579,19 @@ HEADS = [
     "WITH OPTIONS(epsilon = 1) SELECT COUNT(*) FROM people",
     "SELECT WITH OPTIONS(epsilon = 1) COUNT(*) FROM people WITH OPTIONS(epsilon = 1)",
 ]
+
+# Names that are made inside, which no text can say.
+INTERNAL = re.compile(r"OCCURRING|NOT_IN_SET|as_it_is_|\bthe inner SELECT\.")
+
+
+def quotes_the_text(message: str, text: str) -> bool:
+    """Whether the piece that a refusal quotes stands in ``text``, at the place that it names."""
+    found = re.search(r" \(line (\d+), column (\d+): (.*?)(\.\.\.)?\)(?:; from \w+ this was read|$)", message)
+    if any(made not in text for made in INTERNAL.findall(message)):
+        return False
+    if found is None:
+        return True
+    line, column, piece, _ = found.groups()
+    begins = "\n".join(text.split("\n")[int(line) - 1 :])[int(column) - 1 :]
+    plain = (mark if mark.isprintable() else ascii(mark)[1:-1] for mark in " ".join(begins.split()))
+    return bool(piece) and "".join(plain).startswith(piece)

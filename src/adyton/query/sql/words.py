@@ -389,3 +389,9 @@ class PlainParser(Parser):
     FUNCTION_PARSERS: ClassVar = {name: Parser.FUNCTION_PARSERS[name] for name in ("EXTRACT", *CASTS)}
     NO_PAREN_FUNCTIONS: ClassVar = {}
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+    PRIMARY_PARSERS: ClassVar = {  # with their places, for refusals
+        **Parser.PRIMARY_PARSERS,
+        _T.NULL: lambda self, word: self.expression(exp.Null(), word),
+        _T.TRUE: lambda self, word: self.expression(exp.Boolean(this=True), word),
+        _T.FALSE: lambda self, word: self.expression(exp.Boolean(this=False), word),
+    }
