@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 COUNTED = "SELECT COUNT(*) FROM people"
 
 STATEMENTS = [
@@ -333,7 +335,7 @@ CLAUSES = [
     "SELECT COUNT(*) FROM people FETCH FIRST 1 ROW WITH TIES",
     "SELECT TOP 1 PERCENT COUNT(*) FROM people",
     "SELECT TOP 1 COUNT(*) FROM people LIMIT 1",
-    "SELECT COUNT(*) FROM people QUALIFY 1 = 1",
+    "SELECT COUNT(*) FROM people QUALIFY 1 = 2",
     "SELECT COUNT(*) FROM people GROUP BY",
     "SELECT COUNT(*) FROM people GROUP BY 1",
     "SELECT COUNT(*) FROM people GROUP BY ()",
@@ -501,9 +503,9 @@ SHAPES = [
     f"{GROUPED} WHERE smoker HAVING n > 1",
     f"{GROUPED} HAVING",
     f"{GROUPED} HAVING n",
-    f"{GROUPED} HAVING TRUE",
-    f"{GROUPED} HAVING 1 > 0",
-    f"{GROUPED} HAVING 'a' = 'a'",
+    f"{GROUPED} HAVING FALSE",
+    f"{GROUPED} HAVING 1 > 2",
+    f"{GROUPED} HAVING 'a' < 'b'",
     f"{GROUPED} HAVING n > 'a'",
     f"{GROUPED} HAVING RANK() OVER (ORDER BY n) < 3",
     f"{GROUPED} QUALIFY n",
@@ -577,3 +579,19 @@ HEADS = [
     "WITH OPTIONS(epsilon = 1) SELECT COUNT(*) FROM people",
     "SELECT WITH OPTIONS(epsilon = 1) COUNT(*) FROM people WITH OPTIONS(epsilon = 1)",
 ]
+
+# Names that are made inside, which no text can say.
+INTERNAL = re.compile(r"OCCURRING|NOT_IN_SET|as_it_is_|\bthe inner SELECT\.")
+
+
+def quotes_the_text(message: str, text: str) -> bool:
+    """Whether the piece that a refusal quotes stands in ``text``, at the place that it names."""
+    found = re.search(r" \(line (\d+), column (\d+): (.*?)(\.\.\.)?\)(?:; from \w+ this was read|$)", message)
+    if any(made not in text for made in INTERNAL.findall(message)):
+        return False
+    if found is None:
+        return True
+    line, column, piece, _ = found.groups()
+    begins = "\n".join(text.split("\n")[int(line) - 1 :])[int(column) - 1 :]
+    plain = (mark if mark.isprintable() else ascii(mark)[1:-1] for mark in " ".join(begins.split()))
+    return bool(piece) and "".join(plain).startswith(piece)

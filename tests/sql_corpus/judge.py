@@ -29,6 +29,7 @@ from adyton.ledger.links import Header
 from adyton.query.request import Combined, Free, Request, asked_of
 from adyton.query.text import question_text
 from adyton.study import Study
+from hostile_sql import quotes_the_text
 from sql_corpus.cases import Statement
 from sql_corpus.studies import Rows, plain_tables, random_rows, study_of
 
@@ -97,8 +98,11 @@ def canonical(study: Study, sql: str) -> list[str]:
 WITHOUT_PLACE = ("no declared group can match", "the text asks nothing", "unknown option 'dialect'")
 
 
-def says_where(refused: InvalidRequest) -> bool:
-    """Whether a refusal names its place, where it has one."""
+def says_where(refused: InvalidRequest, sql: str, dialect: str | None = None) -> bool:
+    """Whether a refusal names its place, where it has one, and quotes what stands there."""
+    _, _, translated = refused.message.partition("this was read as: ")  # the place is one of that text
+    if not quotes_the_text(refused.message, translated if dialect else sql):
+        return False
     found = re.search(r"\(line \d+, column \d+", refused.message)
     return found is not None or any(said in refused.message for said in WITHOUT_PLACE)
 

@@ -43,7 +43,7 @@ def test_a_statement_is_answered_as_it_says(courts: dict[str, Court], statement:
     paid = here.ledger.count() - charged
     if isinstance(answer, InvalidRequest):
         assert paid == 0
-        assert says_where(answer)
+        assert says_where(answer, statement.sql, statement.dialect)
     if not is_as_it_says(statement, answer):
         assert not statement.is_expected, answer
     if not isinstance(answer, InvalidRequest):

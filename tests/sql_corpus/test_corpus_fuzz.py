@@ -49,7 +49,7 @@ def test_law_a_random_statement_is_a_question_or_refused_with_its_place(
         try:
             texts = canonical(study, statement.sql)
         except InvalidRequest as refused:
-            if not says_where(refused):
+            if not says_where(refused, statement.sql):
                 pytest.fail(f"{statement.sql}: {refused.message}")
             continue
         asked += 1

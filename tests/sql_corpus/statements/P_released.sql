@@ -194,3 +194,16 @@ SELECT status, CASE status WHEN 'open' THEN 'waiting' ELSE status END AS shown_a
 -- name: missing_key_by_another_name
 -- outcome: refused: neither grouped nor aggregated
 SELECT COALESCE(status, 'none') AS s, COUNT(*) AS n FROM orders GROUP BY status
+
+-- name: plus_signs
+SELECT channel, +COUNT(*) AS n, +2 * COUNT(*) + +5 AS more FROM orders GROUP BY channel ORDER BY 1
+
+-- name: whole_division_of_counts
+-- judge: SELECT COUNT(*) // 7 AS weeks, COUNT(*) // 7 * 7 AS days, COUNT(*) // 2 AS pairs FROM orders
+SELECT COUNT(*) // 7 AS weeks, COUNT(*) // 7 * 7 AS days, COUNT(*) DIV 2 AS pairs FROM orders
+
+-- name: having_of_literals
+SELECT channel, COUNT(*) AS n FROM orders GROUP BY channel HAVING 1 = 1 AND (COUNT(*) > 2 OR 'a' = 'b') ORDER BY channel
+
+-- name: case_of_literals
+SELECT CASE WHEN 1 = 0 THEN 0 WHEN 2 > 1 THEN COUNT(*) ELSE -1 END AS n FROM orders

@@ -154,7 +154,8 @@ class _Reader:
 
     def _add(self, node: exp.Expr, called: str, name: str) -> None:
         if name in self.known_as.values() or called.casefold() in self.known_as:
-            raise self.source.refusal(node, f"{called!r} is named twice; a table is joined once")
+            twice = name if name in self.known_as.values() else called
+            raise self.source.refusal(node, f"{twice!r} is named twice; a table is joined once")
         self.known_as[called.casefold()] = name
 
     def _private(self, name: str) -> Table | None:

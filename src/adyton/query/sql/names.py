@@ -6,17 +6,20 @@ import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import eq
 from typing import NoReturn
 
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from adyton.errors import InvalidRequest
 from adyton.query.names import entry_of, has_entry, is_person
 from adyton.schema import Column, Table
 
 LONGEST_COLUMN_NAME = 200
+SAID = "said"  # of a call that was rewritten: how the text calls it
 
 
 class Refused(InvalidRequest):
@@ -74,11 +77,8 @@ class Names:
 
     def refusal(self, node: exp.Expr, reason: str) -> Refused:
         """The error that names the place of ``node`` and why it is refused."""
-        try:
-            fragment = node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE).replace('"', "")
-        except Exception:  # a fragment is a courtesy; the refusal stands without it
-            fragment = "a long expression"
-        return Refused(f"{reason} {place(self.text, _start(node), fragment)}")
+        start, end = written_at(self.text, node)
+        return Refused(f"{reason} {place(self.text, start, self.text[start:end])}")
 
     def check_parts(self, node: exp.Expr, *allowed: str) -> None:
         """Nothing but ``allowed`` may be said about ``node``, so nothing can be left out by mistake."""
@@ -177,12 +177,124 @@ def _start(node: exp.Expr) -> int:
     return 0
 
 
+# Where a node is written -----------------------------------------------------------------------------------
+
+_SAY_NOTHING = {"as", "inner", "outer", "asc"}
+_OTHER_SIGNS = {"!=": "<>", "==": "="}
+_BEFORE = (exp.Cast, exp.TryCast, exp.Interval)  # their words stand before what they hold
+_BRACKETS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+_WORDS_BEFORE = {"(", "cast", "try_cast", "safe_cast", "date", "timestamp", "interval"}
+
+
+def written_at(text: str, node: exp.Expr) -> tuple[int, int]:
+    """From where to where ``node`` stands in ``text``: what is said there, whatever it was rewritten to."""
+    words, start = _words_of(text), _start(node)
+    at = next((i for i, word in enumerate(words) if word.end >= start), None)
+    if at is None:
+        return start, len(text)
+    try:
+        printed = _words_of(node.sql(comments=False, unsupported_level=ErrorLevel.IGNORE))
+    except Exception:  # a quotation is a courtesy; the refusal stands without it
+        printed = ()
+    found = _said_so(words, printed, at)
+    if found is None and not isinstance(node, exp.Query):
+        found = _span(words, printed, at, node)
+    first, last = found or _piece(words, at, node)
+    return words[first].start, words[last].end + 1
+
+
+@lru_cache(maxsize=8)
+def _words_of(text: str) -> tuple[Token, ...]:
+    return tuple(word for word in Dialect().tokenize(text) if word.text.casefold() not in _SAY_NOTHING)
+
+
+def _meaning(word: Token) -> str:
+    said = " ".join(word.text.split()).casefold()
+    return _OTHER_SIGNS.get(said, said)
+
+
+def _said_so(words: tuple[Token, ...], printed: tuple[Token, ...], at: int) -> tuple[int, int] | None:
+    """Where the same words stand, the one at ``at`` among them."""
+    wanted = [_meaning(word) for word in printed]
+    for first in range(at, max(at - len(wanted), -1), -1):
+        found = words[first : first + len(wanted)]
+        if len(found) == len(wanted) and all(map(eq, map(_meaning, found), wanted)):
+            return first, first + len(wanted) - 1
+    return None
+
+
+def _span(
+    words: tuple[Token, ...], printed: tuple[Token, ...], at: int, node: exp.Expr
+) -> tuple[int, int] | None:
+    """From the first part of a node to its last, if nothing else stands between them."""
+    ends = [part.meta["end"] for part in node.walk() if "end" in part.meta]
+    if not ends:
+        return None
+    first, last = at, max(i for i, word in enumerate(words) if word.start <= max(ends))
+    inner: exp.Expr | None = node
+    while inner is not None and not isinstance(inner, _BEFORE):
+        inner = next(inner.iter_expressions(), None)
+    while inner is not None and first > 0 and _meaning(words[first - 1]) in _WORDS_BEFORE:
+        first -= 1
+    last = _closed(words, first, last)
+    known = {_meaning(word) for word in printed}
+    said = {_meaning(word) for word in words[first : last + 1] if word.text[:1].isalnum()}
+    return (first, last) if first <= last and said <= known else None
+
+
+def _piece(words: tuple[Token, ...], at: int, node: exp.Expr) -> tuple[int, int]:
+    """One word, or a call; of a SELECT all of it."""
+    selects = [i for i in range(at + 1) if words[i].token_type is TokenType.SELECT]
+    if isinstance(node, exp.Query) and selects:
+        return selects[-1], _closed(words, selects[-1], len(words) - 1)
+    calls = at + 1 < len(words) and words[at + 1].token_type is TokenType.L_PAREN
+    return at, _closed(words, at, at + 1) if calls else at
+
+
+def _closed(words: tuple[Token, ...], first: int, last: int) -> int:
+    """``last``, or where all brackets from ``first`` on are closed, and none that was open before."""
+    depth = 0
+    for i in range(first, len(words)):
+        depth += _BRACKETS.get(words[i].token_type, 0)
+        if depth < 0:
+            return i - 1
+        if i >= last and depth == 0:
+            return i
+    return len(words) - 1
+
+
+_TITLES: dict[type[exp.Expr], str] = {
+    exp.Alias: "AS",
+    exp.Boolean: "TRUE or FALSE",
+    exp.Column: "a column",
+    exp.Kwarg: "=>",
+    exp.Literal: "a literal",
+    exp.Paren: "brackets",
+    exp.Star: "a star",
+    exp.Subquery: "a sub-select",
+    exp.Tuple: "a list",
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Neg: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
+    exp.DPipe: "||",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+    exp.BitwiseAnd: "&",
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), "a comparison"),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), "IS DISTINCT FROM"),
+}
+
+
 def title(node: exp.Expr) -> str:
-    """What kind of node it is, in words."""
+    """What kind of node it is, in words that the text has."""
     if type(node) is exp.Anonymous:
-        return str(node.this).upper()
-    if type(node) is exp.DPipe:
-        return "||"
+        return str(node.meta.get(SAID, node.this)).upper()
+    if type(node) in _TITLES:
+        return _TITLES[type(node)]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
 
 

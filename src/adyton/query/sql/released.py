@@ -50,7 +50,7 @@ RELEASED_FUNCTIONS = (
     *_UNARY,
     *_ALIASES,
     *_SEVERAL,
-    *("ROUND", "TRUNC", "POWER", "NULLIF", "SAFE_DIVIDE", "MOD", *LABELS, *WINDOWS),
+    *("ROUND", "TRUNC", "POWER", "NULLIF", "SAFE_DIVIDE", "DIV", "MOD", *LABELS, *WINDOWS),
 )
 _MOST_DIGITS, _MOST_POWER, _MOST_DIVISOR = 12, 20, 10**12
 
@@ -191,8 +191,9 @@ class Reader:
             return self._digits(node, name, behind)
         self.check_number(node, f"{name}(number, number)", 2)
         one, other = (self.number(part, behind) for part in inner)
-        if name == "SAFE_DIVIDE":
-            return self._quotient(node, one, other)
+        if name in ("SAFE_DIVIDE", "DIV"):
+            quotient = self._quotient(node, one, other)
+            return quotient if name == "SAFE_DIVIDE" else Apply("TRUNC", (quotient,))
         if name == "MOD":
             return self._modulo(node, one, other)
         if name in ("POWER", "POW") and not (isinstance(other, Fraction) and abs(other) <= _MOST_POWER):
@@ -204,10 +205,13 @@ class Reader:
             raise self.source.refusal(node, "a quotient by 0 says nothing, and would be paid for")
         return Apply("/", (top, bottom))
 
-    def _rest(self, node: exp.Expr, behind: bool) -> Released:
-        """x % m."""
+    def _whole(self, node: exp.Expr, behind: bool) -> Released:
+        """x // y, or x % m."""
         self.source.check_parts(node, "this", "expression")
-        return self._modulo(node, *(self.number(node.args[part], behind) for part in ("this", "expression")))
+        one, other = (self.number(node.args[part], behind) for part in ("this", "expression"))
+        if type(node) is exp.Mod:
+            return self._modulo(node, one, other)
+        return Apply("TRUNC", (self._quotient(node, one, other),))
 
     def _modulo(self, node: exp.Expr, value: Released, by: Released) -> Released:
         if not isinstance(by, Fraction) or by.denominator != 1 or not 1 <= by <= _MOST_DIVISOR:
@@ -363,7 +367,8 @@ def _chain(source: Source, node: exp.Expr) -> tuple[exp.Expr, list[tuple[type[ex
 _READ: dict[type[exp.Expr], Callable[[Reader, exp.Expr, bool], Released]] = {
     exp.Add: Reader._sum,
     exp.Sub: Reader._sum,
-    exp.Mod: Reader._rest,
+    exp.Mod: Reader._whole,
+    exp.IntDiv: Reader._whole,
     exp.DPipe: read_joined,
     exp.Mul: Reader._product,
     exp.Div: Reader._product,

@@ -15,6 +15,7 @@ from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.names import check_names, distinct_names
 from adyton.query.nodes import Question
 from adyton.query.released.nodes import (
+    SIGNS,
     Every,
     Having,
     IsNull,
@@ -40,6 +41,8 @@ CLAUSES = ("having", "qualify", "order", "limit", "offset")
 MOST_VALUES = 10_000
 MOST_ROWS = 10**12
 _COMPARES = "HAVING compares values and keys of the answer with literals"
+ALWAYS, NEVER = Every(()), Some(())
+_OPPOSITES: dict[Having, Having] = {ALWAYS: NEVER, NEVER: ALWAYS}
 
 
 def read_shape(reader: Reader, tree: exp.Expr) -> Shape:
@@ -171,7 +174,10 @@ def _condition(reader: Reader, clause: exp.Expr | None, *, windows: bool) -> Hav
         return None
     reader.source.check_parts(clause, "this")
     reader.windows = windows
-    return read_condition(reader, clause.this)
+    condition = read_condition(reader, clause.this)
+    if condition == NEVER:
+        raise reader.source.refusal(clause.this, "this is never true: all rows would be paid for, none shown")
+    return None if condition == ALWAYS else condition
 
 
 def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Having:
@@ -183,17 +189,21 @@ def read_condition(reader: Reader, node: exp.Expr, *, behind: bool = True) -> Ha
         parts = tuple(
             read_condition(reader, part, behind=behind) for part in (first, *(part for _, part in rest))
         )
-        return Every(parts) if type(node) is exp.And else Some(parts)
+        return _joined(Every, parts, NEVER) if type(node) is exp.And else _joined(Some, parts, ALWAYS)
     if type(node) is exp.Not:
         source.check_parts(node, "this")
-        return Opposite(read_condition(reader, node.this, behind=behind))
+        inner = read_condition(reader, node.this, behind=behind)
+        return _OPPOSITES.get(inner) or Opposite(inner)
+    if type(node) is exp.Boolean:
+        return ALWAYS if node.this else NEVER
     if type(node) is exp.Is and type(source.bare(node.args["expression"])) is exp.Null:
         source.check_parts(node, "this", "expression")
         return IsNull(reader.value(node.this, behind=behind))
     if type(node) is exp.Between:
         source.check_parts(node, "this", "low", "high")
         value, low, high = (reader.value(node.args[part], behind=behind) for part in ("this", "low", "high"))
-        return Every((_relation(reader, node, value, ">=", low), _relation(reader, node, value, "<=", high)))
+        sides = (_relation(reader, node, value, ">=", low), _relation(reader, node, value, "<=", high))
+        return _joined(Every, sides, NEVER)
     if type(node) is exp.In:
         return _in(reader, node, behind)
     if type(node) in OPERATORS:
@@ -215,13 +225,21 @@ def _in(reader: Reader, node: exp.Expr, behind: bool) -> Having:
     left, values = reader.value(node.this, behind=behind), [reader.value(value) for value in listed]
     if not all(isinstance(value, Fraction | str | bool) for value in values):
         raise reader.source.refusal(node.this, "IN needs a list of literals")
-    return Some(tuple(_relation(reader, node, left, "=", value) for value in values))
+    return _joined(Some, tuple(_relation(reader, node, left, "=", value) for value in values), ALWAYS)
 
 
-def _relation(reader: Reader, node: exp.Expr, left: Side, sign: Sign, right: Side) -> Relation:
-    written = Fraction | str | bool
-    if left is None or right is None or (isinstance(left, written) and isinstance(right, written)):
-        raise reader.source.refusal(node, f"{_COMPARES}; nothing equals NULL: write IS NULL")
+def _joined(kind: type[Every] | type[Some], parts: tuple[Having, ...], settled: Having) -> Having:
+    """AND or OR, which one part can settle; what is written out says no more."""
+    left = tuple(part for part in parts if part != kind(()))
+    if settled in left:
+        return settled
+    return left[0] if len(left) == 1 < len(parts) else kind(left)
+
+
+def _relation(reader: Reader, node: exp.Expr, left: Side, sign: Sign, right: Side) -> Having:
+    """A comparison; of two literals whether it is true."""
+    if left is None or right is None:
+        raise reader.source.refusal(node, "nothing equals NULL: write IS NULL or IS NOT NULL")
     for side, other in ((left, right), (right, left)):
         if isinstance(side, str) and reader.is_day(other):
             reader.source.day(node, side)  # must be one, written as keys are
@@ -231,4 +249,9 @@ def _relation(reader: Reader, node: exp.Expr, left: Side, sign: Sign, right: Sid
         )
     if reader.kind(left) is bool and sign not in ("=", "<>"):
         raise reader.source.refusal(node, "TRUE and FALSE have no order; use = or <>")
+    written = Fraction | str | bool
+    if isinstance(left, written) and isinstance(right, written):
+        if isinstance(left, str) and sign not in ("=", "<>"):
+            raise reader.source.refusal(node, "both sides are literals: nothing of the answer is compared")
+        return ALWAYS if SIGNS[sign](left, right) else NEVER
     return Relation(left, sign, right)

@@ -30,6 +30,7 @@ from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, 
 from adyton.query.sql.names import Refused, place, refuse, shortened
 from adyton.query.sql.reasons import reason_against
 from adyton.query.sql.several.limits import plain_limits
+from adyton.query.sql.several.signs import plain_signs
 from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
@@ -158,26 +159,9 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
-    words = list(_with_whole_division(words))
+    words = plain_signs(words)
     reader = _WordReader(words, text, replace(known, names=known.names | _given_names(words)))
     return [reader.word(place) for place in range(len(words))]
-
-
-def _with_whole_division(words: list[Token]) -> Iterator[Token]:
-    """Two slashes side by side are one sign."""
-    before = _NO_WORD
-    for word in words:
-        if word.token_type is before.token_type is _T.SLASH and word.start == before.end + 1:
-            yield Token(_T.DIV, "//", before.line, before.col, before.start, word.end)
-            before = _NO_WORD
-            continue
-        if before.token_type is _T.SLASH:
-            yield before
-        if word.token_type is not _T.SLASH:
-            yield word
-        before = word
-    if before.token_type is _T.SLASH:
-        yield before
 
 
 def _given_names(words: list[Token]) -> set[str]:
@@ -389,3 +373,9 @@ class PlainParser(Parser):
     FUNCTION_PARSERS: ClassVar = {name: Parser.FUNCTION_PARSERS[name] for name in ("EXTRACT", *CASTS)}
     NO_PAREN_FUNCTIONS: ClassVar = {}
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+    PRIMARY_PARSERS: ClassVar = {  # with their places, for refusals
+        **Parser.PRIMARY_PARSERS,
+        _T.NULL: lambda self, word: self.expression(exp.Null(), word),
+        _T.TRUE: lambda self, word: self.expression(exp.Boolean(this=True), word),
+        _T.FALSE: lambda self, word: self.expression(exp.Boolean(this=False), word),
+    }

@@ -14,7 +14,7 @@ from adyton.query.sql.functions.dates import DATES
 from adyton.query.sql.functions.numbers import NUMBERS
 from adyton.query.sql.functions.texts import TEXTS
 from adyton.query.sql.functions.values import Value
-from adyton.query.sql.names import called
+from adyton.query.sql.names import called, title
 from adyton.query.sql.reasons import reason_against
 from adyton.schema import CategoryColumn
 
@@ -31,7 +31,7 @@ def read_call(source: Source, node: exp.Expr) -> Value:
     read = ROW_FUNCTIONS.get(name)
     if read is None:
         where = "it stands in SELECT, HAVING or ORDER BY, not in WHERE or inside another"
-        aggregate = f"{name} is an aggregate; {where}"
+        aggregate = f"{title(node)} is an aggregate; {where}"
         why = reason_against(name, source.table)
         raise source.refusal(node, aggregate if why is None else f"{name} is not supported: {why}")
     return read(source, node)

@@ -74,7 +74,7 @@ def choice(branches: Sequence[Branch], otherwise: Value | None) -> Value:
     given, last = _without_null(branches, otherwise)
     values = [value for _, value in given] + ([] if last is None else [last])
     if not values:
-        raise InvalidRequest("CASE gives NULL everywhere: there is nothing to ask")
+        raise InvalidRequest("this is NULL everywhere: there is nothing to ask")
     if all(isinstance(value, NumberExpression) for value in values):
         return _numbers(given, last)
     if any(isinstance(value, Days) for value in values):
@@ -86,7 +86,7 @@ def choice(branches: Sequence[Branch], otherwise: Value | None) -> Value:
         return Compare(_case(truths, None if last is None else truth_number(_truth(last))), "=", ONE)
     first = described(values[0])
     other = next((said for said in map(described, values) if said != first), first)
-    raise InvalidRequest(f"a CASE gives values of one kind everywhere, not {first} and {other}")
+    raise InvalidRequest(f"values of one kind are needed everywhere, not {first} and {other}")
 
 
 def _without_null(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from adyton.query.released.nodes import IsNull, Label, Released, ReleasedName, When
+from adyton.query.released.nodes import Having, IsNull, Label, Released, ReleasedName, When
 
 if TYPE_CHECKING:
     from adyton.query.sql.released import Reader
@@ -38,12 +38,29 @@ def read_choice(reader: Reader, node: exp.Expr, behind: bool) -> Released:
     if len(kinds) > 1 or (kinds != {Fraction} and otherwise is None):
         raise source.refusal(node, "a CASE gives numbers everywhere, or strings everywhere with an ELSE")
     if kinds == {Fraction}:
-        return When(tuple(branches), otherwise)
+        chosen = _chosen(branches, otherwise)
+        if chosen is None:
+            raise source.refusal(node, "this is NULL everywhere: there is nothing to ask")
+        return chosen
     if bool in kinds and not all(
         isinstance(one, bool) for one in (*(then for _, then in branches), otherwise)
     ):
         raise source.refusal(node, "a CASE gives TRUE or FALSE everywhere, or numbers, or strings")
-    return When(tuple((when, _text(then)) for when, then in branches), _text(otherwise))
+    return _chosen([(when, _text(then)) for when, then in branches], _text(otherwise))
+
+
+def _chosen(branches: list[tuple[Having, Released]], otherwise: Released) -> Released:
+    """Without branches that literals rule out, or that stand behind one that is always taken."""
+    from adyton.query.sql.shape import ALWAYS, NEVER
+
+    kept = []
+    for when, then in branches:
+        if when == ALWAYS:
+            otherwise = then
+            break
+        if when != NEVER:
+            kept.append((when, then))
+    return When(tuple(kept), otherwise) if kept else otherwise
 
 
 def read_joined(reader: Reader, node: exp.Expr, behind: bool) -> Released:

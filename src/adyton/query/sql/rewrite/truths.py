@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from adyton.query.sql.rewrite.scopes import Context, in_brackets
+from adyton.query.sql.names import SAID
+from adyton.query.sql.rewrite.scopes import Context, in_brackets, placed
 
 _SOME = ("BOOL_OR", "BOOLOR_AGG", "LOGICAL_OR")
 _ALL = ("BOOL_AND", "BOOLAND_AGG", "EVERY", "LOGICAL_AND")
@@ -32,6 +33,7 @@ def _counted(context: Context, call: exp.Expr, whole: exp.Expr) -> exp.Expr:
         raise context.source.refusal(call, f"write {name}(condition), with one condition")
     condition, some = in_brackets(call.expressions[0].copy()), name in _SOME
     counted = exp.Anonymous(this="COUNT_IF", expressions=[condition if some else exp.Not(this=condition)])
+    placed(counted, call).meta[SAID] = name
     filtered = whole.args["expression"].copy() if type(whole) is exp.Filter else None
     number = counted if filtered is None else exp.Filter(this=counted, expression=filtered)
     occurs = exp.GTE(this=number, expression=exp.Literal.number(1))
