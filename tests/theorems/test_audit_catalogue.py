@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from adyton.audit import audit
@@ -18,7 +17,7 @@ from adyton.audit.outputs import read
 from adyton.audit.page import page
 from adyton.audit.report import Report, audit_named, try_one
 from adyton.errors import InvalidRequest
-from adyton.transports.cli.audit import register
+from adyton.transports.cli.app import app
 
 KEYS = ["mechanism", "claim", "lower_bound", "samples", "confidence", "verdict", "power", "event"]
 
@@ -121,9 +120,6 @@ def test_a_claim_that_is_none_is_refused(claim: object) -> None:
 
 
 def run(*words: str) -> tuple[int, str]:
-    app = typer.Typer()
-    register(app)
-    app.callback()(lambda: None)
     done = CliRunner().invoke(app, ["audit", *words])
     return done.exit_code, done.output
 

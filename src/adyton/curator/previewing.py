@@ -32,11 +32,8 @@ def previews(
     """Of each question of ``batch``; they are paid for together."""
     parts = (part for plan in batch.plans for part in plan.parts)
     expected = expected_of(expect, parts, claims.stand_in.units() if expect is not None else None)
-    context, more, spent = (
-        claims.of_next(batch),
-        purse.room().times(batch.amount, batch.radius),
-        purse.spent,
-    )
+    context, spent = claims.of_next(batch), purse.spent
+    more = purse.room().times(batch.amount, batch.radius)
     priced = (batch.text, batch.detail, batch.amount)
     repeated = bool(asked.repeated(*priced) or asked.unanswered(*priced))
     would_fit, together = None, _together(batch)
