@@ -30,7 +30,7 @@ from adyton.query.sql.grammar import DEEPEST_NESTING, NAMED_ARGUMENTS, Options, 
 from adyton.query.sql.names import Refused, place, refuse, shortened
 from adyton.query.sql.reasons import reason_against
 from adyton.query.sql.several.limits import plain_limits
-from adyton.query.sql.several.signs import plain_signs
+from adyton.query.sql.several.signs import SIGNS, plain_signs
 from adyton.schema import Table
 
 LONGEST_TEXT = 10_000  # characters
@@ -159,7 +159,8 @@ def _checked(words: list[Token], text: str, known: Known) -> list[Token]:
         words = words[:-1]
     if not words:
         raise InvalidRequest("the text asks nothing")
-    words = plain_signs(words)
+    if any(word.token_type in SIGNS for word in words):
+        words = plain_signs(words)
     reader = _WordReader(words, text, replace(known, names=known.names | _given_names(words)))
     return [reader.word(place) for place in range(len(words))]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot.tokenizer_core import Token, TokenType
 
 _T = TokenType
+SIGNS = (_T.SLASH, _T.PLUS)
 _NO_WORD = Token(_T.UNKNOWN, "")
 # A name can be none of these, so that a plus behind one stands between no two values.
 _BEFORE_VALUE = {
@@ -19,8 +20,6 @@ _SIGNED = {_T.NUMBER, _T.VAR, _T.IDENTIFIER, _T.L_PAREN, _T.CASE}
 
 def plain_signs(words: list[Token]) -> list[Token]:
     """The words with one sign for whole division, and without a plus before a number."""
-    if all(word.token_type not in (_T.SLASH, _T.PLUS) for word in words):
-        return words
     return list(_without_plus(list(_with_whole_division(words))))
 
 
