@@ -130,3 +130,11 @@ SELECT channel, AVG(price) AS price FROM (SELECT * FROM orders WHERE (gift = TRU
 -- name: unqualified_join_columns
 -- plain: SELECT c.zone, COUNT(*) AS n FROM orders o JOIN countries c ON o.country = c.code GROUP BY c.zone
 SELECT zone, COUNT(*) AS n FROM orders JOIN countries ON country = code GROUP BY zone
+
+-- name: rows_of_distinct_persons
+-- plain: SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE urgent
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT patient_id FROM visits WHERE urgent) AS t
+
+-- name: rows_of_distinct_persons_in_a_cte
+-- plain: SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE nights > 2
+WITH stayed AS (SELECT DISTINCT patient_id AS p FROM visits WHERE nights > 2) SELECT COUNT(p) AS n FROM stayed

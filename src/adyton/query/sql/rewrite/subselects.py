@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from adyton.query.sql.aggregates import AGGREGATES
 from adyton.query.sql.from_clause import no_such_table
 from adyton.query.sql.rewrite.answers import aggregate_inside, asked_inside, is_answer
 from adyton.query.sql.rewrite.joins import without_right_joins
@@ -21,6 +22,7 @@ from adyton.query.sql.rewrite.scopes import (
     Scope,
     all_of,
     base_origin,
+    clause_parts,
     columns_in,
     conjuncts,
     in_brackets,
@@ -43,6 +45,7 @@ def one_select(context: Context, select: exp.Expr, *, whole: bool = True) -> exp
     list_public_values(context, select, one_select)
     without_right_joins(context, select)
     nodes = sources(select)
+    _count_persons(context, select)
     if not any(type(node) is exp.Subquery for node, _ in nodes):
         check_where(context, select)
         return select
@@ -55,6 +58,52 @@ def one_select(context: Context, select: exp.Expr, *, whole: bool = True) -> exp
     if whole and any(item.is_star for item in select.expressions):
         raise context.source.refusal(select.expressions[0], _SINGLE_ROWS)
     return _merged(context, select, origins)
+
+
+def _count_persons(context: Context, select: exp.Expr) -> None:
+    """COUNT(*) of SELECT DISTINCT person is COUNT(DISTINCT person), where nothing else is asked of it."""
+    nodes = sources(select)
+    inner = nodes[0][0].this if len(nodes) == 1 and type(nodes[0][0]) is exp.Subquery else None
+    if type(inner) is not exp.Select or not _lists_persons(context, inner):
+        return
+    parts = [part for _, part in clause_parts(select)]
+    calls = [node for part in parts for node in part.find_all(exp.Anonymous)]
+    counts = [call for call in calls if str(call.this).upper() == "COUNT"]
+    counted = [node for call in counts for node in call.find_all(exp.Column)]
+    columns = [node for part in parts for node in columns_in(part)]
+    others = [call for call in calls if call not in counts and str(call.this).upper() in AGGREGATES]
+    windows = any(part.find(exp.Window) is not None for part in parts)
+    if not counts or others or windows or len(counted) != len(columns) or not all(map(_counts_rows, counts)):
+        return
+    for call in counts:
+        if type(call.expressions[0]) is not exp.Distinct:
+            name = exp.Column(this=exp.Identifier(this=output_name(inner.expressions[0]), quoted=True))
+            call.set("expressions", [exp.Distinct(expressions=[placed(name, call)])])
+    inner.set("distinct", None)
+
+
+def _lists_persons(context: Context, inner: exp.Expr) -> bool:
+    """SELECT DISTINCT person.  No other column may be called so: a missing one would be a row as well."""
+    distinct, clauses = inner.args.get("distinct"), ("group", "having", "qualify", "limit", "offset")
+    if distinct is None or distinct.args.get("on") is not None or len(inner.expressions) != 1:
+        return False
+    item = bare_item(inner.expressions[0])
+    tables = [table.name for table in context.tables]
+    tables += [public.name for table in context.tables for public in table.dimensions]
+    known = [name.casefold() for table in tables for name in context.columns_of(table)]
+    persons = [table.person.casefold() for table in context.tables if table.person is not None]
+    name = item.name.casefold() if type(item) is exp.Column else ""
+    only = name in persons and known.count(name) == persons.count(name)
+    return only and all(inner.args.get(clause) is None for clause in clauses)
+
+
+def _counts_rows(call: exp.Expr) -> bool:
+    """COUNT(*), COUNT(1), COUNT(x) or COUNT(DISTINCT x): of different values all the same."""
+    (inner,) = call.expressions if len(call.expressions) == 1 else (None,)
+    if type(inner) is exp.Distinct:
+        listed = inner.args.get("expressions") or []
+        inner = listed[0] if len(listed) == 1 and type(listed[0]) is exp.Column else None
+    return type(inner) in (exp.Star, exp.Literal, exp.Column)
 
 
 def _origin(context: Context, node: exp.Expr, join: exp.Expr | None) -> Origin:
