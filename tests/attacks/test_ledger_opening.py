@@ -18,7 +18,7 @@ import adyton
 from adyton.ledger import Header, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
 from adyton.ledger.sqlite import tables as sqlite_tables
-from adyton.ledger.sqlite.checking import CHECKPOINT, append, await_answer
+from adyton.ledger.sqlite.tables import CHECKPOINT, append, await_answer
 from study_on_disk import question, tamper, write_study
 
 BEFORE = 8  # questions that were asked; the last is a stream with three answers

@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.faults import failed, is_of_the_disk
 from adyton.ledger.links import FORMAT, Header, Receipt
 from adyton.ledger.sqlite.notes import NOTES
-from adyton.ledger.sqlite.tables import COUNTS_ALL, UNANSWERED, append, await_answer
+from adyton.ledger.sqlite.tables import COUNTS_ALL, UNANSWERED, append, await_answer, find, find_all
 
 UPGRADE = "adyton upgrade-ledger STUDY"
 _MOST_NAMED = 5  # facts that differ
@@ -364,3 +364,21 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+# Receipts by the words of their questions ------------------------------------------------------------------
+
+
+def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after: int) -> list[Receipt]:
+    """Receipts after ``after`` with one of these words in their question."""
+    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
+    return find_all(connection, f"number > ? AND ({mentioned}) ORDER BY number", after, *words)
+
+
+def find_counting(
+    connection: sqlite3.Connection, start: str, end: str, after: int, below: int
+) -> Receipt | None:
+    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
+    like = "number > ? AND number < ? AND substr(question, 1, ?) = ? AND substr(question, -?) = ?"
+    newest = f"{COUNTS_ALL} AND {like} ORDER BY number DESC LIMIT 1"
+    return find(connection, newest, after, below, len(start), start, len(end), end)

@@ -31,9 +31,14 @@ from adyton.ledger.base import (
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
 from adyton.ledger.replaying import replay
-from adyton.ledger.sqlite.checking import check_newest
 from adyton.ledger.sqlite.closing import write_closing
-from adyton.ledger.sqlite.file import SqliteSession, differing_facts, make_file
+from adyton.ledger.sqlite.file import (
+    SqliteSession,
+    differing_facts,
+    find_counting,
+    find_mentioning,
+    make_file,
+)
 from adyton.ledger.sqlite.notes import add_note, check_notes, count_notes, numbers_with_notes, read_notes
 from adyton.ledger.sqlite.tables import (
     Kept,
@@ -41,14 +46,13 @@ from adyton.ledger.sqlite.tables import (
     append,
     await_answer,
     check_answer,
+    check_newest,
     check_since,
     check_unanswered,
     count_unanswered,
     find,
-    find_counting,
     find_kept,
     find_last,
-    find_mentioning,
     find_request,
     is_answered,
     key_of,

@@ -1,12 +1,14 @@
-"""The tables of a SQLite ledger: receipts, answers, what is unanswered, how it was closed.
+"""The tables of a SQLite ledger: receipts, answers, what is unanswered, how it was closed; and their check.
 
-Every row is checked by its digest when it is read.
+Every row is checked by its digest when it is read.  What is checked when a ledger is opened takes a time
+that does not grow with its history: the checkpoint is the receipt that is 256 before the newest.  The
+receipts after it are replayed, and the newest answers and notes are compared with their digests.  What lies
+before it is for ``verify``.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from adyton.ledger.links import (
     Order,
     Receipt,
     answer_digest,
+    note_digest,
     question_digest,
     text_digest,
 )
@@ -57,7 +60,8 @@ CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
     WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
 """
-CHECKPOINT = 256  # receipts before the newest that are replayed at most
+CHECKPOINT = 256
+_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
 # In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
 # stays so, under no question at all.
 LOST = ""
@@ -126,21 +130,6 @@ def find_last(connection: sqlite3.Connection) -> tuple[Receipt | None, int]:
 
 def find_all(connection: sqlite3.Connection, where: str, *values: str | int) -> list[Receipt]:
     return [_to_receipt(row) for row in connection.execute(_RECEIPT + where, values)]
-
-
-def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after: int) -> list[Receipt]:
-    """Receipts after ``after`` with one of these words in their question."""
-    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
-    return find_all(connection, f"number > ? AND ({mentioned}) ORDER BY number", after, *words)
-
-
-def find_counting(
-    connection: sqlite3.Connection, start: str, end: str, after: int, below: int
-) -> Receipt | None:
-    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
-    like = "number > ? AND number < ? AND substr(question, 1, ?) = ? AND substr(question, -?) = ?"
-    newest = f"{COUNTS_ALL} AND {like} ORDER BY number DESC LIMIT 1"
-    return find(connection, newest, after, below, len(start), start, len(end), end)
 
 
 def page_after(connection: sqlite3.Connection, number: int, size: int) -> list[Receipt]:
@@ -329,7 +318,22 @@ def refuse_if_closed(connection: sqlite3.Connection) -> None:
         )
 
 
-# What others have written ---------------------------------------------------------------------------------
+# What is checked when a ledger is opened -------------------------------------------------------------------
+
+
+def check_newest(connection: sqlite3.Connection, header: Header) -> Receipt | None:
+    """The newest receipt, if it and what it rests on since the checkpoint are as they were written."""
+    last = find(connection, "true ORDER BY number DESC LIMIT 1")
+    check_since(connection, header, None, last)
+    number = last.number if last else 0
+    for table in ("answers", "notes"):
+        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
+        if newest is not None and newest > number:
+            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
+    check_unanswered(connection, number - CHECKPOINT)
+    _check_answers(connection, number)
+    _check_notes(connection)
+    return last
 
 
 def check_since(
@@ -366,3 +370,26 @@ def _checkpoint(connection: sqlite3.Connection, last: Receipt) -> Receipt | None
     if found is None:
         raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
     return found
+
+
+def _check_answers(connection: sqlite3.Connection, last: int) -> None:
+    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
+    read = 0
+    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
+        receipt = find(connection, "number = ?", number)
+        read += len(read_answer(connection, receipt) or "") if receipt else 0
+        if read > _READ:
+            return
+
+
+def _check_notes(connection: sqlite3.Connection) -> None:
+    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
+    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
+    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
+    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
+    if len(rows) != min(most or 0, CHECKPOINT):
+        raise LedgerCorrupt("a note of the ledger is missing")
+    for number, place, text, digest in rows:
+        receipt = find(connection, "number = ?", number)
+        if receipt is None or note_digest(receipt, place, text) != digest:
+            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")
