@@ -210,6 +210,25 @@ def test_persons_with_several_rows_pay_for_all_of_them() -> None:
         assert abs(persons.rows - ROWS) < 200  # told by the marginals
 
 
+def test_where_all_cells_are_too_many_to_read_marginals_are_read_and_they_are_the_same() -> None:
+    frame, edges = people(), {"age": [10 * i for i in range(1, 10)], "income": 150, "seen": 366}
+    with curator() as own:
+        plan = plan_synthesis(
+            own.study, [*edges, "smoker"], price_of(share=0.5), own.study.allowed, bins=edges, ways=2
+        )
+        assert plan.axes.cells > 10**6
+        assert len(plan.read) == 5  # of income and day there would be too many cells
+        own._releasing.prepare(plan.readings)
+        exact = SynthesisRelease(plan, lambda _: plan)._exact(own._releasing, 1)
+    assert set(exact) == set(plan.machine.candidates)
+    assert (2, 3) not in exact
+    assert all(table.sum() == ROWS for table in exact.values())
+    decades = np.bincount((frame.age.dropna() // 10).astype(int), minlength=10)
+    assert exact[(0,)].tolist() == [*decades, frame.age.isna().sum()]
+    by_both = frame.groupby([frame.age // 10, "smoker"]).size()
+    assert all(exact[(0, 1)][int(age), int(smokes)] == n for (age, smokes), n in by_both.items())
+
+
 # What is refused, free of charge ---------------------------------------------------------------------------
 
 

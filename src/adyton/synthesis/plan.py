@@ -39,7 +39,7 @@ _MOST_WAYS = 4
 _MOST_CANDIDATES = 5_000
 _LARGEST_MARGINAL = 20_000  # cells; one with more would be nearly all noise
 _SELECTING = 10  # a tenth of what a round costs is for its selection
-_ROUNDS_OF_A_COLUMN = {"gdp": 16, "zcdp": 16, "pure": 4}
+_ROUNDS_OF_A_COLUMN = {"gdp": 8, "zcdp": 8, "pure": 4}  # more cost later answers more, and gain nothing
 _GROWTH = {"gdp": 4, "zcdp": 4, "pure": 2}  # of a price, for noise of half the scale
 
 
