@@ -35,7 +35,7 @@ from adyton.study import Study
 ROWS, QUESTIONS = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 COLUMNS = ["age", "income", "letter"]
-BINS = {"age": 20, "income": 99}
+BINS = {"age": 20, "income": 198}
 COUNT = "SELECT COUNT(*) FROM people WHERE age < {}"  # 50 rows for each year of age
 
 
@@ -56,7 +56,7 @@ TABLE = Table(
     "people",
     (
         IntegerColumn("age", 0, 99),
-        IntegerColumn("income", 0, 98),
+        IntegerColumn("income", 0, 197),
         CategoryColumn("letter", LETTERS),
         DateColumn("day", date(2020, 1, 1), date(2020, 2, 29)),
         adyton.schema.TextColumn("name"),
@@ -262,8 +262,7 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
     second = weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0")
     assert (second.value, second.measured, second.updates_left) == (5000, True, 2)
     third = weights.feed("SELECT COUNT(*) FROM people WHERE age IS NULL")
-    assert third.value < 238 - 30  # it has learned
-    assert [third.measured, third.checked] == [third.value == 0, True]
+    assert (third.value, third.measured, third.checked) == (0, False, True)  # it has learned; 238 before
     assert weights.feed(adyton.proportion("age < 20")).question == first.question
     assert (first.feeds, second.feeds, third.feeds) == (1, 2, 3)
     assert first.share == 952 / ROWS
@@ -272,10 +271,9 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
 def test_law_the_same_question_after_an_update_is_answered_better() -> None:
     curator, _, ledger = asker(study())
     weights = quietly(curator, ledger, quiet(updates=40))
-    said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(20)]
-    assert said[0].measured
-    assert not said[-1].measured
-    assert abs(said[-1].value - 5000) <= 101
+    said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(3)]
+    assert [a.measured for a in said] == [True, False, False]
+    assert {a.value for a in said} == {5000}
     assert said[-1].noise_interval.low <= 5000 <= said[-1].noise_interval.high
 
 
@@ -307,7 +305,7 @@ def test_law_questions_are_kept_in_one_spelling() -> None:
 
 def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
     curator, _, ledger = asker(study())
-    bins = {"day": [date(2020, 1, 11), date(2020, 1, 21)], "age": [18, "64.5"], "income": 99}
+    bins = {"day": [date(2020, 1, 11), date(2020, 1, 21)], "age": [18, "64.5"], "income": 198}
     columns = ["day", "age", "income", "letter"]
     weights = curator.open_weights(columns, questions=QUESTIONS, bins=bins, share=1)
     assert weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-11'").feeds == 1
@@ -315,7 +313,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
     with pytest.raises(adyton.InvalidRequest, match="'day'"):
         weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-12'")
     assert curator.weights(1).statement() == weights.statement()
-    assert terms_of(*ledger.receipts()).cells == 4 * 4 * 100 * 27
+    assert terms_of(*ledger.receipts()).cells == 4 * 4 * 199 * 27
 
 
 # Halting -------------------------------------------------------------------------------------------------------
@@ -381,7 +379,10 @@ def test_law_what_the_cells_cannot_tell_is_refused(question: Any) -> None:
         ({"bins": 3}, "by column"),
         ({"bins": BINS | {"day": 3}}, "'day', which is not among"),
         ({"bins": BINS | {"age": 0}}, "at least 1"),
-        ({"columns": [*COLUMNS, "day"], "bins": {"age": 100, "income": 99, "day": 60}}, "leave out 'age'"),
+        (
+            {"columns": [*COLUMNS, "day"], "bins": {"age": 100, "income": 198, "day": 60}},
+            "leave out 'income'",
+        ),
         ({"questions": 0}, "whole number"),
         ({"questions": True}, "whole number"),
         ({"questions": 10**7}, "whole number"),
