@@ -25,7 +25,7 @@ from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, Table
+from adyton.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
 from adyton.streams.plan import replace_one_cost
 from adyton.streams.weights.notes import chained, entry_from
 from adyton.streams.weights.terms import Terms, terms_of
@@ -48,6 +48,7 @@ def people() -> pd.DataFrame:
             "letter": np.array(LETTERS)[row % 3],
             "day": [date(2020, 1, 1 + i % 28) for i in row],
             "name": [f"canary-{i}" for i in row],
+            "person": row,
         }
     )
 
@@ -412,14 +413,34 @@ def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> N
         with pytest.raises(adyton.InvalidRequest, match="expected_rows"):
             opened(curator)
         assert opened(curator, expected_rows=ROWS).number == 1
-    several = PrivacyUnit("replace", person="name", rows=2)
+    several = PrivacyUnit("replace", person="person", rows=2)
     with (
         adyton.open(
-            replace(study(), table=replace(TABLE, person="name"), unit=several), data=people()
+            replace(study(), table=replace(TABLE, person="person"), unit=several), data=people()
         ) as curator,
         pytest.raises(adyton.InvalidRequest, match="one row"),
     ):
         opened(curator)
+
+
+def test_law_joins_and_numbers_of_each_person_are_refused() -> None:
+    """Mutant: the table of a question is not looked at."""
+    keys = Dimension(
+        "words", "first", "letter", LETTERS, (Attribute(IntegerColumn("vowel", 0, 1), (0, 1) * 13),)
+    )
+    table = replace(TABLE, person="person", dimensions=(keys,))
+    known = replace(study(), table=table, unit=PrivacyUnit("replace", person="person"))
+    curator, engine, ledger = asker(known)
+    weights = opened(curator)
+    for question in (
+        "SELECT COUNT(*) FROM people JOIN words ON people.letter = words.first WHERE words.vowel = 1",
+        "SELECT COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM people GROUP BY person) WHERE n = 1",
+    ):
+        assert curator.preview(question, epsilon="0.1").cost.units > 0
+        with pytest.raises(adyton.InvalidRequest, match="without joins"):
+            weights.feed(question)
+    assert (len(ledger.notes(1)), engine.charged_at_read) == (1, [])
+    assert "1 row" in (weights.feed("SELECT COUNT(*) FROM people").left_out_rows or "")
 
 
 def test_law_a_receipt_that_paid_for_something_else_is_no_weights() -> None:
@@ -548,6 +569,20 @@ def test_law_who_comes_second_compares_again_with_the_corrected_guess() -> None:
     assert (said.feeds, said.updates_left) == (2, 2)
     assert said.value > 952  # from the guess that the other has corrected
     assert weights.answers() == other.answers()
+
+
+def test_law_one_total_and_one_noise_are_kept_whoever_opens_first() -> None:
+    """Mutant: who comes second goes on with what it drew itself."""
+    known = study("gdp", "add-or-remove")
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    first: list[Weights] = []
+    slow.first = lambda: first.append(quick.weights(1))
+    weights = opened(late)
+    assert len(ledger.notes(1)) == 1
+    assert weights._total == first[0]._total
+    assert weights._seen.watch == first[0]._seen.watch
 
 
 def feed_some(path: str, seed: int, times: int) -> None:
