@@ -11,7 +11,9 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
+import adyton
 from adyton.accounting import gaussian
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
 from adyton.mechanisms.workloads.linear_question import Box
@@ -230,8 +232,48 @@ def private_mw() -> list[dict[str, object]]:
     ]
 
 
+def weights() -> list[dict[str, object]]:
+    """The same through a curator: opened, charged, fed one question after the other, kept in its ledger."""
+    random = np.random.default_rng()
+    values = tuple("123456789")  # and none: ten classes of each of six columns
+    kind, columns = random.integers(0, 3, UNITS), {}
+    for name in "abcdef":
+        habits = random.dirichlet(np.full(len(values), 0.5), 3).cumsum(axis=1)[kind]
+        columns[name] = np.array(values)[(random.random(UNITS)[:, None] > habits).sum(axis=1).clip(0, 8)]
+    people = pd.DataFrame(columns)
+    table = adyton.Table("people", tuple(CategoryColumn(name, values) for name in columns), rows=UNITS)
+    limit = adyton.Guarantee(Fraction(EPSILON), Fraction(1, 10**6))
+    truth, answers = np.empty(QUESTIONS), np.empty(QUESTIONS)
+    with adyton.open(adyton.Study(table, adyton.PrivacyUnit("replace"), limit), data=people) as curator:
+        preview = curator.preview_weights(list(columns), questions=QUESTIONS, share=1)
+        opened = curator.open_weights(list(columns), questions=QUESTIONS, share=1)
+        start = time.perf_counter()
+        for place in range(QUESTIONS):
+            chosen = {
+                str(name): random.choice(values, 5, replace=False).tolist()
+                for name in random.choice(list(columns), random.integers(1, 4), replace=False)
+            }
+            words = [f"{name} IN ({', '.join(map(repr, own))})" for name, own in chosen.items()]
+            answers[place] = opened.feed(f"SELECT COUNT(*) FROM people WHERE {' AND '.join(words)}").share
+            rows = np.logical_and.reduce([people[name].isin(own) for name, own in chosen.items()])
+            truth[place] = rows.mean()
+        seconds, used = time.perf_counter() - start, opened.statement()
+    loud = truth + rounded_gaussian.draw(preview.independent * UNITS, QUESTIONS, BITS) / UNITS
+
+    def off(answer: np.ndarray) -> float:
+        return float(np.sqrt(np.mean((np.clip(answer, 0, 1) - truth) ** 2)))
+
+    title = f"weights, {QUESTIONS:,} questions, {preview.cells:,} cells, {UNITS:,} units, (1, 1e-6)"
+    return [
+        row(f"{title}: error", off(answers), off(loud), "rmse", "independent Gaussian noise"),
+        row(f"{title}: error as planned", preview.error, preview.independent, "rmse", "independent, planned"),
+        row(f"{title}: measured", used.updates - used.updates_left, used.updates, "questions", "paid for"),
+        row(f"{title}: a question", seconds / QUESTIONS, None, "s", ""),
+    ]
+
+
 def run() -> list[dict[str, object]]:
-    return asked() + ranges() + private_mw()
+    return asked() + ranges() + private_mw() + weights()
 
 
 if __name__ == "__main__":

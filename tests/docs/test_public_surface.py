@@ -11,6 +11,7 @@ from pathlib import Path
 import adyton
 from adyton.ledger import AnchoredLedger, Ledger, LedgerOnDemand
 from adyton.streams.stream import Stream
+from adyton.streams.weights.weights import Weights
 
 HEAVY = ("duckdb", "fastapi", "mpmath", "pandas", "pyspark", "rich", "scipy.optimize", "sqlglot", "typer")
 
@@ -31,7 +32,9 @@ def test_importing_adyton_imports_nothing_heavy() -> None:
 def test_whatever_can_be_verified_takes_a_head_and_gives_the_same_facts() -> None:
     """Mutant: one of them calls it ``expected_head``, or returns the head alone."""
     ledgers = (Ledger, adyton.MemoryLedger, adyton.SqliteLedger, AnchoredLedger, LedgerOnDemand)
-    shapes = {inspect.signature(kind.verify) for kind in (adyton.Curator, adyton.Holdout, Stream, *ledgers)}
+    shapes = {
+        inspect.signature(kind.verify) for kind in (adyton.Curator, adyton.Holdout, Stream, Weights, *ledgers)
+    }
     assert [str(shape) for shape in shapes] == ["(self, head: 'str | None' = None) -> 'Verification'"]
 
 

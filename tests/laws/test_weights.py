@@ -25,7 +25,7 @@ from adyton.ledger import Ledger, MemoryLedger, Order, SqliteLedger
 from adyton.mechanisms import NumericSparse, Sparse
 from adyton.mechanisms.sparse.numeric_sparse import one_integer
 from adyton.privacy import Guarantee, PrivacyUnit
-from adyton.schema import CategoryColumn, DateColumn, IntegerColumn, Table
+from adyton.schema import Attribute, CategoryColumn, DateColumn, Dimension, IntegerColumn, Table
 from adyton.streams.plan import replace_one_cost
 from adyton.streams.weights.notes import chained, entry_from
 from adyton.streams.weights.terms import Terms, terms_of
@@ -35,7 +35,7 @@ from adyton.study import Study
 ROWS, QUESTIONS = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 COLUMNS = ["age", "income", "letter"]
-BINS = {"age": 20, "income": 99}
+BINS = {"age": 20, "income": 198}
 COUNT = "SELECT COUNT(*) FROM people WHERE age < {}"  # 50 rows for each year of age
 
 
@@ -48,6 +48,7 @@ def people() -> pd.DataFrame:
             "letter": np.array(LETTERS)[row % 3],
             "day": [date(2020, 1, 1 + i % 28) for i in row],
             "name": [f"canary-{i}" for i in row],
+            "person": row,
         }
     )
 
@@ -56,7 +57,7 @@ TABLE = Table(
     "people",
     (
         IntegerColumn("age", 0, 99),
-        IntegerColumn("income", 0, 98),
+        IntegerColumn("income", 0, 197),
         CategoryColumn("letter", LETTERS),
         DateColumn("day", date(2020, 1, 1), date(2020, 2, 29)),
         adyton.schema.TextColumn("name"),
@@ -262,8 +263,7 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
     second = weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0")
     assert (second.value, second.measured, second.updates_left) == (5000, True, 2)
     third = weights.feed("SELECT COUNT(*) FROM people WHERE age IS NULL")
-    assert third.value < 238 - 30  # it has learned
-    assert [third.measured, third.checked] == [third.value == 0, True]
+    assert (third.value, third.measured, third.checked) == (0, False, True)  # it has learned; 238 before
     assert weights.feed(adyton.proportion("age < 20")).question == first.question
     assert (first.feeds, second.feeds, third.feeds) == (1, 2, 3)
     assert first.share == 952 / ROWS
@@ -272,10 +272,9 @@ def test_law_a_guess_that_is_right_is_free_and_one_that_is_wrong_is_measured() -
 def test_law_the_same_question_after_an_update_is_answered_better() -> None:
     curator, _, ledger = asker(study())
     weights = quietly(curator, ledger, quiet(updates=40))
-    said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(20)]
-    assert said[0].measured
-    assert not said[-1].measured
-    assert abs(said[-1].value - 5000) <= 101
+    said = [weights.feed("SELECT COUNT(*) FROM people WHERE age >= 0") for _ in range(3)]
+    assert [a.measured for a in said] == [True, False, False]
+    assert {a.value for a in said} == {5000}
     assert said[-1].noise_interval.low <= 5000 <= said[-1].noise_interval.high
 
 
@@ -307,7 +306,7 @@ def test_law_questions_are_kept_in_one_spelling() -> None:
 
 def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
     curator, _, ledger = asker(study())
-    bins = {"day": [date(2020, 1, 11), date(2020, 1, 21)], "age": [18, "64.5"], "income": 99}
+    bins = {"day": [date(2020, 1, 11), date(2020, 1, 21)], "age": [18, "64.5"], "income": 198}
     columns = ["day", "age", "income", "letter"]
     weights = curator.open_weights(columns, questions=QUESTIONS, bins=bins, share=1)
     assert weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-11'").feeds == 1
@@ -315,7 +314,7 @@ def test_law_dates_and_edges_come_back_as_they_were_given() -> None:
     with pytest.raises(adyton.InvalidRequest, match="'day'"):
         weights.feed("SELECT COUNT(*) FROM people WHERE day < DATE '2020-01-12'")
     assert curator.weights(1).statement() == weights.statement()
-    assert terms_of(*ledger.receipts()).cells == 4 * 4 * 100 * 27
+    assert terms_of(*ledger.receipts()).cells == 4 * 4 * 199 * 27
 
 
 # Halting -------------------------------------------------------------------------------------------------------
@@ -381,7 +380,10 @@ def test_law_what_the_cells_cannot_tell_is_refused(question: Any) -> None:
         ({"bins": 3}, "by column"),
         ({"bins": BINS | {"day": 3}}, "'day', which is not among"),
         ({"bins": BINS | {"age": 0}}, "at least 1"),
-        ({"columns": [*COLUMNS, "day"], "bins": {"age": 100, "income": 99, "day": 60}}, "leave out 'age'"),
+        (
+            {"columns": [*COLUMNS, "day"], "bins": {"age": 100, "income": 198, "day": 60}},
+            "leave out 'income'",
+        ),
         ({"questions": 0}, "whole number"),
         ({"questions": True}, "whole number"),
         ({"questions": 10**7}, "whole number"),
@@ -411,14 +413,34 @@ def test_law_persons_of_several_rows_splits_and_unknown_sizes_are_refused() -> N
         with pytest.raises(adyton.InvalidRequest, match="expected_rows"):
             opened(curator)
         assert opened(curator, expected_rows=ROWS).number == 1
-    several = PrivacyUnit("replace", person="name", rows=2)
+    several = PrivacyUnit("replace", person="person", rows=2)
     with (
         adyton.open(
-            replace(study(), table=replace(TABLE, person="name"), unit=several), data=people()
+            replace(study(), table=replace(TABLE, person="person"), unit=several), data=people()
         ) as curator,
         pytest.raises(adyton.InvalidRequest, match="one row"),
     ):
         opened(curator)
+
+
+def test_law_joins_and_numbers_of_each_person_are_refused() -> None:
+    """Mutant: the table of a question is not looked at."""
+    keys = Dimension(
+        "words", "first", "letter", LETTERS, (Attribute(IntegerColumn("vowel", 0, 1), (0, 1) * 13),)
+    )
+    table = replace(TABLE, person="person", dimensions=(keys,))
+    known = replace(study(), table=table, unit=PrivacyUnit("replace", person="person"))
+    curator, engine, ledger = asker(known)
+    weights = opened(curator)
+    for question in (
+        "SELECT COUNT(*) FROM people JOIN words ON people.letter = words.first WHERE words.vowel = 1",
+        "SELECT COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM people GROUP BY person) WHERE n = 1",
+    ):
+        assert curator.preview(question, epsilon="0.1").cost.units > 0
+        with pytest.raises(adyton.InvalidRequest, match="without joins"):
+            weights.feed(question)
+    assert (len(ledger.notes(1)), engine.charged_at_read) == (1, [])
+    assert "1 row" in (weights.feed("SELECT COUNT(*) FROM people").left_out_rows or "")
 
 
 def test_law_a_receipt_that_paid_for_something_else_is_no_weights() -> None:
@@ -547,6 +569,20 @@ def test_law_who_comes_second_compares_again_with_the_corrected_guess() -> None:
     assert (said.feeds, said.updates_left) == (2, 2)
     assert said.value > 952  # from the guess that the other has corrected
     assert weights.answers() == other.answers()
+
+
+def test_law_one_total_and_one_noise_are_kept_whoever_opens_first() -> None:
+    """Mutant: who comes second goes on with what it drew itself."""
+    known = study("gdp", "add-or-remove")
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    first: list[Weights] = []
+    slow.first = lambda: first.append(quick.weights(1))
+    weights = opened(late)
+    assert len(ledger.notes(1)) == 1
+    assert weights._total == first[0]._total
+    assert weights._seen.watch == first[0]._seen.watch
 
 
 def feed_some(path: str, seed: int, times: int) -> None:

@@ -15,8 +15,8 @@ from scipy.stats import binom
 from adyton.errors import InvalidRequest
 from adyton.mechanisms.sparse.above_threshold import SparseState
 from adyton.mechanisms.sparse.numeric_sparse import NumericSparse
-from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion, Weights
-from adyton.mechanisms.workloads.multiplicative_weights import most_updates
+from adyton.mechanisms.workloads.linear_question import Box, LinearQuestion, Marginal, Weights
+from adyton.mechanisms.workloads.multiplicative_weights import Guess, most_updates
 from adyton.mechanisms.workloads.private_mw import PmwAnswer, PmwPlan
 from adyton.noise import two_sided_geometric
 
@@ -191,6 +191,53 @@ def test_theorem_PMW_ERROR_every_update_is_worth_its_price_and_their_number_is_b
         if run.updates > before:
             assert old + math.log(run.guess.weights[5]) >= 2 * plan.gap**2
     assert 1 <= run.updates <= most_updates(cells, plan.gap) < plan.stream.sparse.positives
+
+
+@pytest.mark.parametrize("gap", [1e-6, 0.2])
+def test_theorem_PMW_ERROR_guesses_are_within_the_accuracy_of_their_comparisons(gap: float) -> None:
+    """60 runs of 40 questions with a low threshold and a wrong total, at 90 %: fewer than the 1e-7 quantile of
+    good runs would be an alarm.  Mutant: the error of half as many comparisons at half the confidence.
+    """
+    random, bits, runs, good = np.random.Generator(np.random.Philox(6)), Seeded(8), 60, 0
+    stream = NumericSparse.for_cost(Fraction(1), 5)
+    plan = PmwPlan(16, 900, stream, threshold=20, gap=gap)
+    bound = plan.guess_error(0.9, 40)
+    assert bound == 20 + stream.error(0.9, 80)
+    for _ in range(runs):
+        histogram = random.multinomial(1000, random.dirichlet(np.full(16, 0.1)))
+        run, worst = plan.start(bits), 0.0
+        for question in _questions((4, 4), 40, random):
+            exact, guess = int(question.numerator(histogram)), round(900 * run.guess.answer(question))
+            if run.halted:
+                break
+            if not run.ask(question, exact, bits).measured:
+                worst = max(worst, abs(exact - guess))
+        good += worst <= bound
+    assert good >= binom.ppf(1e-7, runs, 0.9)
+
+
+def test_a_marginal_counts_what_plain_weights_count_and_a_fit_answers_as_told() -> None:
+    random = np.random.Generator(np.random.Philox(9))
+    histogram = random.integers(0, 50, 60)
+    for axes in ((), (1,), (0, 2), (0, 1, 2)):
+        sizes = [(3, 4, 5)[axis] for axis in axes]
+        inside = random.random(sizes) < 0.5
+        kept = [size if axis in axes else 1 for axis, size in enumerate((3, 4, 5))]
+        plain = Weights(np.broadcast_to(inside.reshape(kept), (3, 4, 5)).ravel().astype(np.int64))
+        marginal = Marginal((3, 4, 5), axes, inside)
+        assert int(marginal.numerator(histogram)) == int(plain.numerator(histogram))
+        spread = [np.zeros(60), np.zeros(60)]
+        marginal.spread(0.3, spread[0])
+        plain.spread(0.3, spread[1])
+        assert np.allclose(*spread)
+        if 0 < plain.weights.sum() < 60:
+            guess = Guess(60)
+            for mean in (0.9, 0.001, 0.5):
+                guess.fit(marginal, mean)
+                assert guess.answer(plain) == pytest.approx(mean)
+                assert guess.weights.sum() == pytest.approx(1)
+    with pytest.raises(InvalidRequest, match="in its order"):
+        Marginal((3, 4), (1, 0), np.ones((4, 3), bool))
 
 
 def test_a_run_that_is_resumed_goes_on_as_if_nothing_had_happened() -> None:

@@ -118,7 +118,7 @@ class Marginal:
     def margin(self, histogram: Any) -> Any:
         """The histogram of these attributes alone."""
         others = tuple(axis for axis in range(len(self.shape)) if axis not in self.axes)
-        return histogram.reshape(self.shape).sum(axis=others)
+        return np.asarray(histogram.reshape(self.shape).sum(axis=others))
 
     def numerator(self, histogram: Any) -> Any:
         return self.margin(histogram)[self.inside].sum()

@@ -15,6 +15,7 @@ from adyton.exact.cells import Floats
 from adyton.mechanisms.workloads.linear_question import MOST_CELLS, LinearQuestion
 
 BEST_RATE = 4.0  # times the gap: then 4 gap**2 - 16 gap**2 / 8 = 2 gap**2 is the most that the bound can give
+_NEVER = 1e-12  # a share that is taken for 0: whoever guesses nothing at all could not be taught
 
 
 def mw_update(log_weights: Floats, question: LinearQuestion, step: float) -> Floats:
@@ -70,3 +71,12 @@ class Guess:
     def correct(self, question: LinearQuestion, gap: float) -> None:
         """One update with the best step for this signed gap, true mean less guessed mean."""
         self.weights = mw_update(self._log_weights, question, BEST_RATE * min(max(gap, -1.0), 1.0))
+
+    def fit(self, question: LinearQuestion, mean: float) -> None:
+        """The nearest guess, in relative entropy, whose answer to a question of zeros and ones is ``mean``.
+
+        For such a question it teaches more than ``correct`` where the mean is near 0 or 1.
+        """
+        before, after = (min(max(share, _NEVER), 1 - _NEVER) for share in (self.answer(question), mean))
+        step = math.log(after / before) - math.log((1 - after) / (1 - before))
+        self.weights = mw_update(self._log_weights, question, step)

@@ -93,9 +93,6 @@ class PmwPlan:
                 return Found(sign, excess), watch
         return None, watch
 
-    def correction(self, question: LinearQuestion, found: Found) -> Correction:
-        return Correction(question, found.sign * max(found.excess / self.steps, self.gap))
-
     def resume(self, watch: SparseState, corrections: Sequence[Correction]) -> PrivateMw:
         """The run as it was when ``watch`` and ``corrections`` were kept: a restart resets nothing."""
         run = PrivateMw(self, watch)
@@ -188,7 +185,7 @@ class PrivateMw:
         if found is None:
             return PmwAnswer(mean, measured=False)
         heard = (guessed + found.sign * found.excess) / self.plan.steps
-        self.correct(self.plan.correction(question, found))
+        self.correct(Correction(question, found.sign * max(found.excess / self.plan.steps, self.plan.gap)))
         return PmwAnswer(min(max(heard, 0.0), 1.0), measured=True)
 
     def correct(self, correction: Correction) -> None:

@@ -33,7 +33,8 @@ _FOR_TOTAL = Fraction(1, 20)  # of the price, for the number of units where that
 _FOR_VALUES = Fraction(1, 10)  # of the rest, for values with Gaussian noise
 _SPREADS = 3  # scales of a comparison's noise that a threshold has
 _OF_ALL_UPDATES = 1 / 4  # as many as ln(cells) / (2 threshold**2) were enough for all data that were tried
-_WRONG, _UNTAUGHT = 0.43, 1000  # of the threshold: the root mean squared error; more if questions are few
+_WRONG, _WRONG_IF_KEPT = 0.43, 0.5  # of the threshold: the root mean squared error; more if its noise is kept
+_UNTAUGHT = 1000  # questions, at which the error is twice that: a guess errs most before it has learned
 _FARTHEST = 1 / 4  # of all units: with a higher threshold the guess hardly learns
 _ONE = one_integer(1)
 
@@ -131,7 +132,7 @@ def plan_weights(study: Study, wish: Wish, price: Price, left: int) -> WeightsPl
         study.filter.amount(whole),
         *_of_validity(study.filter_name, machine, total),
         units,
-        _WRONG * (1 + _UNTAUGHT / wish.questions) * terms.threshold / units,
+        _expected_error(machine, wish.questions) / units,
         _independent(study, priced, wish.questions, axes.cells) / units,
         tolerance,
     )
@@ -201,6 +202,12 @@ def _last(holds: Callable[[int], bool], most: int) -> int:
 
 def _threshold(machine: NumericSparse) -> int:
     return math.ceil(_SPREADS * machine.sparse.question_scale)
+
+
+def _expected_error(machine: NumericSparse, questions: int) -> float:
+    """The root mean squared error of an answer, in rows."""
+    wrong = _WRONG if machine.sparse.refresh else _WRONG_IF_KEPT
+    return wrong * (1 + _UNTAUGHT / questions) * _threshold(machine)
 
 
 def _independent(study: Study, priced: int, questions: int, cells: int) -> float:

@@ -55,7 +55,7 @@ class Terms:
         return axes_of_columns(table, self.columns, dict(self.bins))
 
     def run(self, total: int) -> PmwPlan:
-        """With ``total`` units.  What is found less than half a row away corrects by that."""
+        """With ``total`` units; the guess is corrected by what is measured, however small."""
         return PmwPlan(self.cells, total, self.machine, self.threshold, gap=0.5 / total)
 
     @property

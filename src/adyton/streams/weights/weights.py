@@ -66,6 +66,15 @@ class _Progress:
             margin = self.margins[question.axes] = question.margin(self.guess.weights)
         return round(float(margin[question.inside].sum()) * self.plan.total)
 
+    def correct(self, question: Marginal, entry: WeightsEntry) -> None:
+        """The guess fits what was measured, as far as noise can tell it from nobody and from everybody."""
+        assert entry.found is not None
+        least = float(self.plan.stream.value_scale) / 2
+        least = min(least, entry.guess, self.plan.total - entry.guess)
+        found = entry.guess + entry.found.sign * max(entry.found.excess, 0)
+        self.guess.fit(question, min(max(found, least), self.plan.total - least) / self.plan.total)
+        self.margins.clear()
+
 
 class Weights:
     """``feed`` them again and again.  Made by ``Curator.open_weights``."""
@@ -243,7 +252,6 @@ class Weights:
             watch = following(known.watch, entry)
             if entry.found is not None:
                 _, linear = self._linear(entry.question)
-                known.guess.correct(*known.plan.correction(linear, entry.found))
-                known.margins.clear()
+                known.correct(linear, entry)
             known.watch, known.feeds = watch, known.feeds + 1
         return known
