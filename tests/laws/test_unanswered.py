@@ -246,11 +246,11 @@ def interrupt_at_call(number: int, action: Callable[[], object]) -> tuple[BaseEx
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_at_any_moment_says_truly_whether_something_was_paid(study: Path) -> None:
-    """Every 67th call of an ask (17th, if there is time), from before the charge until after the answer.
+    """Every 53rd call of an ask (17th, if there is time), from before the charge until after the answer.
 
     Mutant: ``paid_for`` that is not set by a charge.
     """
-    call, paid, free, every = 1, 0, 0, often(67, 17)
+    call, paid, free, every = 1, 0, 0, often(53, 17)
     while True:
         asked = f"SELECT COUNT(*) FROM people WHERE age > {call}"
         with adyton.open(study) as curator:

@@ -31,7 +31,7 @@ from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.texts import Stored
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
-from adyton.planning.plan import PricedBatch, make_batch, planned_anew
+from adyton.planning.plan import PricedBatch, Shapes, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price
 from adyton.population.base import PopulationContext, Position
@@ -56,7 +56,7 @@ class Curator(PaidOnce, Shown):
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         super().__init__(study, engine, ledger, bits if bits is not None else SystemBits())
-        self._requests = Requests(*study.tables)
+        self._requests, self._shapes = Requests(*study.tables), Shapes(study)
         self._newest: LateNumbers | None = None
 
     def ask(
@@ -283,9 +283,14 @@ class Curator(PaidOnce, Shown):
     def _planned(
         self, asked: list[Request], price: PriceWords, *, as_before: bool = False, strategy: str | None = None
     ) -> PricedBatch:
-        totals, study = self._ledger.totals(), self.study
+        study, named = self.study, names_a_price(asked, price)
+        if named and not as_before and strategy is None:
+            batch = self._shapes.batch(asked, agreed_price(asked, price, study))
+            if batch is not None:
+                return batch
+        totals = self._ledger.totals()
         each = self._population.each(totals.receipts + 1)
-        if each is not None and not names_a_price(asked, price):
+        if each is not None and not named:
             expected_rows = agreed_price(asked, {**price, "share": 1}, study).expected_rows
             return planned_batch(study, asked, each, expected_rows, as_before=as_before)
         agreed, left = agreed_price(asked, price, study), self._purse.left_after(totals.spent)

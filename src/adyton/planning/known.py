@@ -1,4 +1,5 @@
-"""What is public about an answer before anything is read: what its values can be, and how large it is.
+"""What is public about an answer before anything is read: what its values can be, what it rests on, and how
+large it is.
 
 One text could otherwise ask for more numbers than a machine has memory.  How many is decided before
 anything is charged: a curator that dies of an answer has charged for it.  What the largest answers cost
@@ -13,11 +14,13 @@ from fractions import Fraction
 from math import prod
 from typing import assert_never
 
-from adyton.certify import Known
+from adyton.certify import Certificate, Known
 from adyton.errors import InvalidRequest
 from adyton.exact import float_down, float_up
+from adyton.planning.keys import KeyFinding
 from adyton.planning.measures.moments import range_of
 from adyton.planning.measures.search import rounds_of
+from adyton.planning.part import MeasurePlan
 from adyton.query.conditions.possible_cells import number_of_cells
 from adyton.query.leaves import EVERY_ROW, DayCount
 from adyton.query.measures import (
@@ -144,6 +147,51 @@ def _counts_all_persons(question: Question) -> bool:
         and not (isinstance(table, TableOfPersons) and table.given != EVERY_ROW)
         and not question.by
         and all(isinstance(m, CountPersons) and m.where == EVERY_ROW for _, m in question.measures)
+    )
+
+
+# What it rests on ---------------------------------------------------------------------------
+
+
+def certificate_of(
+    study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
+) -> Certificate:
+    theorems = [name for part in parts for noisy in part.noisy for name in noisy.mechanism.theorems]
+    theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
+    theorems += [name for part in parts for name in part.theorems]
+    theorems += finding.theorems if finding is not None else ()
+    theorems += ["DISJOINT-FILTERS"] if disjoint else []
+    theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
+    left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
+    theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
+    theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
+    theorems += ["TWO-LEVEL"] if isinstance(table, TableOfPersons) else []
+    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
+
+
+def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
+    unit = study.unit_of(table.behind)
+    who = "one row"
+    if unit.person is not None:
+        who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"
+    replaced = "exchanged for another; the number of units is public"
+    how = replaced if unit.neighbours == "replace" else "added or removed"
+    return (
+        f"protected is {who}",
+        f"neighbouring tables differ by one unit {how}",
+        f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
+        "the noise comes from the operating system's generator",
+        *_split(study),
+    )
+
+
+def _split(study: Study) -> tuple[str, ...]:
+    if study.parts == 1:
+        return ()
+    same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
+    return (
+        f"this question reads one of {study.parts} parts of the units, which no other question reads: counts "
+        f"and sums are those of that part ({same} while the study lasts)",
     )
 
 

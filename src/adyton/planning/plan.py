@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from adyton.exact import float_up
 from adyton.ledger import Order
 from adyton.ledger.links import Cap
 from adyton.planning.keys import PART, KeyFinding, plan_keys
-from adyton.planning.known import check_size, known_of, known_of_computed
+from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
 from adyton.planning.measures.distribution import Distribution
 from adyton.planning.measures.moments import Joint
@@ -38,16 +39,21 @@ from adyton.planning.part import (
 from adyton.planning.price import Price, Pricing, check_widths, matching_rows
 from adyton.privacy import PrivacyUnit
 from adyton.query.conditions.possible_cells import cell_codes, kept_cells
+from adyton.query.expressions import Not
+from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Cdf, Extreme, Measure, Moments, Quantile, Variance
 from adyton.query.names import distinct_names
 from adyton.query.nodes import Question, group_values
-from adyton.query.persons import TableOfPersons, are_of_the_same_persons
+from adyton.query.persons import are_of_the_same_persons
 from adyton.query.released.nodes import Released, ReleasedName, is_label
 from adyton.query.request import AS_ASKED, Request, Shape
 from adyton.query.text import question_text
-from adyton.schema import Table, TextColumn
+from adyton.schema import TextColumn
 from adyton.sensitivity import Reading, readings_for
 from adyton.study import Study
+
+_SHAPES = 64
+_SOME_FILTER = Not(EVERY_ROW)  # that no text asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,8 @@ class QuestionPlan:
     def keys(self, found: Sequence[Sequence[str | int]] | None = None) -> Keys:
         """The groups, in the order of the cells: all that are declared, or those that were found."""
         by, own = self.question.by, self.parts[0].keys
+        if not by and own is None:
+            return Keys({}, 1)
         names = [group.name for group in by]
         if self.question.finds_keys:
             labels: list[Sequence[KeyLabel]] = [
@@ -249,7 +257,7 @@ class Outline:
         plans = []
         for asking, finding, pricing in zip(self.requests, priced.findings, priced.pricings, strict=True):
             parts = tuple(islice(in_order, len(asking.question.measures)))
-            certificate = _certificate(self.study, table, parts, finding, disjoint=disjoint)
+            certificate = certificate_of(self.study, table, parts, finding, disjoint=disjoint)
             if any(not isinstance(value, ReleasedName) for _, value in asking.shape.shown):
                 certificate = certificate.citing("BOX-OF-PARTS")
             text = question_text(asking.question)
@@ -286,6 +294,43 @@ class Outline:
             whole = whole_price(amount, parts, self.families, self.unit, study.filter)
             amount = still_due(whole, study.allowed - left)
         return Priced(pricings, parts, findings, amount, paid.radius + sum(n.radius() for n in extra))
+
+
+class Shapes:
+    """Plans of a study for one value, without groups, that differ in their filters are made once.
+
+    At a price that is a width or a scale nothing in such a plan depends on which filter it has, but for what
+    is read and how the question is written: not how far one unit moves it, nor the noise, nor the cost.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._planned = lru_cache(maxsize=_SHAPES)(self._plan)
+
+    def batch(self, requests: Sequence[Request], price: Price) -> PricedBatch | None:
+        """As ``make_batch``; None where more than that may depend on the filter, or on what is left."""
+        question = requests[0].question
+        if len(requests) > 1 or not self._is_plain(requests[0]) or price.by not in ("within", "scale"):
+            return None
+        batch = self._planned(question.measures, price)
+        (plan,), (part,) = batch.plans, batch.plans[0].parts
+        (noisy,) = part.noisy
+        if not isinstance(part, Additive) or noisy.reading.where != _SOME_FILTER:
+            return None
+        noisy = NoisyReading(replace(noisy.reading, where=question.where), noisy.mechanism)
+        text, rows = question_text(question), plan.expected_rows
+        own = QuestionPlan(question, text, (Additive(noisy),), plan.certificate, rows)
+        return PricedBatch((own,), batch.amount, batch.radius, price)
+
+    def _is_plain(self, request: Request) -> bool:
+        question = request.question
+        alone = question.table is self._study.table and self._study.parts == 1 and not question.every_cell
+        filtered = not question.by and question.where != EVERY_ROW and len(question.measures) == 1
+        return alone and filtered and request.shape == AS_ASKED and question.most_groups is None
+
+    def _plan(self, measures: tuple[tuple[str, Measure], ...], price: Price) -> PricedBatch:
+        question = Question(self._study.table, measures, _SOME_FILTER)
+        return make_batch(self._study, [Request(question)], price, self._study.allowed)
 
 
 class Priced(NamedTuple):
@@ -353,45 +398,3 @@ def _detail(noisy: NoisyReading) -> list[object]:
 
 def _key(group: object, code: str | int) -> KeyLabel:
     return code if isinstance(group, TextColumn) else group_values(group)[int(code)]  # type: ignore[arg-type]
-
-
-def _certificate(
-    study: Study, table: Table, parts: tuple[MeasurePlan, ...], finding: KeyFinding | None, *, disjoint: bool
-) -> Certificate:
-    theorems = [name for part in parts for noisy in part.noisy for name in noisy.mechanism.theorems]
-    theorems += [*study.filter.theorems, "POST-PROCESSING", "NOISE-INTERVAL"]
-    theorems += [name for part in parts for name in part.theorems]
-    theorems += finding.theorems if finding is not None else ()
-    theorems += ["DISJOINT-FILTERS"] if disjoint else []
-    theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
-    left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
-    theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
-    theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
-    theorems += ["TWO-LEVEL"] if isinstance(table, TableOfPersons) else []
-    return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, table))
-
-
-def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
-    unit = study.unit_of(table.behind)
-    who = "one row"
-    if unit.person is not None:
-        who = f"one person ({unit.person}), of whose rows at most {unit.rows} are used"
-    replaced = "exchanged for another; the number of units is public"
-    how = replaced if unit.neighbours == "replace" else "added or removed"
-    return (
-        f"protected is {who}",
-        f"neighbouring tables differ by one unit {how}",
-        f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
-        "the noise comes from the operating system's generator",
-        *_split(study),
-    )
-
-
-def _split(study: Study) -> tuple[str, ...]:
-    if study.parts == 1:
-        return ()
-    same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
-    return (
-        f"this question reads one of {study.parts} parts of the units, which no other question reads: counts "
-        f"and sums are those of that part ({same} while the study lasts)",
-    )

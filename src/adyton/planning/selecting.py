@@ -24,7 +24,8 @@ from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.top_k import TopK
 from adyton.mechanisms.selection.utility import largest_shortfall, noisy_order_chance
-from adyton.planning.plan import PricedBatch, assumptions_of, make_batch
+from adyton.planning.known import assumptions_of
+from adyton.planning.plan import PricedBatch, make_batch
 from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
 from adyton.privacy import BoundedRangeCost, Cost, Neighbours, PureCost
 from adyton.query.selecting import Selection

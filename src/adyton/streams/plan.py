@@ -16,7 +16,7 @@ from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
 from adyton.mechanisms.sparse.sparse import check_positives
-from adyton.planning.plan import assumptions_of
+from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
 from adyton.privacy import Cost
 from adyton.query.measures import Count

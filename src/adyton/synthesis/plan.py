@@ -19,7 +19,7 @@ from adyton.ledger.links import Cap
 from adyton.mechanisms import GaussianNoise, GeometricNoise
 from adyton.mechanisms.marginals.adaptive import AdaptiveMarginals, Step
 from adyton.mechanisms.marginals.tables import Axes, marginals_up_to, size_of
-from adyton.planning.plan import assumptions_of
+from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
 from adyton.privacy import BoundedRangeCost, PureCost
 from adyton.query.conditions import atoms

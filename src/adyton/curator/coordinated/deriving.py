@@ -20,8 +20,9 @@ from adyton.ledger import Ledger, Receipt
 from adyton.ledger.texts import Stored
 from adyton.planning.coordinated.inferred import Derived, Measurement, measurement_from_text
 from adyton.planning.coordinated.linear import Problem, linears_of, problem_of
+from adyton.planning.known import assumptions_of
 from adyton.planning.learned import texts_of
-from adyton.planning.plan import QuestionPlan, assumptions_of
+from adyton.planning.plan import QuestionPlan
 from adyton.population.base import PopulationContext, Position
 from adyton.query.request import AS_ASKED, Request, request_of
 from adyton.query.text import question_text

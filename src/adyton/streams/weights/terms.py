@@ -16,7 +16,7 @@ from adyton.mechanisms import GaussianNoise, NumericSparse
 from adyton.mechanisms.base import Mechanism
 from adyton.mechanisms.geometric import GeometricNoise
 from adyton.mechanisms.workloads.private_mw import PmwPlan
-from adyton.planning.plan import assumptions_of
+from adyton.planning.known import assumptions_of
 from adyton.query.conditions.atoms import Axes, Bins, axes_of_columns
 from adyton.schema import Table, day_number
 from adyton.streams.plan import certificate_of, detail_of, machine_from
