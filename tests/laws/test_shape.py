@@ -273,3 +273,30 @@ def test_the_answer_under_other_names_is_the_same_answer() -> None:
     renamed = [{"r": row.keys["region"], "older": row.keys["older"]} for row in first.rows]
     assert [row.keys for row in again.rows] == renamed == list(preview.keys or ())
     assert {type(row.keys["older"]) for row in first.rows} == {bool}
+
+
+COUNTED = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("SELECT DIV(COUNT(*), 7) AS w FROM people", "SELECT TRUNC(COUNT(*) / 7) AS w FROM people"),
+        ("SELECT COUNT(*) // 7 AS w FROM people", "SELECT TRUNC(COUNT(*) / 7) AS w FROM people"),
+        (
+            "SELECT +COUNT(*) AS n FROM people WHERE age > + 5",
+            "SELECT COUNT(*) AS n FROM people WHERE age > 5",
+        ),
+        (f"{COUNTED} HAVING 1 = 1", COUNTED),
+        (f"{COUNTED} HAVING TRUE AND n > 3", f"{COUNTED} HAVING n > 3"),
+        (f"{COUNTED} HAVING n > 3 OR NOT 'a' <> 'b'", f"{COUNTED} HAVING n > 3"),
+        (f"{COUNTED} HAVING n > 3 OR 2 BETWEEN 1 AND 3", COUNTED),
+        (f"{COUNTED} QUALIFY 2 IN (1, 2)", COUNTED),
+        (
+            "SELECT CASE WHEN 1 > 2 THEN 1 WHEN COUNT(*) > 3 THEN 2 WHEN 1 < 2 THEN 3 ELSE 4 END AS c FROM people",
+            "SELECT CASE WHEN COUNT(*) > 3 THEN 2 ELSE 3 END AS c FROM people",
+        ),
+    ],
+)
+def test_law_what_literals_settle_is_settled_before_anything_is_asked(said: str, plain: str) -> None:
+    assert request_of(said, PEOPLE) == request_of(plain, PEOPLE)

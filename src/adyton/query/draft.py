@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal, assert_never
 
 from adyton.errors import InvalidRequest
-from adyton.query.expressions import Condition, NumberExpression
+from adyton.query.expressions import Condition, NumberExpression, all_of
 from adyton.query.groups import Grouped, bins, grouped
 from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import (
@@ -28,6 +28,7 @@ from adyton.query.measures import (
 )
 from adyton.query.names import check_persons, default_name, distinct_names
 from adyton.query.nodes import Question
+from adyton.query.text import moments_of
 from adyton.schema import Table
 
 # The SQL parser is imported where text is read: it costs more than all other imports of a draft.
@@ -41,12 +42,16 @@ MeasureName = Literal[
     "proportion",
     "variance",
     "stddev",
+    "covariance",
+    "correlation",
+    "slope",
     "quantile",
     "median",
     "least",
     "greatest",
     "cdf",
 ]
+_STEMS = {"covariance": "covar_pop", "correlation": "corr", "slope": "regr_slope"}
 # A column or an expression; with a name of its own, or without.
 By = str | tuple[str, str]
 
@@ -67,6 +72,7 @@ class Draft:
     numbers: tuple[Fraction, ...] = ()
     most_groups: int | None = None
     binned: tuple[str, Fraction] | None = None
+    beside: str | NumberExpression | None = None  # what the value goes with
 
     def on(self, table: Table) -> Question:
         """The question that this draft asks about ``table``."""
@@ -99,6 +105,10 @@ class Draft:
                 return default_name("proportion", condition), Proportion(condition)
             case "sum" | "sum of persons" | "mean" | "variance" | "stddev":
                 return self._of_value(table)
+            case "covariance" | "correlation" | "slope":
+                (y, with_y), (x, with_x) = _value(self.value, table), _value(self.beside, table)
+                default = _STEMS[self.measure] + default_name("", y) + default_name("", x)
+                return default, moments_of(y, x, self.measure, all_of(with_y, with_x))
             case "quantile" | "median" | "least" | "greatest" | "cdf":
                 return self._of_place(table)
             case _:

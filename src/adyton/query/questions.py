@@ -24,8 +24,10 @@ from adyton.query.expressions import Condition, NumberExpression
 
 __all__ = [
     "cdf",
+    "correlation",
     "count",
     "count_persons",
+    "covariance",
     "histogram",
     "maximum",
     "mean",
@@ -33,6 +35,7 @@ __all__ = [
     "minimum",
     "proportion",
     "quantile",
+    "slope",
     "stddev",
     "sum_of",
     "variance",
@@ -121,6 +124,43 @@ def stddev(
 ) -> Draft:
     """The standard deviation of ``value``: the root of its variance."""
     return Draft("stddev", value, where, _by(by), name)
+
+
+def covariance(
+    y: str | NumberExpression,
+    x: str | NumberExpression,
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+) -> Draft:
+    """The mean product of the distances of ``y`` and ``x`` from their means, where both are present."""
+    return Draft("covariance", y, where, _by(by), name, beside=x)
+
+
+def correlation(
+    y: str | NumberExpression,
+    x: str | NumberExpression,
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+) -> Draft:
+    """How closely ``y`` and ``x`` follow a straight line, from -1 to 1: their covariance over the deviations.
+
+    >>> curator.preview(adyton.questions.correlation("age", "smoker"), share="0.5").affordable
+    True
+    """
+    return Draft("correlation", y, where, _by(by), name, beside=x)
+
+
+def slope(
+    y: str | NumberExpression,
+    x: str | NumberExpression,
+    where: Where = None,
+    by: Groups = (),
+    name: str | None = None,
+) -> Draft:
+    """By how much ``y`` rises where ``x`` rises by 1, on the straight line of least squares."""
+    return Draft("slope", y, where, _by(by), name, beside=x)
 
 
 def quantile(

@@ -93,6 +93,13 @@ _PERSON_NUMBERS = {"sum": "SUM", "least": "MIN", "greatest": "MAX"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
+def moments_of(y: NumberExpression, x: NumberExpression, which: Which, where: Condition) -> Moments:
+    """How two numbers go together: where their order says nothing, they are in one order."""
+    if which in ("covariance", "correlation", "r2"):
+        y, x = sorted((y, x), key=number_text)
+    return Moments(y, x, which, where)
+
+
 def question_text(question: Question) -> str:
     keys = [group_value_text(group) for group in question.by]
     listed = [_group_text(group) for group in question.by]

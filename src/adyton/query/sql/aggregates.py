@@ -16,7 +16,6 @@ from adyton.query.measures import (
     Extreme,
     Mean,
     Measure,
-    Moments,
     Proportion,
     Quantile,
     Sum,
@@ -29,7 +28,7 @@ from adyton.query.names import default_name
 from adyton.query.sql.expressions import Source
 from adyton.query.sql.functions.values import Texts, missing_value
 from adyton.query.sql.names import called
-from adyton.query.text import from_text, name_text, number_text
+from adyton.query.text import from_text, moments_of, name_text
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn
 
 _PER_GROUP, _PER_ROW = "contribution_bounds_per_group", "contribution_bounds_per_row"
@@ -258,9 +257,7 @@ def _pair(
 def _moments(which: Which) -> Callable[..., Named]:
     def read(source: Source, node: exp.Expr, where: Condition) -> Named:
         name, y, x, both = _pair(source, node, where)
-        if which in _SYMMETRIC:  # one text, whichever is written first
-            y, x = sorted((y, x), key=number_text)
-        return name, Moments(y, x, which, both)
+        return name, moments_of(y, x, which, both)
 
     return read
 
@@ -358,7 +355,6 @@ def _bounds(source: Source, node: exp.Expr) -> Bounds:
     return low, high
 
 
-_SYMMETRIC = ("covariance", "correlation", "r2")
 _ORDERED = ("PERCENTILE_CONT", "PERCENTILE_DISC")
 _VARIANCE = _spread(lambda value, where: Variance(value, False, where), "variance")
 _DEVIATION = _spread(lambda value, where: Variance(value, True, where), "stddev")
