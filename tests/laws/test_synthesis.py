@@ -190,6 +190,19 @@ def test_the_same_again_is_free_and_gives_the_same_rows_in_any_number() -> None:
         assert not own.synthesize(["age", "region"], epsilon=1, ways=1).repeated
 
 
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_a_preview_is_free_and_says_what_is_charged(filter_name: str) -> None:
+    with curator(filter_name=filter_name) as own:
+        seen = own.preview_synthesis(["region", "age"], share=0.25, bins={"age": 5})
+        assert own.statement().questions == 0
+        made = own.synthesize(["region", "age"], share=0.25, bins={"age": 5})
+        assert seen.cost == made.cost
+        assert seen.half_width == made.marginals[0].half_width
+        assert json.loads(json.dumps(seen.to_json()))["cells"] == 5 * 6
+        assert "Nothing was read" in str(seen)
+        assert seen.more == 4
+
+
 def test_bins_are_as_many_or_where_they_are_said_to_begin() -> None:
     with curator() as own:
         made = own.synthesize(["age", "seen"], share=0.1, bins={"age": [30, 65], "seen": 4})

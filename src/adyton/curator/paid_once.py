@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from adyton.streams.weights.answer import WeightsPreview
     from adyton.streams.weights.weights import Weights
     from adyton.synthesis.plan import Method
+    from adyton.synthesis.preview import SynthesisPreview
     from adyton.synthesis.result import Synthesis
 
 
@@ -120,3 +121,28 @@ class PaidOnce(Walk):
 
         release = SynthesisRelease(plan, lambda other: planned(other, purse.left_now))
         return self._walked(release, request, shown)
+
+    def preview_synthesis(
+        self,
+        columns: Sequence[str],
+        *,
+        bins: Mapping[str, Bins] | None = None,
+        ways: int | None = None,
+        method: Method | None = None,
+        **price: Unpack[PriceWords],
+    ) -> SynthesisPreview:
+        """What ``synthesize`` would cost, and how much wider later population intervals would be.  Free."""
+        from adyton.synthesis.plan import plan_synthesis
+        from adyton.synthesis.preview import SynthesisPreview
+
+        purse, spent, named = self._purse, self._purse.spent, price_of(**price)
+        plan = plan_synthesis(self.study, columns, named, purse.left_now, bins=bins, ways=ways, method=method)
+        return SynthesisPreview(
+            plan,
+            cost=purse.amount(plan.amount),
+            spent=purse.amount(spent),
+            left=purse.left(spent),
+            limit=purse.limit,
+            more=purse.room().times(plan.amount, plan.radius),
+            later=self._claims.later(plan.radius, plan.pure),
+        )

@@ -28,6 +28,7 @@ Bins = Annotated[
 Ways = Annotated[str | None, typer.Option(help="Measure marginals of up to so many columns; 3.", metavar="N")]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this table.", metavar="E")]
 Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
+Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Also the theorems.")]
 
@@ -42,6 +43,7 @@ def synthesize(
     epsilon: Epsilon = None,
     share: Share = None,
     figure: Figure = None,
+    preview: Preview = False,
     force: Force = False,
     as_json: Json = False,
     verbose: Verbose = False,
@@ -63,13 +65,11 @@ def synthesize(
         with open_study(study) as curator:
             if output is not None:
                 check_output(curator.study, output, overwrite=force)
-            made = curator.synthesize(
-                [name.strip() for name in columns.split(",")],
-                rows=None if rows is None else whole(rows, "--rows"),
-                bins=_bins(bins),
-                ways=None if ways is None else whole(ways, "--ways"),
-                **named,
-            )
+            names = [name.strip() for name in columns.split(",")]
+            named |= {"bins": _bins(bins), "ways": None if ways is None else whole(ways, "--ways")}
+            if preview:
+                return curator.preview_synthesis(names, **named)
+            made = curator.synthesize(names, rows=None if rows is None else whole(rows, "--rows"), **named)
         if output is not None:
             write_table(made.columns, output, MADE)
         if figure is not None:
