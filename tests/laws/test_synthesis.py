@@ -28,6 +28,7 @@ from adyton.mechanisms.marginals.fitting import CellGuess, Measured, total_of
 from adyton.mechanisms.marginals.tables import marginals_up_to, size_of, spread, tables_of
 from adyton.planning.price import price_of
 from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, IntegerColumn, RealColumn, TextColumn
+from adyton.study import Validity
 from adyton.synthesis.graph import GraphGuess
 from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
@@ -466,3 +467,19 @@ def test_a_graphical_model_takes_the_place_of_all_cells() -> None:
     assert np.abs(np.bincount(drawn[0], minlength=3) / 2000 - exact[(0,)] / rows).max() < 0.03
     again = classes_drawn(graph, 2000, generator("ab" * 32))
     assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))
+
+
+def test_later_population_intervals_pay_for_what_was_selected_and_measured() -> None:
+    with (
+        curator(validity=Validity(confidence=0.95)) as own,
+        curator(validity=Validity(confidence=0.95)) as other,
+    ):  # type: ignore[arg-type]
+        own.synthesize(["region", "smoker"], epsilon="0.2")
+        (receipt,) = own.receipts()
+        assert receipt.order.radius > 0
+        assert receipt.order.pure > 0
+        question = "SELECT PROPORTION(smoker) FROM people"
+        after, before = (one.ask(question, epsilon=1).population_interval for one in (own, other))
+        assert isinstance(after, Interval)
+        assert isinstance(before, Interval)
+        assert after.high - after.low > before.high - before.low
