@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -525,6 +527,27 @@ def test_law_a_crash_at_any_step_loses_no_privacy(verb: str, nth: int, after: bo
     assert ledger.count() == 1
 
 
+def test_law_a_failing_engine_says_nothing_and_what_was_paid_for_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """At the total, then at a question."""
+    curator, engine, ledger = asker(study("gdp", "add-or-remove"))
+    real = engine.exact
+
+    def broken(readings: Any) -> Any:
+        raise RuntimeError("row 3 holds canary-8675309")
+
+    for act in (lambda: opened(curator), lambda: curator.weights(1).feed(FED[0])):
+        engine.exact = broken  # type: ignore[method-assign]
+        with caplog.at_level(logging.DEBUG), pytest.raises(adyton.EngineFailed) as failed:
+            act()
+        assert "canary" not in str(failed.value) + caplog.text
+        assert ledger.count() == 1
+        engine.exact = real  # type: ignore[method-assign]
+        assert curator.weights(1).statement().feeds == 0
+    assert curator.weights(1).feed(FED[0]).feeds == 1
+
+
 def test_law_a_note_that_gives_an_update_back_is_found() -> None:
     curator, _, ledger = asker(study())
     weights = quietly(curator, ledger)
@@ -583,6 +606,19 @@ def test_law_one_total_and_one_noise_are_kept_whoever_opens_first() -> None:
     assert len(ledger.notes(1)) == 1
     assert weights._total == first[0]._total
     assert weights._seen.watch == first[0]._seen.watch
+
+
+def test_law_threads_share_one_guess() -> None:
+    """Mutant: the guess is corrected by two threads at once, or a note twice."""
+    curator, _, ledger = asker(study())
+    weights = quietly(curator, ledger, quiet(updates=6, questions=60, threshold=20))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda place: weights.feed(FED[place % len(FED)]), range(40)))
+    again = curator.weights(1)
+    again.feed(FED[0])
+    weights.feed(FED[0])
+    assert np.array_equal(weights._seen.guess.weights, again._seen.guess.weights)
+    assert weights.statement() == again.statement()
 
 
 def feed_some(path: str, seed: int, times: int) -> None:

@@ -7,7 +7,7 @@ nothing, and chooses.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -15,6 +15,7 @@ from functools import cache
 from adyton.accounting.noisy_reading import stability_units
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, rational
+from adyton.exact.search import largest_that_holds
 from adyton.ledger import Order
 from adyton.mechanisms import GaussianNoise, NumericSparse
 from adyton.mechanisms.base import Mechanism
@@ -183,21 +184,11 @@ def _machine(
     def too_few(updates: int) -> bool:
         return updates * farthest(updates) ** 2 < _OF_ALL_UPDATES * math.log(max(cells, 2)) / 2
 
-    needed = min(_last(too_few, questions) + 1, questions)
-    allowed = _last(lambda u: farthest(u) <= tolerance, questions) if tolerance is not None else needed
+    needed = min(largest_that_holds(too_few, questions) + 1, questions)
+    allowed = (
+        largest_that_holds(lambda u: farthest(u) <= tolerance, questions) if tolerance is not None else needed
+    )
     return of(max(needed, allowed))
-
-
-def _last(holds: Callable[[int], bool], most: int) -> int:
-    """The last number from 1 on for which this holds, at most ``most``; 0 if it never does."""
-    low, high = 0, 1
-    while high <= most and holds(high):
-        low, high = high, 2 * high
-    high = min(high, most + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def _threshold(machine: NumericSparse) -> int:
