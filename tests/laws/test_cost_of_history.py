@@ -17,6 +17,7 @@ import pytest
 
 import adyton
 from adyton.curator.curator import Curator
+from adyton.errors import LedgerCorrupt
 from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
 from adyton.ledger.sqlite import file as sqlite_file
@@ -248,3 +249,43 @@ def test_the_lines_run_by_a_question_do_not_grow_with_a_ledger_in_memory(name: s
     while ledger.count() < MANY:
         ledger.charge(earlier(ledger.count() + 1))
     assert asked(2) < early + MANY // 10
+
+
+def test_a_filtered_value_takes_few_statements(tmp_path: Path) -> None:
+    """Each of a pair of writes counts twice where a trigger guards it.  Mutants: ``totals`` asked for a price
+    that does not depend on them; ``remember`` that looks for the answer, the closing and the receipt apart.
+    """
+    study = study_of(ROW)
+    with closing(SqliteLedger.create(tmp_path / "few.ledger", header_of(study))) as ledger:
+        curator = opened(study, ledger)
+        curator.ask("SELECT COUNT(*) FROM people WHERE age > 1", scale=1000)
+        statements, _ = work(
+            ledger, lambda: curator.ask("SELECT COUNT(*) FROM people WHERE age > 2", scale=50)
+        )
+        assert statements <= 18
+        totals, _ = work(ledger, ledger.totals)
+        assert totals == 1
+
+
+def test_what_others_charge_is_checked_before_it_counts(tmp_path: Path) -> None:
+    """Mutant: ``totals`` that take the newest receipt of others as it is."""
+    study = study_of(ROW)
+    path = tmp_path / "both.ledger"
+    with closing(SqliteLedger.create(path, header_of(study))) as ledger, closing(SqliteLedger(path)) as other:
+        for number in (1, 2, 3):
+            other.charge(earlier(number))
+        assert ledger.totals() == other.totals()
+        assert ledger.totals().receipts == 3
+        with closing(sqlite3.connect(path)) as raw:
+            raw.executescript("DROP TRIGGER receipts_delete; DELETE FROM receipts WHERE number = 3;")
+        with pytest.raises(LedgerCorrupt):
+            ledger.totals()
+    with closing(SqliteLedger.create(tmp_path / "gap.ledger", header_of(study))) as ledger:
+        ledger.charge(earlier(1))
+        with closing(SqliteLedger(tmp_path / "gap.ledger")) as other:
+            other.charge(earlier(2))
+            other.charge(earlier(3))
+        with closing(sqlite3.connect(tmp_path / "gap.ledger")) as raw:
+            raw.executescript("DROP TRIGGER receipts_delete; DELETE FROM receipts WHERE number = 2;")
+        with pytest.raises(LedgerCorrupt):
+            ledger.totals()

@@ -196,7 +196,8 @@ class PopulationClaims:
         at = replace(at, values=values, elsewhere=self._elsewhere(batch), unproved=unproved)
         units = self._population.units_read(self.stand_in.units())
         context = PopulationContext(self._population, at, units)
-        return replace(context, learned=self._learned.spreads(batch.readings, context))
+        learned = self._learned.spreads(batch.readings, context)
+        return replace(context, learned=learned) if learned else context
 
     def _elsewhere(self, batch: PricedBatch) -> bool:
         """Whether another table than the one that is a sample is asked, or a join."""

@@ -88,7 +88,8 @@ class Purse:
         return Amount(self.study.filter_name, units, self._ledger.header.limit)
 
     def left(self, spent: int) -> Amount:
-        return replace(self.amount(self._ledger.header.limit - spent), is_left=True)
+        limit = self._ledger.header.limit
+        return Amount(self.study.filter_name, limit - spent, limit, is_left=True)
 
     def step(self, noisy: NoisyReading) -> Step:
         """A reading and its noise."""

@@ -12,6 +12,7 @@ import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain
 from typing import Protocol
 
@@ -247,6 +248,7 @@ def learned_key(reading: Reading) -> Hashable:
     return (type(reading.measure), spread_key(reading)) if isinstance(reading.measure, Mean | Sum) else None
 
 
+@lru_cache(maxsize=64)
 def _one(units: int) -> Fraction:
     return Fraction(units, UNITS_PER_ONE)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -130,14 +131,7 @@ class Question:
 
     def __post_init__(self) -> None:
         condition(self.where)
-        if not self.measures:
-            raise InvalidRequest("ask for at least one measure, such as COUNT(*) or AVG(column)")
-        points = [POINTS] * any(isinstance(measure, Cdf) for _, measure in self.measures)
-        check_names([name for name, _ in self.measures], [group.name for group in self.by] + points)
-        if not all(isinstance(measure, Measure) for _, measure in self.measures):
-            raise InvalidRequest("a question asks for Count, Sum, Mean, Proportion or another measure")
-        if len(self.measures) > 1 and any(isinstance(measure, Cdf) for _, measure in self.measures):
-            raise InvalidRequest("a distribution is asked for alone: it has a row for each of its points")
+        _check_values(self.measures, tuple(group.name for group in self.by))
         check_columns(self.table, self.by, self.where, self.measures)
         check_outside(self.table, self.by, self.where, self.measures)
         if isinstance(self.table, TableOfPersons):
@@ -186,6 +180,19 @@ class Question:
         for group in self.by:
             product *= group_size(group)
         return product
+
+
+@lru_cache(maxsize=256)
+def _check_values(measures: tuple[tuple[str, Measure], ...], groups: tuple[str, ...]) -> None:
+    """The same for many questions, which differ in their filters alone."""
+    if not measures:
+        raise InvalidRequest("ask for at least one measure, such as COUNT(*) or AVG(column)")
+    points = [POINTS] * any(isinstance(measure, Cdf) for _, measure in measures)
+    check_names([name for name, _ in measures], [*groups, *points])
+    if not all(isinstance(measure, Measure) for _, measure in measures):
+        raise InvalidRequest("a question asks for Count, Sum, Mean, Proportion or another measure")
+    if len(measures) > 1 and any(isinstance(measure, Cdf) for _, measure in measures):
+        raise InvalidRequest("a distribution is asked for alone: it has a row for each of its points")
 
 
 # Without public tables -------------------------------------------------------------------------------------

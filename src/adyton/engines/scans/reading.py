@@ -11,7 +11,7 @@ take any engine longer to plan than to run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from threading import Lock
@@ -258,6 +258,7 @@ class KeptCubes:
 
     def __init__(self) -> None:
         self._cubes: dict[str, _Cube | None] = {}  # by statement; None: wanted once
+        self._wanted: dict[Hashable, _Wanted] = {}
         self._lock = Lock()  # questions may come from many threads
 
     def read(self, readings: Sequence[Reading], units: Units, run: Run) -> dict[int, Sequence[Sequence[int]]]:
@@ -267,11 +268,22 @@ class KeptCubes:
             own = [readings[place] for place in places]
             columns = in_few_cells(read, _MOST_KEPT_CELLS)
             if columns:
-                wanted = _Wanted.of(own, columns, units)
+                wanted = self._wanted_by(own, columns, units)
                 cube = self._cube(wanted, columns, run)
                 if cube is not None:
                     found.update(zip(places, _added_in(cube, own, wanted.recipes), strict=True))
         return found
+
+    def _wanted_by(self, readings: Sequence[Reading], columns: Sequence[Column], units: Units) -> _Wanted:
+        """Which filters there are on these columns makes no difference to it."""
+        shape = units.table, tuple(columns), tuple(reading.coordinates for reading in readings)
+        with self._lock:
+            wanted = self._wanted.get(shape)
+            if wanted is None:
+                if len(self._wanted) == _MOST_KEPT:
+                    self._wanted.clear()
+                wanted = self._wanted[shape] = _Wanted.of(readings, columns, units)
+        return wanted
 
     def _cube(self, wanted: _Wanted, columns: Sequence[Column], run: Run) -> _Cube | None:
         with self._lock:

@@ -65,7 +65,7 @@ def compares_alone(tree: exp.Expr, request: Request, numbers: int) -> bool:
 def with_numbers(request: Request, numbers: Sequence[str]) -> Request:
     """What is asked by the marked text with these numbers."""
     written = [rational(number, "a number") for number in numbers]
-    question, of_mark = request.question, dict(zip(_values(len(numbers)), written, strict=True))
+    question, of_mark = request.question, dict(enumerate(written, _FIRST))
     return replace(request, question=replace(question, where=_with(question.where, of_mark)))
 
 
@@ -111,12 +111,12 @@ def _compared(condition: Condition) -> Iterator[Fraction]:
             yield value
 
 
-def _with(condition: Condition, numbers: Mapping[Fraction, Fraction]) -> Condition:
+def _with(condition: Condition, numbers: Mapping[int, Fraction]) -> Condition:
     match condition:
         case And(parts) | Or(parts):
             return type(condition)(tuple(_with(part, numbers) for part in parts))
         case Not(inner):
             return Not(_with(inner, numbers))
-        case Compare(left, operator, Constant(value)) if value in numbers:
-            return Compare(left, operator, Constant(numbers[value]))
+        case Compare(left, operator, Constant(value)) if value.denominator == 1 and int(value) in numbers:
+            return Compare(left, operator, Constant(numbers[int(value)]))
     return condition
