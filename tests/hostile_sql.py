@@ -512,6 +512,7 @@ SHAPES = [
     f"{GROUPED} HAVING n",
     f"{GROUPED} HAVING FALSE",
     f"{GROUPED} HAVING 1 > 2",
+    f"{GROUPED} HAVING n > 3 AND 1 > 2",
     f"{GROUPED} HAVING 'a' < 'b'",
     f"{GROUPED} HAVING n > 'a'",
     f"{GROUPED} HAVING RANK() OVER (ORDER BY n) < 3",

@@ -293,7 +293,7 @@ COUNTED = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
         (f"{COUNTED} HAVING n > 3 OR 2 BETWEEN 1 AND 3", COUNTED),
         (f"{COUNTED} QUALIFY 2 IN (1, 2)", COUNTED),
         (
-            "SELECT CASE WHEN 1 > 2 THEN 1 WHEN COUNT(*) > 3 THEN 2 WHEN 1 < 2 THEN 3 ELSE 4 END AS c FROM people",
+            "SELECT CASE WHEN 1 > 2 THEN 1 WHEN COUNT(*) > 3 THEN 2 WHEN 1 < 2 THEN 3 WHEN COUNT(*) > 9 THEN 5 ELSE 4 END AS c FROM people",
             "SELECT CASE WHEN COUNT(*) > 3 THEN 2 ELSE 3 END AS c FROM people",
         ),
     ],

@@ -428,6 +428,8 @@ def test_a_large_question_is_read_in_time(case: str) -> None:
 
 MESSAGES = {
     "SELECT COUNT(*) FROM people WHERE DAYOFWEEK(born) = 1": ["ISODOW(born)", "column 35"],
+    "SELECT COUNT(*) FROM people WHERE BOOL_OR(smoker)": ["BOOL_OR is an aggregate", "column 35: BOOL_OR(s"],
+    "SELECT COUNT(*) FROM people WHERE age": ["is an integer column, not a boolean", "column 35: age"],
     "SELECT COUNT(*) FROM people WHERE AGE(born) > 3": ["DATE_DIFF('month', born"],
     "SELECT COUNT(*) FROM people WHERE NOW() > born": ["must not depend on the day", "DATE '"],
     "SELECT SUM(LOG(age)) FROM people": ["LN(age + 1)", "base differs"],

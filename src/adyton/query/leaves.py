@@ -33,6 +33,11 @@ _FIRST_DAY, _LAST_DAY = day_number(datetime.date.min), day_number(datetime.date.
 # Numbers -------------------------------------------------------------------------------------------------
 
 
+def _other_kind(column: Column, needed: str) -> InvalidRequest:
+    article = "an" if column.kind[0] in "aeiou" else "a"
+    return InvalidRequest(f"{column.name!r} is {article} {column.kind} column, not {needed}")
+
+
 @dataclass(frozen=True, slots=True)
 class ValueOf:
     """The number in a column."""
@@ -42,7 +47,7 @@ class ValueOf:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, IntegerColumn | RealColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a number")
+            raise _other_kind(self.column, "a number")
         set_lattice(self, self.column.lattice)
 
 
@@ -94,7 +99,7 @@ class DayOf:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, DateColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a date")
+            raise _other_kind(self.column, "a date")
         set_lattice(self, self.column.lattice)
 
 
@@ -177,7 +182,7 @@ class OneOf:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, CategoryColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a category")
+            raise _other_kind(self.column, "a category")
         if not self.values:
             raise InvalidRequest("IN needs at least one value")
         known = set(self.column.values)  # both lists may be long
@@ -199,7 +204,7 @@ class IsTrue:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, BooleanColumn):
-            raise InvalidRequest(f"{self.column.name!r} is a {self.column.kind} column, not a boolean")
+            raise _other_kind(self.column, "a boolean")
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,7 @@ def _count_persons(context: Context, select: exp.Expr) -> None:
     counted = [node for call in counts for node in call.find_all(exp.Column)]
     columns = [node for part in parts for node in columns_in(part)]
     others = [call for call in calls if call not in counts and str(call.this).upper() in AGGREGATES]
-    windows = any(part.find(exp.Window) is not None for part in parts)
-    if not counts or others or windows or len(counted) != len(columns) or not all(map(_counts_rows, counts)):
+    if not counts or others or len(counted) != len(columns) or not all(map(_counts_rows, counts)):
         return
     for call in counts:
         if type(call.expressions[0]) is not exp.Distinct:
@@ -84,8 +83,8 @@ def _count_persons(context: Context, select: exp.Expr) -> None:
 
 def _lists_persons(context: Context, inner: exp.Expr) -> bool:
     """SELECT DISTINCT person.  No other column may be called so: a missing one would be a row as well."""
-    distinct, clauses = inner.args.get("distinct"), ("group", "having", "qualify", "limit", "offset")
-    if distinct is None or distinct.args.get("on") is not None or len(inner.expressions) != 1:
+    clauses = ("group", "having", "qualify", "limit", "offset")
+    if inner.args.get("distinct") is None or len(inner.expressions) != 1:
         return False
     item = bare_item(inner.expressions[0])
     tables = [table.name for table in context.tables]
