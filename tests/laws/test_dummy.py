@@ -32,6 +32,7 @@ from adyton.schema import (
     RealColumn,
     TextColumn,
 )
+from adyton.show import Shown
 from adyton.study import PrivateTable, Validity
 
 COLUMNS: tuple[Column, ...] = (
@@ -156,12 +157,13 @@ def test_answers_say_that_they_are_about_a_dummy() -> None:
 def test_no_word_of_a_curator_escapes_the_mark() -> None:
     """A new one needs a decision here: is it marked, or does it tell nothing about rows?"""
     marked = {"ask_many", "preview_many", "open_stream", "preview_stream", "stream", "sheet"}
-    marked |= {"open_weights", "preview_weights", "weights"}
+    marked |= {"open_weights", "preview_weights", "weights", "derive", "synthesize", "preview_synthesis"}
     through_those = {"ask", "preview", "suggest_bounds"}
     about_the_budget = {"statement", "receipts", "verify", "p_value_threshold", "close", "dummy"}
     about_the_budget |= {"last_look", "publish_test"}
     assert marked <= {name for name in vars(DummyCurator) if not name.startswith("_")}
-    words = {name for name in vars(Curator) if not name.startswith("_")}
+    words = {name for name in dir(Curator) if not name.startswith("_")} - set(dir(Shown))
+    assert {"open_stream", "synthesize"} <= words
     assert words <= marked | through_those | about_the_budget
 
 

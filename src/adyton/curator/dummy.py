@@ -71,6 +71,9 @@ class DummyCurator(Curator):
             )
         ]
 
+    def derive(self, question: Asking, *, dialect: str | None = None) -> Answer:
+        return _marked(super().derive(question, dialect=dialect))
+
     def sheet(self, verbose: bool = False) -> Sheet:
         return Curator.sheet(self, verbose=verbose).noted(f"This is {MADE_UP}.")
 

@@ -22,3 +22,7 @@ ZHOU = Notes("Zhou", "notes on randomized algorithms, lecture 20")
 # Papers of entries that no notes describe.
 DINUR = Notes("Dinur, Nissim", "Revealing information while preserving privacy, 2003")
 MIRONOV = Notes("Mironov", "On significance of the least significant bits for differential privacy, 2012")
+LI_MIKLAU = Notes(
+    "Li, Hay, Rastogi, Miklau, McGregor",
+    "Optimizing linear counting queries under differential privacy, 2010",
+)

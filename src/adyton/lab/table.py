@@ -18,6 +18,7 @@ from adyton.lab.averaging import AVERAGING, averaging
 from adyton.lab.choices.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
 from adyton.lab.choices.noisy_max import NOISY_MAX, noisy_max
 from adyton.lab.choices.sparse_vectors import SPARSE_VECTORS, sparse_vectors
+from adyton.lab.coordinated import COORDINATED, coordinated
 from adyton.lab.deterministic import DETERMINISTIC, deterministic
 from adyton.lab.differencing import DIFFERENCING, differencing
 from adyton.lab.float_bits import FLOAT_BITS, float_bits
@@ -39,6 +40,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     AVERAGING: lambda bits, rng: averaging(bits),
     RECONSTRUCTION: reconstruction,
     FLOAT_BITS: float_bits,
+    COORDINATED: lambda bits, rng: coordinated(rng),
     DETERMINISTIC: lambda bits, rng: deterministic(),
     UNIFORM_NOISE: lambda bits, rng: uniform_noise(),
     NAME_AND_SHAME: lambda bits, rng: name_and_shame(rng),

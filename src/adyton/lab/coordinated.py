@@ -1,0 +1,89 @@
+"""Coordinated answers: all ranges of a column at one price, each by itself or measured together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+
+from adyton.certify import Bound
+from adyton.curator import Curator, open_study
+from adyton.figures.report import Chart, Finding, Line, Report, Topic
+from adyton.figures.sources import LI_MIKLAU
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import IntegerColumn, Table
+from adyton.study import Study
+
+COORDINATED = Topic(
+    "coordinated", (LI_MIKLAU,), "Coordinated answers: what is asked together is measured together"
+)
+AGES, PEOPLE = 16, 20_000
+_LIMIT = Guarantee(Fraction(1), Fraction(1, 10**9))
+_RANGES = [(first, last) for first in range(AGES) for last in range(first, AGES)]
+_ASKED = [f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {a} AND {b}" for a, b in _RANGES]
+_Made = TypeVar("_Made")
+
+
+def coordinated(rng: np.random.Generator) -> Report:
+    """Half-widths, and whether two neighbouring ranges add up to the one that holds both."""
+    ages = rng.binomial(AGES - 1, 0.4, PEOPLE)
+    alone, together = (_widths(ages, strategy) for strategy in ("independent", None))
+    gain = (sum(w * w for w in alone) / sum(w * w for w in together)) ** 0.5
+    findings = (
+        Finding(f"noise of each of {len(_RANGES)} ranges by itself, ± at 95 %", max(alone)),
+        Finding("noise of the widest when measured together, ± at 95 %", max(together)),
+        Finding("times narrower on average", gain),
+        Finding("two ranges less the one that they make, each by itself", _gap(ages, "independent")),
+        Finding("the same when measured together", _gap(ages, None), 0, 1e-6),
+    )
+    return Report(COORDINATED, findings, _NOTES, _chart(alone, together))
+
+
+def _widths(ages: np.ndarray, strategy: str | None) -> list[float]:
+    def bounds(curator: Curator) -> list[Bound]:
+        return [p.bounds["n"] for p in curator.preview_many(_ASKED, share=1, strategy=strategy)]
+
+    return [float(bound.half_width or 0) for bound in _with_curator(ages, bounds)]
+
+
+def _gap(ages: np.ndarray, strategy: str | None) -> float:
+    """The largest difference between n(0..b) + n(b + 1..last) and n(0..last)."""
+
+    def values(curator: Curator) -> list[float]:
+        return [float(a.value) for a in curator.ask_many(_ASKED, share=1, strategy=strategy)]
+
+    found = dict(zip(_RANGES, _with_curator(ages, values), strict=True))
+    last = AGES - 1
+    return max(abs(found[0, b] + found[b + 1, last] - found[0, last]) for b in range(last))
+
+
+def _with_curator(ages: np.ndarray, ask: Callable[[Curator], _Made]) -> _Made:
+    import pyarrow as pa
+
+    table = Table("people", (IntegerColumn("age", 0, AGES - 1),))
+    study = Study(table, PrivacyUnit("add-or-remove"), _LIMIT)
+    with open_study(study, data=pa.table({"age": ages})) as curator:
+        return ask(curator)
+
+
+def _chart(alone: list[float], together: list[float]) -> Chart:
+    lengths = np.array([last - first + 1 for first, last in _RANGES])
+    x = tuple(range(1, AGES + 1))
+
+    def mean(widths: list[float]) -> tuple[float, ...]:
+        return tuple(float(np.array(widths)[lengths == length].mean()) for length in x)
+
+    return Chart(
+        "length of the range",
+        "noise of a range, ± at 95 %",
+        (Line("each by itself", x, mean(alone)), Line("measured together", x, mean(together))),
+        ("y",),
+    )
+
+
+_NOTES = (
+    "One price for all. By itself each range pays for every other that the same person is in.",
+    "Together a few sums of ages are measured, chosen for these ranges, and least squares make all of them.",
+)
