@@ -243,6 +243,7 @@ Comparable = NumberExpression | Days
 # Conditions ----------------------------------------------------------------------------------------------
 
 Operator = Literal["<", "<=", "=", "<>", ">=", ">"]
+_OPERATORS = get_args(Operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,7 @@ class Compare:
     right: Comparable
 
     def __post_init__(self) -> None:
-        if self.operator not in get_args(Operator):
+        if self.operator not in _OPERATORS:
             raise InvalidRequest(f"unknown comparison {self.operator!r}")
         if isinstance(self.left, Days) != isinstance(self.right, Days):
             raise InvalidRequest("a date can be compared only with a date")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.query.expressions import Condition, Indicator, NumberExpression
@@ -16,7 +17,7 @@ from adyton.query.leaves import DayCount, IsOutside, IsTrue, ValueOf
 from adyton.schema import Attribute, CategoryColumn, Column, Join, Link, Table
 
 LONGEST_NAME = 100
-_PLAIN = (str, int, type(None))
+_PLAIN = frozenset((str, int, bool, Fraction, type(None)))  # which have no columns
 
 
 # Columns of tables put together ----------------------------------------------------------------------------
@@ -185,18 +186,18 @@ def _parts_in(nodes: tuple[object, ...]) -> Iterator[object]:
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, Column):
-            parts = node if isinstance(node, tuple) else [getattr(node, name) for name in _parts(node)]
-            waiting += [part for part in parts if not isinstance(part, _PLAIN)]  # a list may be long
+        parts = node if isinstance(node, tuple) else [getattr(node, name) for name in _parts(node)]
+        waiting += [part for part in parts if type(part) not in _PLAIN]  # a list may be long
 
 
 _PARTS: dict[type, tuple[str, ...]] = {}  # fields() is slow, and a batch has thousands of nodes
 
 
 def _parts(node: object) -> tuple[str, ...]:
+    """The names of what it is made of; a column has no parts."""
     kind = type(node)
     if kind not in _PARTS:
-        known = fields(kind) if is_dataclass(kind) else ()
+        known = fields(kind) if is_dataclass(kind) and not issubclass(kind, Column) else ()
         _PARTS[kind] = tuple(part.name for part in known if part.init)
     return _PARTS[kind]
 
