@@ -20,9 +20,10 @@ export PYTHONDONTWRITEBYTECODE =
 demo: $(VENV)/.installed-core
 	$(BIN)/python examples/demo.py
 
-# Ledgers wait for the disk at every charge; tests need not, where there is memory to spare for files.
+# Ledgers wait for the disk at every charge; tests need not, where there is memory to spare for files.  Servers that
+# tests start, and tests of read-only files, run under other names: they must be let in.
 SHM := $(shell test -w /dev/shm && [ "$$(df -k --output=avail /dev/shm | tail -1)" -gt 4000000 ] && echo /dev/shm)
-run_tests = folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); \
+run_tests = folder=$$(mktemp -d $(if $(SHM),-p $(SHM))); chmod 755 $$folder; \
 	TMPDIR=$$folder $(BIN)/python -m pytest -q -n 2 --dist worksteal $(1); \
 	status=$$?; rm -rf $$folder; exit $$status
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 import adyton
@@ -293,7 +292,7 @@ def test_nothing_is_said_where_later_answers_have_no_interval_or_pay_what_was_fi
 def test_the_command_line_takes_what_is_expected(tmp_path: Path) -> None:
     file = write_study(tmp_path, rows=2000, more="[validity]\nindependent = true\n")
 
-    def preview(*words: str) -> Result:
+    def preview(*words: str) -> Any:
         question = ("preview", str(file), "SELECT COUNT(*) AS n FROM people WHERE age > 70", "--scale", "5")
         return CliRunner().invoke(app, [*question, *words, "--json"])
 

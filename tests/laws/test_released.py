@@ -30,6 +30,7 @@ from adyton.query.request import request_of
 from adyton.query.text import condition_text, group_value_text, measure_text, question_text
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
+from populations import seeded
 
 REGIONS = ("north", "south", "east")
 COLUMNS = (
@@ -252,7 +253,7 @@ def test_a_single_computed_value_is_the_value_of_its_answer() -> None:
 def test_what_noise_drowned_is_unknown_and_not_null() -> None:
     """COALESCE fills in what is NULL, such as the LAG of the first row; it says nothing for what is unknown."""
     rare = "AVG(income) FILTER (WHERE age > 98)"
-    with adyton.open(study(), data=people(1)) as curator:
+    with seeded(study(), people(1), 2) as curator:
         answer = curator.ask(f"SELECT COALESCE({rare}, 0) AS a FROM people", epsilon=0.001)
         assert math.isnan(answer.value)
         kept = curator.ask(f"SELECT {rare} AS a FROM people HAVING {rare} - 1 < 5000", epsilon=0.001)

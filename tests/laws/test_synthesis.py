@@ -6,6 +6,8 @@ import datetime
 import itertools
 import json
 from dataclasses import replace
+from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -448,8 +450,19 @@ def test_replayed_on_a_neighbour_nothing_but_noisy_numbers_differs(neighbours: A
 
 
 def test_a_graphical_model_takes_the_place_of_all_cells() -> None:
-    """Fitted by mbi to the same measurements it agrees with the fit over all cells, and rows are drawn from it."""
-    pytest.importorskip("mbi", reason="the extra 'synthetic' is not installed")
+    """Fitted by mbi to the same measurements it agrees with the fit over all cells, and rows are drawn from it.
+
+    In a process of its own: mbi brings threads, and processes with threads do not fork.
+    """
+    if find_spec("mbi") is None:
+        pytest.skip("the extra 'synthetic' is not installed")
+    own = get_context("spawn").Process(target=fit_both_ways)
+    own.start()
+    own.join()
+    assert own.exitcode == 0
+
+
+def fit_both_ways() -> None:
     random, shape, rows = np.random.default_rng(8), (3, 4, 2), 5000
     x = random.multinomial(rows, random.dirichlet(np.ones(24))).reshape(shape)
     exact = tables_of(x, [(0,), (1,), (2,), (0, 1), (1, 2)])
