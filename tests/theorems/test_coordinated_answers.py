@@ -223,7 +223,7 @@ def test_theorem_DERIVED_ANSWERS_the_worst_of_all_combinations_is_within(pure: b
         zero = {kept: np.zeros([one.shape[a] for a in kept], np.int64).ravel() for kept in measuring.tables}
         noise = mechanism.release(measuring.histogram(zero), SystemBits()) / steps - nothing
         worst = (back.T @ (back @ noise))[None]  # the direction of the range that is nearest to the noise
-        tried = np.concatenate([some, worst / np.abs(worst).max()])
+        tried = np.concatenate([some, worst / max(np.abs(worst).max(), 1.0)])  # all noise may be 0
         norms = np.sqrt((tried**2).sum(axis=1)), np.abs(tried).sum(axis=1)
         misses += bool((np.abs(tried @ noise) > mechanism.simultaneous(*norms, measuring.rank, 0.95)).any())
     assert misses <= 160
