@@ -8,7 +8,7 @@ from adyton.certify.answer import Amount, Answer, Odometer, Promise
 from adyton.certify.chosen import Chosen
 from adyton.certify.last_look import LastLook
 from adyton.certify.later import Later
-from adyton.certify.preview import Preview, Step
+from adyton.certify.preview import OpeningPreview, Preview, Step
 from adyton.certify.rows import Intervals, KeyColumn, Keys, Known, LateValues, Rows, Values
 from adyton.certify.statement import Statement
 from adyton.certify.values import (
@@ -45,6 +45,7 @@ __all__ = [
     "LateValues",
     "Later",
     "Odometer",
+    "OpeningPreview",
     "Preview",
     "Promise",
     "Proof",

@@ -235,3 +235,51 @@ def _if_rows_note(bounds: dict[str, Bound]) -> tuple[str, ...]:
         "--expected-rows, in Python expected_rows."
         for n in assumed
     )
+
+
+# What is charged when it is opened -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningPreview(Shown):
+    """What something that is charged when it is opened would cost.  Nothing was read or charged.
+
+    ``more``: how many of this cost fit now.  ``later``: what later answers pay for it; None where they have
+    no population interval, or where the study fixed in advance what they pay.
+    """
+
+    cost: Amount
+    spent: Amount
+    left: Amount
+    limit: Promise
+    more: int
+    later: Later | None
+
+    @property
+    def fits(self) -> bool:
+        return self.more > 0
+
+    def charge_json(self) -> dict[str, Any]:
+        return {
+            "cost": self.cost.to_json(),
+            "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
+            "limit": self.limit.to_json(),
+            "more": self.more,
+            "later": self.later.to_json() if self.later else None,
+        }
+
+    def charge_rows(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("cost, of the limit", str(self.cost)),
+            ("spent", str(self.spent)),
+            ("left", str(self.left)),
+            ("fits", f"{self.more:,} times" if self.more > 1 else "once" if self.fits else "no"),
+        )
+
+    def charge_notes(self) -> tuple[str, ...]:
+        return (
+            f"The promise: {self.limit}, whatever is asked.",
+            "Nothing was read and nothing was charged.",
+            *([str(self.later)] if self.later else []),
+        )

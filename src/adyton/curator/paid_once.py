@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from adyton.curator.previewing import stream_preview
+from adyton.curator.previewing import would_cost
 from adyton.curator.releasing import Walk
 from adyton.ledger import Receipt
 from adyton.planning.price import PriceWords, price_of
 from adyton.streams.answer import StreamPreview
-from adyton.streams.plan import plan_stream
+from adyton.streams.plan import plan_stream, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class PaidOnce(Walk):
     ) -> StreamPreview:
         """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
         plan = plan_stream(self.study, price_of(**price), self._purse.left_now, positives, numeric, refresh)
-        return stream_preview(plan, self._purse, self._claims)
+        return StreamPreview(
+            stream=text_of(plan.machine), **would_cost(plan, plan.pure, self._purse, self._claims)
+        )
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
@@ -135,14 +137,6 @@ class PaidOnce(Walk):
         from adyton.synthesis.plan import plan_synthesis
         from adyton.synthesis.preview import SynthesisPreview
 
-        purse, spent, named = self._purse, self._purse.spent, price_of(**price)
-        plan = plan_synthesis(self.study, columns, named, purse.left_now, bins=bins, ways=ways, method=method)
-        return SynthesisPreview(
-            plan,
-            cost=purse.amount(plan.amount),
-            spent=purse.amount(spent),
-            left=purse.left(spent),
-            limit=purse.limit,
-            more=purse.room().times(plan.amount, plan.radius),
-            later=self._claims.later(plan.radius, plan.pure),
-        )
+        named, left = price_of(**price), self._purse.left_now
+        plan = plan_synthesis(self.study, columns, named, left, bins=bins, ways=ways, method=method)
+        return SynthesisPreview(plan=plan, **would_cost(plan, plan.pure, self._purse, self._claims))

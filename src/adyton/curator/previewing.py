@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from adyton.certify import Preview
+from adyton.certify import Amount, Later, Preview, Promise
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import AskedBefore, Purse
+from adyton.curator.purse import AskedBefore, Charge, Purse
 from adyton.curator.remarks import remarks
 from adyton.curator.shaping import computed_bounds, computed_populations, shown_keys
 from adyton.exact import Number
@@ -15,8 +15,6 @@ from adyton.planning.advice import spread_first
 from adyton.planning.expecting import expected_of
 from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch
-from adyton.streams.answer import StreamPreview
-from adyton.streams.plan import StreamPlan, text_of
 
 if TYPE_CHECKING:
     from adyton.curator.coordinated.batches import Together
@@ -81,15 +79,25 @@ def _together(batch: PricedBatch) -> Together | None:
     return Together.of(batch)
 
 
-def stream_preview(plan: StreamPlan, purse: Purse, claims: PopulationClaims) -> StreamPreview:
-    """Of a stream that would be charged now."""
+class WouldCost(TypedDict):
+    """What is said of the charge of anything that is opened."""
+
+    cost: Amount
+    spent: Amount
+    left: Amount
+    limit: Promise
+    more: int
+    later: Later | None
+
+
+def would_cost(plan: Charge, pure: int, purse: Purse, claims: PopulationClaims) -> WouldCost:
+    """If it was charged now; ``pure`` is what validity pays beside the radius."""
     spent = purse.spent
-    return StreamPreview(
-        stream=text_of(plan.machine),
+    return WouldCost(
         cost=purse.amount(plan.amount),
         spent=purse.amount(spent),
         left=purse.left(spent),
         limit=purse.limit,
         more=purse.room().times(plan.amount, plan.radius),
-        later=claims.later(plan.radius, plan.pure),
+        later=claims.later(plan.radius, pure),
     )

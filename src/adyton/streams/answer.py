@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify import Amount, Certificate, Interval, Later, Promise, Proof
+from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
 from adyton.show import Sheet, Shown, ends, number
 
 
@@ -49,50 +49,17 @@ class StreamAnswer(Shown):
         return Sheet(self.question, ("", ""), tuple(rows), notes)
 
 
-@dataclass(frozen=True, slots=True)
-class StreamPreview(Shown):
-    """What a stream would cost.  Nothing was read or charged.
-
-    ``more``: how many streams of this cost fit now.  ``later``: what later answers pay for it; None where
-    they have no population interval, or where the study fixed in advance what they pay.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPreview(OpeningPreview):
+    """What a stream would cost."""
 
     stream: str
-    cost: Amount
-    spent: Amount
-    left: Amount
-    limit: Promise
-    more: int
-    later: Later | None
-
-    @property
-    def fits(self) -> bool:
-        return self.more > 0
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "stream": self.stream,
-            "cost": self.cost.to_json(),
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "limit": self.limit.to_json(),
-            "more": self.more,
-            "later": self.later.to_json() if self.later else None,
-        }
+        return {"stream": self.stream, **self.charge_json()}
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        rows = (
-            ("cost, of the limit", str(self.cost)),
-            ("spent", str(self.spent)),
-            ("left", str(self.left)),
-            ("fits", f"{self.more:,} times" if self.more > 1 else "once" if self.fits else "no"),
-        )
-        notes = (
-            f"The promise: {self.limit}, whatever is asked.",
-            "Nothing was read and nothing was charged.",
-            *([str(self.later)] if self.later else []),
-        )
-        return Sheet(f"Preview: {self.stream}", ("", ""), rows, notes)
+        return Sheet(f"Preview: {self.stream}", ("", ""), self.charge_rows(), self.charge_notes())
 
 
 @dataclass(frozen=True, slots=True)

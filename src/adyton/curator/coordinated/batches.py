@@ -7,22 +7,18 @@ from dataclasses import dataclass
 
 from adyton.certify import Step
 from adyton.curator.certifying import PopulationClaims
-from adyton.curator.purse import Planned, Purse
-from adyton.curator.releasing import Releasing
-from adyton.ledger import Order
-from adyton.ledger.links import Cap
+from adyton.curator.purse import Purse
+from adyton.curator.releasing import BatchRelease, Releasing
 from adyton.ledger.texts import Stored
 from adyton.planning.coordinated.choosing import CoordinatedBatch
 from adyton.planning.coordinated.inferred import Measurement, measurement_from_text, measurement_to_text
 from adyton.planning.coordinated.settling import settled_together
 from adyton.planning.plan import PricedBatch
-from adyton.planning.price import Price
-from adyton.sensitivity import Reading
 
 
 def release_of(batch: PricedBatch, purse: Purse, claims: PopulationClaims) -> CoordinatedRelease:
     assert isinstance(batch, CoordinatedBatch)
-    return CoordinatedRelease(batch, purse, claims)
+    return CoordinatedRelease(batch, claims, purse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +55,10 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
-class CoordinatedRelease:
+class CoordinatedRelease(BatchRelease):
     """Stored is what was measured; each part of each plan gets all of it."""
 
     batch: CoordinatedBatch
-    purse: Purse
-    claims: PopulationClaims
-
-    @property
-    def readings(self) -> Sequence[Reading]:
-        return self.batch.readings
-
-    @property
-    def advice(self) -> tuple[Price, Planned, int]:
-        return self.batch.price, self.purse.repriced(self.batch), len(self.batch.plans)
-
-    def order(self, request: str | None, cap: Cap | None) -> Order:
-        return self.batch.order(request, cap)
 
     def release(self, releasing: Releasing, receipt: int) -> Sequence[Stored]:
         noise = self.batch.noise

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from adyton.curator.certifying import PopulationClaims
+from adyton.curator.previewing import would_cost
 from adyton.curator.purse import Planned, Purse
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
@@ -49,8 +50,7 @@ class Weighing:
         return self.plan
 
     def preview(self, claims: PopulationClaims) -> WeightsPreview:
-        plan, purse = self.plan, self._purse
-        spent = purse.spent
+        plan = self.plan
         return WeightsPreview(
             weights=plan.terms.text,
             cells=plan.terms.cells,
@@ -59,10 +59,5 @@ class Weighing:
             error=plan.error,
             independent=plan.independent,
             against=plan.against,
-            cost=purse.amount(plan.amount),
-            spent=purse.amount(spent),
-            left=purse.left(spent),
-            limit=purse.limit,
-            more=purse.room().times(plan.amount, plan.radius),
-            later=claims.later(plan.radius, plan.pure),
+            **would_cost(plan, plan.pure, self._purse, claims),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adyton.certify import Amount, Certificate, Interval, Later, Promise, Proof
+from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
 from adyton.show import Sheet, Shown, ends, number
 
 NO_PROMISE = "The weights have halted: this is their guess, which nobody compared with the data."
@@ -58,9 +58,9 @@ class WeightsAnswer(Shown):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WeightsPreview(Shown):
-    """What weights would cost, and how well they would answer.  Nothing was read or charged.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsPreview(OpeningPreview):
+    """What weights would cost, and how well they would answer.
 
     ``error`` and ``independent``: about how far answers would be from the truth, as shares of all units, from
     these weights and with noise of its own for each answer or cell at the same price.  ``farthest``: a guess
@@ -74,16 +74,6 @@ class WeightsPreview(Shown):
     error: float
     independent: float
     against: str | None
-    cost: Amount
-    spent: Amount
-    left: Amount
-    limit: Promise
-    more: int
-    later: Later | None
-
-    @property
-    def fits(self) -> bool:
-        return self.more > 0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -94,12 +84,7 @@ class WeightsPreview(Shown):
             "error": self.error,
             "independent": self.independent,
             "against": self.against,
-            "cost": self.cost.to_json(),
-            "spent": self.spent.to_json(),
-            "left": self.left.to_json(),
-            "limit": self.limit.to_json(),
-            "more": self.more,
-            "later": self.later.to_json() if self.later else None,
+            **self.charge_json(),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -107,18 +92,10 @@ class WeightsPreview(Shown):
             ("expected error, of all units", f"{self.error:.2g}"),
             ("with noise of its own for each", f"{self.independent:.2g}"),
             ("corrected where wrong by", f"{self.farthest:.2g}"),
-            ("cost, of the limit", str(self.cost)),
-            ("spent", str(self.spent)),
-            ("left", str(self.left)),
-            ("fits", f"{self.more:,} times" if self.more > 1 else "once" if self.fits else "no"),
+            *self.charge_rows(),
         )
-        notes = (
-            *([f"Would be refused: {self.against}."] if self.against else []),
-            f"The promise: {self.limit}, whatever is asked.",
-            "Nothing was read and nothing was charged.",
-            *([str(self.later)] if self.later else []),
-        )
-        return Sheet(f"Preview: {self.weights}", ("", ""), rows, notes)
+        refused = [f"Would be refused: {self.against}."] if self.against else []
+        return Sheet(f"Preview: {self.weights}", ("", ""), rows, (*refused, *self.charge_notes()))
 
 
 @dataclass(frozen=True, slots=True)
