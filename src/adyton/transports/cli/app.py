@@ -15,18 +15,18 @@ from adyton.errors import InvalidRequest
 from adyton.query.sql.several.dialects import DIALECTS
 from adyton.study import read_study
 from adyton.transports.cli.accounting import calibrate, compose
-from adyton.transports.cli.amend import amend
 from adyton.transports.cli.audit import audit
-from adyton.transports.cli.bounds import suggest_bounds
-from adyton.transports.cli.check import check
-from adyton.transports.cli.dummy import dummy
 from adyton.transports.cli.holdout import app as holdout
-from adyton.transports.cli.init import init
 from adyton.transports.cli.lab import lab
+from adyton.transports.cli.owner.amend import amend
+from adyton.transports.cli.owner.bounds import suggest_bounds
+from adyton.transports.cli.owner.check import check
+from adyton.transports.cli.owner.dummy import dummy
+from adyton.transports.cli.owner.init import init
+from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
 from adyton.transports.cli.synthesize import synthesize
-from adyton.transports.cli.upgrade import upgrade_ledger
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
