@@ -97,9 +97,9 @@ $(VENV)/.installed-core: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed-core
-	$(install) -e ".[test,peers,plot,postgres]"
+	$(install) -e ".[test,peers,plot,postgres,server]"
 	@touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-core
-	$(install) -e ".[test,peers,plot,postgres,check]"
+	$(install) -e ".[test,peers,plot,postgres,server,check]"
 	@touch $@

@@ -7,6 +7,12 @@
     |   |-- ValidityRefused   what population intervals were planned for
     |   `-- ScoresRefused     the scores of a holdout
     |-- Forbidden        owner: this may not be asked here; free of charge                      exit 3
+    |-- Unreachable      whoever asks over the network: nothing was read; free of charge        exit 3
+    |   |-- Unauthenticated   no valid token came with it
+    |   |-- NotFound          there is no such thing, or it is not for this token
+    |   |-- TooLarge          the request is larger than the server takes
+    |   |-- TooMany           too many requests by this token or address: later
+    |   `-- Busy              the server has no place free: later
     |-- EngineFailed     operator: the charge stands, see log entry ``reference``               exit 4
     `-- LedgerCorrupt    operator: stop; nothing is answered until this is understood           exit 5
 
@@ -122,6 +128,59 @@ class Forbidden(CuratorError):
     kind = "forbidden"
     status = 403
     exit_code = 3
+
+
+class Unreachable(CuratorError):
+    """A server did not take the request; nothing was read and nothing was spent.
+
+    >>> adyton.errors.Busy.status, adyton.errors.Busy("no place is free", retry_after=1).facts
+    (503, {'retry_after': 1})
+    """
+
+    kind = "unreachable"
+    status = 400
+    exit_code = 3
+
+
+class Unauthenticated(Unreachable):
+    """No token, or none that is valid: missing, malformed, revoked and expired look the same."""
+
+    kind = "unauthenticated"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("a valid token is needed: Authorization: Bearer TOKEN")
+
+
+class NotFound(Unreachable):
+    """There is no such study, holdout or stream, or it is not for whoever asks: which of them is not said."""
+
+    kind = "not_found"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("there is nothing here for this token")
+
+
+class TooLarge(Unreachable):
+    """The request is larger than the server takes."""
+
+    kind = "too_large"
+    status = 413
+
+
+class TooMany(Unreachable):
+    """Too many requests at once, by one token or from one address."""
+
+    kind = "too_many_requests"
+    status = 429
+
+
+class Busy(Unreachable):
+    """The server has no place free for one more question."""
+
+    kind = "busy"
+    status = 503
 
 
 class EngineFailed(CuratorError):

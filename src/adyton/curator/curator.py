@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -171,6 +171,14 @@ class Curator(PaidOnce, Shown):
         from adyton.curator.dummy import dummy_of
 
         return dummy_of(self.study, rows, None if like is None else like.columns)
+
+    def through(self, view: Callable[[Ledger], Ledger]) -> Curator:
+        """The same study for somebody who uses its ledger in another way: under a name, for instance."""
+        return type(self)(self.study, self._engine, view(self._ledger), self._bits)
+
+    def prepare(self) -> None:
+        """Loads the data now, as the first question would, and says what is wrong with it.  Free."""
+        self._releasing.prepare()
 
     def statement(self) -> Statement:
         """What has been spent, and what is left."""

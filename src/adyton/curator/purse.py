@@ -112,15 +112,15 @@ class Purse:
 
     def left_after(self, spent: int) -> int:
         """Where units are split, by the study's own reckoning of the limit: a price less this is a charge."""
-        limit = self._ledger.header.limit if self.study.parts == 1 else self.study.allowed
-        return limit - spent
+        beyond = self._ledger.header.limit - self.study.allowed if self.study.parts > 1 else 0
+        return self._ledger.left(spent) - beyond
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""
         now = self._ledger.totals() if last is None else totals_after(last, last.order.radius)
         cap = self._population.cap or Cap()
         return Room(
-            self._ledger.header.limit - now.spent,
+            self._ledger.left(now.spent),
             cap.radius - now.radius if cap.radius is not None else None,
             cap.questions - now.receipts if cap.questions is not None else None,
         )
@@ -298,7 +298,7 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     if facts["counted_in"] == QUESTIONS:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    used, whole = "cost", "the limit"
+    used, whole = "cost", f"the limit of {facts['by']}" if "by" in facts else "the limit"
     if isinstance(refusal, ValidityRefused):
         used, whole = "use", "the stability for which population intervals are certified"
     said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"

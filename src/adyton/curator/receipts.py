@@ -7,7 +7,7 @@ from typing import Any
 
 from adyton.certify import Amount
 from adyton.exact import decimal_text
-from adyton.ledger import Header, Receipt
+from adyton.ledger import Header, OpenLink, Receipt
 from adyton.show import Sheet, Shown
 
 _LONGEST_SHOWN = 300  # of a question
@@ -25,17 +25,10 @@ class Receipts(Shown, list[Receipt]):
 
     def to_json(self) -> dict[str, Any]:
         """With all that a replay needs: whoever has it can compute every digest again."""
-        header = self._header
         return {
             "filter": self._filter_name,
-            "header": {
-                "study": header.study,
-                "limit": decimal_text(header.limit),
-                "salt": header.salt,
-                "converted_from": header.converted_from,
-                "digest": header.digest,
-            },
-            "receipts": [{**_told(r), "share": self._cost(r).share} for r in self],
+            "header": header_told(self._header),
+            "receipts": [{**receipt_told(r), "share": self._cost(r).share} for r in self],
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
@@ -65,29 +58,48 @@ def _stacked(row: tuple[str, ...]) -> tuple[str, str]:
     return number, f"{question}\n{', '.join((asked_at, *costs, digest))}"
 
 
-def _told(receipt: Receipt) -> dict[str, Any]:
+def header_told(header: Header) -> dict[str, Any]:
+    """The first link of the chain."""
+    return {
+        "study": header.study,
+        "limit": decimal_text(header.limit),
+        "salt": header.salt,
+        "converted_from": header.converted_from,
+        "digest": header.digest,
+    }
+
+
+def link_told(link: OpenLink) -> dict[str, Any]:
+    """What everybody may see of a receipt: enough to compute its digest."""
+    return {
+        "number": link.number,
+        "asked_at": link.asked_at,
+        "amount": decimal_text(link.amount),
+        "radius": decimal_text(link.radius),
+        "pure": decimal_text(link.pure),
+        "settled": decimal_text(link.settled),
+        "spent": decimal_text(link.spent),
+        "spent_radius": decimal_text(link.spent_radius),
+        "spent_pure": decimal_text(link.spent_pure),
+        "unproved": link.unproved,
+        "sealed": link.sealed,
+        "digest": link.digest,
+        "previous": link.previous,
+    }
+
+
+def receipt_told(receipt: Receipt) -> dict[str, Any]:
+    """All of a receipt, for whoever may read its question."""
     order = receipt.order
     return {
-        "number": receipt.number,
-        "asked_at": receipt.asked_at,
+        **link_told(receipt.open),
         "by": order.by,
         "question": order.question,
         "detail": order.detail,
         "request": order.request,
-        "amount": decimal_text(order.amount),
-        "radius": decimal_text(order.radius),
-        "pure": decimal_text(order.pure),
-        "settled": decimal_text(receipt.settled),
-        "spent": decimal_text(receipt.spent),
-        "spent_radius": decimal_text(receipt.spent_radius),
-        "spent_pure": decimal_text(receipt.spent_pure),
-        "unproved": receipt.unproved,
         "spent_by": decimal_text(receipt.spent_by),
         "sub_limit": None if receipt.sub_limit is None else decimal_text(receipt.sub_limit),
         "secret": receipt.secret,
-        "sealed": receipt.sealed,
-        "digest": receipt.digest,
-        "previous": receipt.previous,
     }
 
 

@@ -214,6 +214,11 @@ class Walk:
         self._claims = PopulationClaims(study, ledger, self._population)
         self.paid_for: int | None = None  # the receipt of the newest release that was charged here
 
+    @property
+    def ledger(self) -> Ledger:
+        """What was spent, and what was answered."""
+        return self._ledger
+
     def _walked(
         self,
         release: Release[_Kept],

@@ -7,28 +7,26 @@ whatever is given out: what a crash left ahead of it is caught up with first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.anchor import WAY_OUT, Anchor
-from adyton.ledger.base import Charged, Keep, Ledger, Mark, Totals, Verification, check_first
-from adyton.ledger.links import Header, Order, Receipt
+from adyton.ledger.base import Charged, Ledger, Mark, Verification, check_first
+from adyton.ledger.forwarding import ForwardingLedger
+from adyton.ledger.links import Order, Receipt
 
 LookUp = Callable[[int], Receipt | None]
 Found = TypeVar("Found")
 
 
-class AnchoredLedger:
+class AnchoredLedger(ForwardingLedger):
     """The contract of ``Ledger`` over another one, with an anchor that never moves backwards."""
 
     def __init__(self, ledger: Ledger, anchor: Anchor) -> None:
-        self._ledger, self._anchor = ledger, anchor
+        super().__init__(ledger)
+        self._anchor = anchor
         self._check()
-
-    @property
-    def header(self) -> Header:
-        return self._ledger.header
 
     def charge(self, order: Order) -> Charged:
         if self._ledger.count() == 0:
@@ -46,9 +44,6 @@ class AnchoredLedger:
     def recall(self, number: int) -> str | None:
         return self._seen(self._ledger.recall(number))
 
-    def settled(self, number: int) -> int:
-        return self._ledger.settled(number)
-
     def annotate(self, number: int, index: int, text: str) -> bool:
         added = self._ledger.annotate(number, index, text)
         self.advance()
@@ -60,49 +55,10 @@ class AnchoredLedger:
     def repeated(self, question: str, detail: str, amount: int) -> tuple[Receipt, str] | None:
         return self._seen(self._ledger.repeated(question, detail, amount))
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
-        return self._ledger.unanswered(question, detail, amount)
-
-    def requested(self, request: str, by: str | None = None) -> Receipt | None:
-        return self._ledger.requested(request, by)
-
-    def receipt(self, number: int) -> Receipt | None:
-        return self._ledger.receipt(number)
-
-    def totals(self) -> Totals:
-        return self._ledger.totals()
-
-    def spent(self) -> int:
-        return self._ledger.spent()
-
-    def spent_radius(self) -> int:
-        return self._ledger.spent_radius()
-
-    def head(self) -> str:
-        return self._ledger.head()
-
-    def count(self) -> int:
-        return self._ledger.count()
-
-    def receipts(self) -> Iterator[Receipt]:
-        return self._ledger.receipts()
-
-    def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
-        return self._ledger.mentioning(words, after)
-
-    def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
-        return self._ledger.counting(start, end, after, below)
-
     def verify(self, head: str | None = None) -> Verification:
         found = self._ledger.verify(head)
         self._check()
         return found
-
-    def mark(self, keep: Keep | None = None) -> Mark:
-        return self._ledger.mark(keep)
-
-    def close(self) -> None:
-        self._ledger.close()
 
     def _check(self) -> None:
         kept = self._anchor.read()

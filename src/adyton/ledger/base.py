@@ -131,6 +131,14 @@ class Ledger(Protocol):
         """The sum of all radii, each as its answer settled it: what the next receipt builds on."""
         ...
 
+    def spent_by(self, by: str | None) -> int:
+        """All amounts of one name together; None is whoever asks in process."""
+        ...
+
+    def left(self, spent: int) -> int:
+        """The most that whoever asks through this ledger could be charged, once ``spent`` is spent."""
+        ...
+
     def head(self) -> str:
         """The digest of the newest link: keep it elsewhere to notice a rollback."""
         ...
@@ -164,6 +172,31 @@ class Ledger(Protocol):
     def close(self) -> None:
         """Lets go of whatever it holds open."""
         ...
+
+
+class FromTotals:
+    """What follows from the header and the totals, in whatever store they are."""
+
+    header: Header
+
+    def totals(self) -> Totals:
+        raise NotImplementedError
+
+    def spent(self) -> int:
+        """All amounts together, in units of 10**-18."""
+        return self.totals().spent
+
+    def spent_radius(self) -> int:
+        """The sum of all radii, each as its answer settled it: what the next receipt builds on."""
+        return self.totals().radius
+
+    def count(self) -> int:
+        """The number of the newest receipt, 0 before the first."""
+        return self.totals().receipts
+
+    def left(self, spent: int) -> int:
+        """The most that could be charged, once ``spent`` is spent: no name has a part of its own here."""
+        return self.header.limit - spent
 
 
 def documented(kind: type[_Kind]) -> type[_Kind]:

@@ -11,6 +11,7 @@ from typing import Protocol
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import (
     Charged,
+    FromTotals,
     Keep,
     Mark,
     Totals,
@@ -40,7 +41,7 @@ class Owner(Protocol):
 
 
 @documented
-class MemoryLedger:
+class MemoryLedger(FromTotals):
     """The contract of ``Ledger`` over a list, for tests and notebooks: gone with the process.
 
     >>> ledger = MemoryLedger.of(study)
@@ -155,19 +156,15 @@ class MemoryLedger:
         with self._alone():
             return totals_after(self._last(), self._settled_last())
 
-    def spent(self) -> int:
-        return self.totals().spent
-
-    def spent_radius(self) -> int:
-        return self.totals().radius
+    def spent_by(self, by: str | None) -> int:
+        with self._alone():
+            last = self._last_of_name.get(by)
+            return last.spent_by if last else 0
 
     def head(self) -> str:
         with self._alone():
             last = self._last()
             return last.digest if last else self.header.digest
-
-    def count(self) -> int:
-        return self.totals().receipts
 
     def receipts(self) -> Iterator[Receipt]:
         with self._alone():

@@ -93,6 +93,13 @@ class LedgerOnDemand:
         file = self._written()
         return file.spent_radius() if file else 0
 
+    def spent_by(self, by: str | None) -> int:
+        file = self._written()
+        return file.spent_by(by) if file else 0
+
+    def left(self, spent: int) -> int:
+        return self.header.limit - spent
+
     def head(self) -> str:
         file = self._written()
         return file.head() if file else self._unwritten.digest

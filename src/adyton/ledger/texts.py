@@ -25,7 +25,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact.cells import Cells, largest, whole
 
 _LARGEST_AMOUNT = 10**100  # units; keeps a message or a row from filling the memory
-_LARGEST_NUMBER = 2**63 - 1
+LARGEST_NUMBER = 2**63 - 1
 _LONGEST_LABEL = 200  # of a request id or a name
 Released = Sequence[Sequence[Sequence[int]]]  # for each part, for each column, the integers of the cells
 Keys = list[list[str | int]]
@@ -49,12 +49,12 @@ def check_text(value: object, what: str) -> None:
 
 
 def check_number(number: object) -> None:
-    if type(number) is not int or not 1 <= number <= _LARGEST_NUMBER:
+    if type(number) is not int or not 1 <= number <= LARGEST_NUMBER:
         raise InvalidRequest("the number of a receipt is a whole number from 1 on")
 
 
 def check_index(index: object) -> None:
-    if type(index) is not int or not 0 <= index <= _LARGEST_NUMBER:
+    if type(index) is not int or not 0 <= index <= LARGEST_NUMBER:
         raise InvalidRequest("the index of a note is a whole number from 0 on")
 
 

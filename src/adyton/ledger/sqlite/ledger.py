@@ -17,6 +17,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
 from adyton.ledger.base import (
     Charged,
+    FromTotals,
     Keep,
     Mark,
     Totals,
@@ -67,14 +68,14 @@ from adyton.ledger.sqlite.tables import (
     settled_radius,
     stored_radius,
 )
-from adyton.ledger.texts import check_index, check_number, check_settled, check_text
+from adyton.ledger.texts import LARGEST_NUMBER, check_index, check_number, check_settled, check_text
 
 Found = TypeVar("Found", Receipt, Kept)
 _PAGE = 500  # rows read at once when the whole history is read
 
 
 @documented
-class SqliteLedger(SqliteSession):
+class SqliteLedger(FromTotals, SqliteSession):
     """The contract of ``Ledger`` over a file.
 
     ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
@@ -234,18 +235,14 @@ class SqliteLedger(SqliteSession):
                 last, settled = self._last(connection)
         return totals_after(last, settled)
 
-    def spent(self) -> int:
-        return self.totals().spent
-
-    def spent_radius(self) -> int:
-        return self.totals().radius
+    def spent_by(self, by: str | None) -> int:
+        with self._session() as connection:
+            last = last_of_name(connection, by, LARGEST_NUMBER)
+            return last.spent_by if last else 0
 
     def head(self) -> str:
         last = self._newest()
         return last.digest if last else self.header.digest
-
-    def count(self) -> int:
-        return self.totals().receipts
 
     def receipts(self) -> Iterator[Receipt]:
         # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.

@@ -26,7 +26,9 @@ from adyton.transports.cli.owner.init import init
 from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
+from adyton.transports.cli.serve import serve
 from adyton.transports.cli.synthesize import synthesize
+from adyton.transports.cli.token import app as token
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
@@ -324,10 +326,11 @@ def _dummy_of(study: Path) -> Curator:
 
 
 _OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)
-_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger)
+_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger, serve)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
 app.add_typer(holdout, name="holdout")
+app.add_typer(token, name="token")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Studies and holdouts for people elsewhere: who may do what, on whose account, and when answers leave."""

@@ -1,0 +1,63 @@
+"""The public facts of a study as JSON: what may be asked about, of whom, under which promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adyton.exact import printed_up
+from adyton.schema import CategoryColumn, Column, DateColumn, IntegerColumn, RealColumn, Table
+from adyton.study import Study
+
+GRAMMAR = (
+    "SELECT aggregates FROM the table, with WHERE, GROUP BY declared values, HAVING, ORDER BY, LIMIT. "
+    "Aggregates: COUNT(*), COUNT(DISTINCT person), SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, "
+    "PROPORTION(condition), CORR. Rows are never answered. All of it: docs/reference/sql.md."
+)
+
+
+def facts_told(name: str, study: Study) -> dict[str, Any]:
+    """Nothing of it was read from data, and nothing says where the data lies."""
+    unit, validity = study.unit, study.validity
+    return {
+        "name": name,
+        "fingerprint": study.fingerprint,
+        "limit": {"epsilon": printed_up(study.limit.epsilon), "delta": printed_up(study.limit.delta)},
+        "filter": study.filter_name,
+        "unit": {"neighbours": unit.neighbours, "person": unit.person, "rows_per_person": unit.rows},
+        "validity": None if validity is None else {"confidence": float(validity.confidence)},
+        "dialect": study.dialect,
+        "tables": [_table_told(table) for table in study.tables],
+        "grammar": GRAMMAR,
+    }
+
+
+def _table_told(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "rows": table.rows,
+        "columns": [_column_told(column) for column in table.columns],
+        "public": [
+            {
+                "name": one.name,
+                "key": one.key,
+                "joins": one.joins,
+                "columns": [_column_told(attribute.column) for attribute in one.attributes],
+            }
+            for one in table.dimensions
+        ],
+    }
+
+
+def _column_told(column: Column) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    match column:
+        case IntegerColumn(low=low, high=high):
+            return {**told, "low": low, "high": high}
+        case RealColumn(low=low, high=high, grain=grain):
+            return {**told, "low": float(low), "high": float(high), "grain": float(grain)}
+        case DateColumn(low=low, high=high):
+            return {**told, "low": low.isoformat(), "high": high.isoformat()}
+        case CategoryColumn(values=values):
+            return {**told, "values": list(values)}
+        case _:
+            return told

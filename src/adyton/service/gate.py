@@ -1,0 +1,70 @@
+"""How much a server takes at once: requests a minute by token and by address, questions at once, places.
+
+What does not fit is refused at once, before anything is planned or read, and is free of charge.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from adyton.errors import Busy, TooMany
+
+_MOST_KNOWN = 100_000  # names and addresses that are remembered
+_MINUTE = 60.0
+
+
+class Rate:
+    """Each key may come ``a_minute`` times a minute on average, and as often at once."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._known: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what is left, and since when
+
+    def take(self, key: str, a_minute: int) -> None:
+        """One request of ``key``; TooMany if it came too often."""
+        with self._lock:
+            now = self._clock()
+            left, since = self._known.pop(key, (float(a_minute), now))
+            left = min(float(a_minute), left + (now - since) * a_minute / _MINUTE)
+            self._known[key] = (left - 1 if left >= 1 else left, now)
+            if len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        if left < 1:
+            after = math.ceil((1 - left) * _MINUTE / a_minute)
+            raise TooMany("too many requests; nothing was charged", retry_after=after)
+
+
+class Places:
+    """``most`` requests are worked on at once, and of one key ``of_one``."""
+
+    def __init__(self, most: int, of_one: int) -> None:
+        self._most, self._of_one = most, of_one
+        self._taken, self._lock = Counter[str](), threading.Lock()
+
+    @contextmanager
+    def one(self, key: str) -> Iterator[None]:
+        """A place for one request of ``key``; Busy or TooMany if there is none."""
+        with self._lock:
+            if self._taken.total() >= self._most:
+                raise Busy("the server is busy; nothing was charged", retry_after=1)
+            if self._taken[key] >= self._of_one:
+                message = f"{self._of_one} questions at once are enough for one token; nothing was charged"
+                raise TooMany(message, retry_after=1)
+            self._taken[key] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._taken[key] -= 1
+                if not self._taken[key]:
+                    del self._taken[key]
+
+    @property
+    def taken(self) -> int:
+        with self._lock:
+            return self._taken.total()

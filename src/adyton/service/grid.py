@@ -1,0 +1,49 @@
+"""When answers leave: those that read data on the next tick of a grid that starts at their charge.
+
+How long an engine takes may depend on the rows.  Whoever waits for an answer then learns in which tick it was
+finished, and nothing finer.  Refusals, previews and repeats depend on public facts and leave at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from adyton.errors import InvalidRequest
+
+
+class Grid:
+    """``width`` is the distance of two ticks in seconds; 0: everything leaves at once."""
+
+    def __init__(self, width: float, clock: Callable[[], float] = time.monotonic) -> None:
+        if not 0 <= width <= 60:
+            raise InvalidRequest("the grid of answers is from 0 to 60 seconds wide")
+        self.width, self._clock = width, clock
+
+    def start(self) -> Reading:
+        return Reading(self)
+
+    def now(self) -> float:
+        return self._clock()
+
+
+class Reading:
+    """One request: whether it read data, and since when that was paid for."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid, self._since = grid, None
+
+    _since: float | None
+
+    def reads(self) -> None:
+        """Called when a charge was made, or an earlier one was taken up: the first call starts the grid."""
+        if self._since is None:
+            self._since = self._grid.now()
+
+    def wait(self) -> float:
+        """How many seconds to wait until the next tick; 0 if nothing was read."""
+        if self._since is None or not self._grid.width:
+            return 0.0
+        passed = self._grid.now() - self._since
+        width = self._grid.width
+        return (passed // width + 1) * width - passed

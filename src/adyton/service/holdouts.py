@@ -1,0 +1,72 @@
+"""A holdout that is served: predictions come in, scores with intervals go out, labels never."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adyton.errors import InvalidRequest
+from adyton.holdout import Holdout, Leaderboard
+from adyton.service.identity import Identity
+from adyton.service.studies import reads
+from adyton.service.tokens import Tokens
+
+
+class ServedHoldout:
+    """One holdout file."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.name = self.path.stem
+        self.tokens = Tokens(self.path)
+        self._holdout = Holdout.open(self.path)
+        self._lock = threading.Lock()
+
+    def load(self) -> None:
+        self._holdout.verify()
+
+    def close(self) -> None:
+        self._holdout.close()
+        self.tokens.close()
+
+    def facts(self) -> dict[str, Any]:
+        facts = self._holdout.facts
+        return {"name": self.name, "items": facts.items, "metric": facts.metric.name, "method": facts.method}
+
+    def score(self, who: Identity, predictions: Sequence[Any], guess: Any) -> dict[str, Any]:
+        reads()
+        with self._lock:
+            return self._holdout.score(_array(predictions), guess=guess, by=who.name).to_json()
+
+    def compare(self, first: Sequence[Any], second: Sequence[Any]) -> dict[str, Any]:
+        reads()
+        with self._lock:
+            return self._holdout.compare(_array(first), _array(second)).to_json()
+
+    def statement(self) -> dict[str, Any]:
+        with self._lock:
+            return self._holdout.statement().to_json()
+
+    def standings(self) -> list[dict[str, Any]]:
+        with self._lock, Leaderboard(self.path) as board:
+            return [entry.to_json() for entry in board.standings()]
+
+    def verify(self, head: str | None) -> dict[str, Any]:
+        with self._lock:
+            found = self._holdout.verify(head)
+        return {"ok": True, "receipts": found.receipts, "head": found.head}
+
+
+def _array(predictions: Sequence[Any]) -> Any:
+    """A list of numbers, booleans or strings, of one kind; or a list of such lists."""
+    kinds = {type(one) for one in predictions}
+    if kinds <= {int, float} or kinds in ({bool}, {str}, {list}):
+        try:
+            return np.array(predictions)
+        except (ValueError, OverflowError):
+            pass
+    raise InvalidRequest("predictions are a list of numbers, of booleans or of strings, one for each item")

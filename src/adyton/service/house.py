@@ -1,0 +1,132 @@
+"""Everything that one server serves, by name, and who stands before its door."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
+from adyton.service.grid import Grid
+from adyton.service.holdouts import ServedHoldout
+from adyton.service.identity import Identity
+from adyton.service.roles import Action, Role, may
+from adyton.service.settings import Settings
+from adyton.service.studies import ServedStudy
+from adyton.service.tokens import Known, fresh_id, fresh_token
+
+Served = ServedStudy | ServedHoldout
+
+
+class Visitor:
+    """Somebody with a valid token: who that is, in each study and holdout that the token is for."""
+
+    def __init__(self, key: str, places: dict[str, Identity]) -> None:
+        self.key, self._places = key, places
+
+    def identity(self, name: str) -> Identity | None:
+        return self._places.get(name)
+
+    @property
+    def rate(self) -> int | None:
+        """The least of those that were set."""
+        return min((who.rate for who in self._places.values() if who.rate is not None), default=None)
+
+
+class House:
+    """Studies and holdouts by name.  Nothing is loaded before ``load``."""
+
+    def __init__(self, served: Iterable[Served], settings: Settings) -> None:
+        self.settings = settings
+        self.grid = Grid(float(settings.tick))
+        self._served: dict[str, Served] = {}
+        for one in served:
+            if one.name in self._served:
+                raise InvalidRequest(f"two files are called {one.name!r}: give them different names")
+            self._served[one.name] = one
+
+    @classmethod
+    def of_files(cls, paths: Sequence[str | Path], settings: Settings) -> House:
+        """Each file is a study or a holdout: which, it says itself."""
+        if not paths:
+            raise InvalidRequest("name at least one study file or holdout file to serve")
+        made: list[Served] = []
+        try:
+            made.extend(_opened(Path(path), settings) for path in paths)
+            return cls(made, settings)
+        except BaseException:
+            for one in made:
+                one.close()
+            raise
+
+    def load(self) -> None:
+        """All data is loaded and all ledgers are replayed before the first request."""
+        for one in self._served.values():
+            one.load()
+
+    def close(self) -> None:
+        for one in self._served.values():
+            one.close()
+
+    @property
+    def served(self) -> list[Served]:
+        return list(self._served.values())
+
+    def owner_token(self) -> str | None:
+        """One new token for all that has no owner yet, None if all have one.  It is never seen again."""
+        without = [one for one in self._served.values() if not one.tokens.has_owner()]
+        if not without:
+            return None
+        token, now = fresh_token(), int(time.time())
+        for one in without:
+            one.tokens.keep(token, Known(fresh_id(), Identity("owner", Role.OWNER), now, None, None))
+        return token
+
+    def visitor(self, token: str | None) -> Visitor:
+        """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
+        places: dict[str, Identity] = {}
+        key = ""
+        for name, one in self._served.items():
+            known = one.tokens.find(token or "")
+            if known is not None:
+                places[name] = known.identity
+                key = key or known.id
+        if not places:
+            raise Unauthenticated
+        return Visitor(key, places)
+
+    def study(self, visitor: Visitor, name: str, action: Action) -> tuple[ServedStudy, Identity]:
+        """The study, for somebody who may do this with it."""
+        found, who = self._allowed(visitor, name, action)
+        if not isinstance(found, ServedStudy):
+            raise NotFound
+        return found, who
+
+    def holdout(self, visitor: Visitor, name: str, action: Action) -> tuple[ServedHoldout, Identity]:
+        """The holdout, for somebody who may do this with it."""
+        found, who = self._allowed(visitor, name, action)
+        if not isinstance(found, ServedHoldout):
+            raise NotFound
+        return found, who
+
+    def anything(self, visitor: Visitor, name: str, action: Action) -> tuple[Served, Identity]:
+        return self._allowed(visitor, name, action)
+
+    def _allowed(self, visitor: Visitor, name: str, action: Action) -> tuple[Served, Identity]:
+        found, who = self._served.get(name), visitor.identity(name)
+        if found is None or who is None:
+            raise NotFound
+        if not may(who.role, action):
+            raise Forbidden(f"whoever is {who.role} may not {action}; nothing was charged")
+        return found, who
+
+
+def _opened(path: Path, settings: Settings) -> Served:
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise InvalidRequest(f"{path.name} cannot be read") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise InvalidRequest(f"{path.name} is neither a study file nor a holdout file") from None
+    return ServedHoldout(path) if "holdout" in raw else ServedStudy(path, **settings.engine_limits)

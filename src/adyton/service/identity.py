@@ -1,0 +1,57 @@
+"""Who asks: a name, what it may do, and which conditions every charge of that name has to meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.errors import InvalidRequest
+from adyton.exact import Number, rational
+from adyton.ledger.texts import check_name
+from adyton.service.roles import Role
+
+_LEAST = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Shares are of the study's limit: ``limit_share`` for all questions of this name together,
+    ``price_share`` for one of them.  ``rate`` is how many requests a minute are taken; None: as the server
+    says.
+    """
+
+    name: str
+    role: Role
+    limit_share: Fraction | None = None
+    price_share: Fraction | None = None
+    rate: int | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        for share, what in ((self.limit_share, "limit-share"), (self.price_share, "price-share")):
+            if share is not None and not _LEAST <= share <= 1:
+                raise InvalidRequest(f"{what} is a share of the limit: from {float(_LEAST):g} to 1")
+        if self.rate is not None and (type(self.rate) is not int or self.rate < 1):
+            raise InvalidRequest("a rate is a whole number of requests a minute, at least 1")
+        if self.role is Role.AGENT and None in (self.limit_share, self.price_share, self.rate):
+            raise InvalidRequest(
+                "an agent has a part of the limit, a largest price and a rate: give --limit-share, "
+                "--price-share and --rate"
+            )
+
+    def sub_limit(self, limit: int) -> int | None:
+        """In units of a ledger with this limit, rounded down."""
+        return _part(self.limit_share, limit)
+
+    def largest_price(self, limit: int) -> int | None:
+        """The most that one charge may be, rounded down."""
+        return _part(self.price_share, limit)
+
+
+def share_of(given: Number | None, what: str) -> Fraction | None:
+    """A share as it is written, exactly."""
+    return None if given is None else rational(given, what)
+
+
+def _part(share: Fraction | None, limit: int) -> int | None:
+    return None if share is None else int(share * limit)

@@ -1,0 +1,73 @@
+"""The server file: what a server takes, and how it behaves.  Every entry has a default that is safe."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The section ``[server]``: sizes in bytes, times in seconds, rates a minute."""
+
+    request_bytes: int = 1_000_000
+    upload_bytes: int = 50_000_000  # predictions for a holdout
+    questions_a_batch: int = 1_000
+    rate_by_token: int = 600
+    rate_by_address: int = 1_200
+    places: int = 16  # requests that are worked on at once
+    places_by_token: int = 4
+    tick: float = 0.05  # of the grid on which answers leave; 0: at once
+    engine_timeout: float = 60.0
+    engine_memory: str | None = None  # as DuckDB writes it: "4GB"
+    grace: float = 10.0  # for what is charged when the server stops
+    longest_name: int = 100
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name == "engine_memory":
+                fits = value is None or isinstance(value, str)
+            elif one.type == "int":
+                fits = type(value) is int and 1 <= value <= 10**12
+            else:
+                fits = type(value) in (int, float) and 0 <= value <= 86_400
+            if not fits:
+                raise InvalidRequest(f"server.{one.name} cannot be {value!r}")
+        if self.tick > 60:
+            raise InvalidRequest("server.tick is 60 seconds at most")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def engine_limits(self) -> dict[str, Any]:
+        """As an engine takes them."""
+        memory = {"memory_limit": self.engine_memory} if self.engine_memory is not None else {}
+        return {"timeout": float(self.engine_timeout), **memory}
+
+
+def read_settings(path: str | Path | None) -> Settings:
+    """From a TOML file with a section ``[server]``; None: the defaults."""
+    if path is None:
+        return Settings()
+    file = Path(path)
+    try:
+        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise InvalidRequest(f"the server file {file.name} cannot be read") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"{file.name} is not TOML: {error}") from None
+    section = raw.get("server", {})
+    known = {one.name for one in fields(Settings)}
+    unknown = next((name for name in section if name not in known), None)
+    if unknown is not None:
+        raise InvalidRequest(f"server.{unknown} is not known; known: {', '.join(sorted(known))}")
+    other = next((name for name in raw if name not in ("server", "oidc", "agent")), None)
+    if other is not None:
+        raise InvalidRequest(f"[{other}] is no section of a server file")
+    return Settings(**section)

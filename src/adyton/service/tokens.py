@@ -1,0 +1,220 @@
+"""Tokens of a study or a holdout: 256 random bits, shown once, kept as a keyed hash beside its file.
+
+Every request looks a token up anew, so one that was revoked is revoked in all processes at once.  A token is
+as long as a key, so a fast hash is right: nobody can try them out.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.service.identity import Identity
+from adyton.service.roles import Role, role_named
+from adyton.service.secret import keyed_hash, secret_beside
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS tokens (
+    id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, role TEXT NOT NULL,
+    limit_share TEXT, price_share TEXT, rate INTEGER, made_at INTEGER NOT NULL, expires_at INTEGER,
+    revoked_at INTEGER
+) STRICT
+"""
+_COLUMNS = "id, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at"
+_PREFIX = "adyton_"
+_TOKEN = re.compile(_PREFIX + r"[0-9a-f]{64}")
+_SPANS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_LONGEST = 100 * 366 * 86400
+_PURPOSE = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is kept of a token: everything but itself."""
+
+    id: str
+    identity: Identity
+    made_at: int
+    expires_at: int | None
+    revoked_at: int | None
+
+    def is_valid(self, now: float) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def to_json(self) -> dict[str, Any]:
+        who = self.identity
+        return {
+            "id": self.id,
+            "name": who.name,
+            "role": str(who.role),
+            "limit_share": None if who.limit_share is None else float(who.limit_share),
+            "price_share": None if who.price_share is None else float(who.price_share),
+            "rate": who.rate,
+            "made_at": self.made_at,
+            "expires_at": self.expires_at,
+            "revoked_at": self.revoked_at,
+        }
+
+
+class Tokens:
+    """The tokens of the study or holdout at ``path``; their file is made by the first one."""
+
+    def __init__(self, path: str | Path, clock: Callable[[], float] = time.time) -> None:
+        self.path = Path(path).absolute().with_suffix(".tokens")
+        self._owner_file, self._clock = Path(path).absolute(), clock
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._secret: bytes | None = None
+
+    def make(self, identity: Identity, expires: str | None = None) -> tuple[str, Known]:
+        """A new token, and what is kept of it: the token itself is never seen again."""
+        if identity.role is Role.AGENT and expires is None:
+            raise InvalidRequest("a token of an agent expires: give --expires, such as 30d")
+        token, now = fresh_token(), int(self._clock())
+        known = Known(fresh_id(), identity, now, _end(expires, now), None)
+        self.keep(token, known)
+        return token, known
+
+    def keep(self, token: str, known: Known) -> None:
+        """Store the hash of a token that was made."""
+        who = known.identity
+        row = (
+            known.id,
+            self._hash(token),
+            who.name,
+            str(who.role),
+            _share_text(who.limit_share),
+            _share_text(who.price_share),
+            who.rate,
+            known.made_at,
+            known.expires_at,
+        )
+        with self._session(make=True) as connection:
+            connection.execute(
+                "INSERT INTO tokens (id, hash, name, role, limit_share, price_share, rate, made_at, "
+                "expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def find(self, token: str) -> Known | None:
+        """Who holds this token, None if nobody does any more or never did."""
+        if not self.path.exists():
+            return None
+        looked_for = self._hash(token)  # also of what cannot be one: so that all take the same time
+        with self._session() as connection:
+            row = connection.execute(
+                f"SELECT hash, {_COLUMNS} FROM tokens WHERE hash = ?", (looked_for,)
+            ).fetchone()
+        if row is None or not hmac.compare_digest(row[0], looked_for) or _TOKEN.fullmatch(token) is None:
+            return None
+        known = _known(row[1:])
+        return known if known.is_valid(self._clock()) else None
+
+    def all(self) -> list[Known]:
+        """Oldest first, also those that are revoked or expired."""
+        if not self.path.exists():
+            return []
+        with self._session() as connection:
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY made_at, rowid").fetchall()
+        return [_known(row) for row in rows]
+
+    def revoke(self, id_or_name: str) -> list[Known]:
+        """Ends the token with this id, or all of this name; returns those that it ended."""
+        now = int(self._clock())
+        ended = [
+            known
+            for known in self.all()
+            if id_or_name in (known.id, known.identity.name) and known.revoked_at is None
+        ]
+        if not ended:
+            raise InvalidRequest(f"there is no token with the id or name {id_or_name!r} to revoke")
+        with self._session() as connection:
+            for known in ended:
+                connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ?", (now, known.id))
+        return ended
+
+    def has_owner(self) -> bool:
+        now = self._clock()
+        return any(known.identity.role is Role.OWNER and known.is_valid(now) for known in self.all())
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _hash(self, token: str) -> str:
+        if self._secret is None:
+            self._secret = secret_beside(self._owner_file)
+        return keyed_hash(self._secret, _PURPOSE, token)
+
+    @contextmanager
+    def _session(self, *, make: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._connection is None:
+                    self._connection = _connect(self.path, make=make)
+                with self._connection as connection:  # commits, or rolls back
+                    yield connection
+            except sqlite3.Error as fault:
+                if self._connection is not None:
+                    with suppress(sqlite3.Error):
+                        self._connection.close()
+                    self._connection = None
+                name = type(fault).__name__
+                raise LedgerCorrupt(f"the tokens in {self.path.name} cannot be used: {name}") from None
+
+
+def fresh_token() -> str:
+    return _PREFIX + secrets.token_hex(32)
+
+
+def fresh_id() -> str:
+    """By which a token is listed and revoked; it opens nothing."""
+    return secrets.token_hex(4)
+
+
+def _connect(path: Path, *, make: bool) -> sqlite3.Connection:
+    if make and not path.exists():
+        path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(_TABLE)
+    connection.commit()
+    return connection
+
+
+def _known(row: tuple[Any, ...]) -> Known:
+    id_, name, role, limit_share, price_share, rate, made_at, expires_at, revoked_at = row
+    shares = [None if share is None else Fraction(share) for share in (limit_share, price_share)]
+    identity = Identity(name, role_named(role), shares[0], shares[1], rate)
+    return Known(id_, identity, made_at, expires_at, revoked_at)
+
+
+def _share_text(share: Fraction | None) -> str | None:
+    return None if share is None else str(share)
+
+
+def _end(expires: str | None, now: int) -> int | None:
+    """From 90d, 12h, 30m or 2w."""
+    if expires is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,6})([mhdw])", expires)
+    if found is None:
+        raise InvalidRequest(f"a span of time is written 90d, 12h, 30m or 2w, not {expires[:50]!r}")
+    seconds = int(found[1]) * _SPANS[found[2]]
+    if seconds > _LONGEST:
+        raise InvalidRequest("a token lasts a hundred years at most")
+    return now + seconds

@@ -1,0 +1,46 @@
+"""``adyton serve``: studies and holdouts for people elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adyton.errors import InvalidRequest
+from adyton.transports.terminal import run
+
+
+def serve(
+    files: Annotated[list[Path], typer.Argument(help="Study files and holdout files.", show_default=False)],
+    port: Annotated[int, typer.Option(help="Where to listen.", min=1, max=65535)] = 8000,
+    host: Annotated[
+        str, typer.Option(help="On which address; a public one needs TLS or a proxy in front.")
+    ] = "127.0.0.1",
+    settings: Annotated[
+        Path | None, typer.Option(help="The server file: rates, sizes, times.", metavar="FILE")
+    ] = None,
+    processes: Annotated[int, typer.Option(help="How many; each loads the data.", min=1, max=64)] = 1,
+    tls_cert: Annotated[str | None, typer.Option(help="Certificate, PEM.", metavar="FILE")] = None,
+    tls_key: Annotated[str | None, typer.Option(help="Its key, PEM.", metavar="FILE")] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
+    ] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Counts for Prometheus, on loopback.", min=1, max=65535)
+    ] = None,
+) -> None:
+    """Serve studies and holdouts over HTTP. The first start prints one owner token, once."""
+
+    def work() -> None:
+        try:
+            import fastapi  # noqa: F401  what the extra brings
+
+            from adyton.transports.http.serving import Door
+            from adyton.transports.http.serving import serve as listen
+        except ImportError:
+            raise InvalidRequest("serving needs more packages: pip install 'adyton[server]'") from None
+        door = Door(host, port, processes, tls_cert, tls_key, behind_proxy, metrics_port)
+        listen(files, settings, door, lambda line: typer.echo(line))
+
+    run(work, False)

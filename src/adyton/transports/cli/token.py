@@ -1,0 +1,118 @@
+"""``adyton token``: who may ask, on the machine where the study lies."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.errors import InvalidRequest
+from adyton.show import Sheet
+from adyton.transports.terminal import Json, run, show
+
+app = typer.Typer(help="Make, list and revoke the tokens of a study or a holdout.", no_args_is_help=True)
+File = Annotated[Path, typer.Argument(help="The study file or holdout file.", show_default=False)]
+
+
+@app.command()
+def create(
+    file: File,
+    role: Annotated[str, typer.Option(help="owner, analyst, auditor or agent.")],
+    name: Annotated[str, typer.Option(help="Who it is for: receipts say it.")],
+    limit_share: Annotated[
+        str | None, typer.Option(help="The share of the limit that this name may spend.", metavar="S")
+    ] = None,
+    price_share: Annotated[
+        str | None, typer.Option(help="The largest share that one question may cost.", metavar="S")
+    ] = None,
+    rate: Annotated[int | None, typer.Option(help="Requests a minute.", metavar="N")] = None,
+    expires: Annotated[str | None, typer.Option(help="After 90d, 12h, 30m or 2w.", metavar="SPAN")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a token. It is shown once, and kept only as a keyed hash."""
+
+    def work() -> dict[str, Any]:
+        from adyton.service.identity import Identity, share_of
+        from adyton.service.roles import role_named
+        from adyton.service.tokens import Tokens
+
+        shares = share_of(limit_share, "--limit-share"), share_of(price_share, "--price-share")
+        token, known = Tokens(_existing(file)).make(Identity(name, role_named(role), *shares, rate), expires)
+        return {"token": token, **known.to_json()}
+
+    done = run(work, as_json)
+    if not as_json:
+        typer.echo(f"Token for {done['name']} ({done['role']}), shown once and never again:")
+        typer.echo(done["token"])
+
+
+@app.command("list")
+def list_(file: File, as_json: Json = False) -> None:
+    """List the tokens: everything but themselves."""
+
+    def work() -> Any:
+        from adyton.service.tokens import Tokens
+
+        return _Listed([known.to_json() for known in Tokens(_existing(file)).all()])
+
+    show(work, as_json, lambda made: made.sheet())
+
+
+@app.command()
+def revoke(
+    file: File,
+    token: Annotated[str, typer.Argument(help="The id of a token, or a name: all of its tokens.")],
+    as_json: Json = False,
+) -> None:
+    """End a token, at once and in all processes."""
+
+    def work() -> dict[str, Any]:
+        from adyton.service.tokens import Tokens
+
+        return {"revoked": [known.id for known in Tokens(_existing(file)).revoke(token)]}
+
+    done = run(work, as_json)
+    if not as_json:
+        typer.echo(f"Revoked: {', '.join(done['revoked'])}.")
+
+
+class _Listed:
+    def __init__(self, tokens: list[dict[str, Any]]) -> None:
+        self._tokens = tokens
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tokens": self._tokens}
+
+    def sheet(self) -> Sheet:
+        headers = ("id", "name", "role", "part of the limit", "largest price", "rate", "expires", "revoked")
+        rows = tuple(
+            (
+                one["id"],
+                one["name"],
+                one["role"],
+                _share(one["limit_share"]),
+                _share(one["price_share"]),
+                "" if one["rate"] is None else f"{one['rate']} a minute",
+                _day(one["expires_at"]),
+                _day(one["revoked_at"]),
+            )
+            for one in self._tokens
+        )
+        notes = () if rows else ("There are no tokens yet.",)
+        return Sheet("Tokens", headers, rows, notes, left_aligned=3)
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise InvalidRequest(f"there is no file {file.name}: name a study file or a holdout file")
+    return file
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:g} %"
+
+
+def _day(moment: int | None) -> str:
+    return "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,105 @@
+"""What comes in: one class a body, nothing unknown in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Number = str | int | float
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Body(BaseModel):
+    """What is not listed is refused: a misspelt price must not be no price."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    def words(self, *without: str) -> dict[str, Any]:
+        """Everything that was said, but for what has a place of its own."""
+        return {name: value for name, value in self if value is not None and name not in without}
+
+
+class Price(Body):
+    """At most one of the first four; none where the study plans its questions."""
+
+    within: Number | dict[str, Number] | None = Field(
+        None, description="half-width of each value's 95 % noise interval, or of each by its name"
+    )
+    epsilon: Number | None = Field(None, description="of this question")
+    share: Number | None = Field(None, description="of what is left to whoever asks")
+    scale: Number | None = Field(None, description="of the noise of each value")
+    expected_rows: int | None = Field(None, description="rows that are expected to match, for a mean")
+
+
+class _Asked(Price):
+    dialect: Name | None = Field(None, description="the database in whose SQL it is written")
+    strategy: Name | None = Field(None, description="how a batch of counts is measured together")
+
+
+class Question(_Asked):
+    question: str = Field(description="SQL, see docs/reference/sql.md")
+    request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
+
+
+class Questions(_Asked):
+    questions: list[str] = Field(min_length=1, description="all are answered, or none")
+    request: Name | None = Field(None, description="an id that makes a retry safe: one id is charged once")
+
+
+class PreviewQuestion(_Asked):
+    question: str = Field(description="SQL, see docs/reference/sql.md")
+    expect: Number | dict[str, Number] | None = Field(
+        None, description="population widths for this value, or for values by their names"
+    )
+
+
+class PreviewQuestions(_Asked):
+    questions: list[str] = Field(min_length=1)
+    expect: Number | dict[str, Number] | None = None
+
+
+class Bounds(Price):
+    column: Name
+    low_fraction: Number | None = None
+    high_fraction: Number | None = None
+    where: str | None = None
+
+
+class StreamOrder(Price):
+    positives: int
+    numeric: bool = False
+    refresh: bool | None = None
+    request: Name | None = None
+
+
+class Fed(Body):
+    question: str
+    above: Number | None = None
+
+
+class Predictions(Body):
+    predictions: list[Any]
+    guess: Number | None = None
+
+
+class Pair(Body):
+    first: list[Any]
+    second: list[Any]
+
+
+class Verify(Body):
+    head: str | None = Field(None, description="a digest that must be in the chain")
+
+
+class NewToken(Body):
+    name: Name
+    role: Name
+    limit_share: Number | None = None
+    price_share: Number | None = None
+    rate: int | None = None
+    expires: Name | None = None
+
+
+class Revoked(Body):
+    token: Name = Field(description="the id of a token, or the name whose tokens all end")

@@ -1,0 +1,84 @@
+"""Where requests are taken: who sends them, whether there is a place, when the answer leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+
+from adyton.errors import InvalidRequest
+from adyton.service.gate import Places, Rate
+from adyton.service.grid import Reading
+from adyton.service.house import House, Visitor
+from adyton.service.studies import READING
+
+_Done = TypeVar("_Done")
+_LONGEST_TOKEN = 4096
+
+
+class Desk:
+    """Work is plain functions in a pool of fixed size."""
+
+    def __init__(self, house: House) -> None:
+        settings = house.settings
+        self.house = house
+        self._places = Places(settings.places, settings.places_by_token)
+        self._by_token, self._by_address = Rate(), Rate()
+        self._pool = ThreadPoolExecutor(settings.places, thread_name_prefix="question")
+
+    def visitor(self, request: Request) -> Visitor:
+        """Who sends this, if not too often."""
+        settings = self.house.settings
+        address = request.client.host if request.client else "nobody"
+        self._by_address.take(address, settings.rate_by_address)
+        visitor = self.house.visitor(_token_of(request))
+        self._by_token.take(visitor.key, visitor.rate or settings.rate_by_token)
+        return visitor
+
+    async def done(self, visitor: Visitor, work: Callable[[], _Done]) -> _Done:
+        """What ``work`` returns.  If it read data, that leaves on the grid; so does its failure."""
+        reading = self.house.grid.start()
+        with self._places.one(visitor.key):
+            try:
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._pool, _within, reading, work)
+            finally:
+                await asyncio.sleep(reading.wait())
+
+    def check_batch(self, questions: list[str]) -> list[str]:
+        most = self.house.settings.questions_a_batch
+        if len(questions) > most:
+            raise InvalidRequest(f"a batch has at most {most} questions here; nothing was charged")
+        return questions
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+
+
+def _within(reading: Reading, work: Callable[[], _Done]) -> _Done:
+    token = READING.set(reading)
+    try:
+        return work()
+    finally:
+        READING.reset(token)
+
+
+def _token_of(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and len(token) <= _LONGEST_TOKEN else None
+
+
+def desk_of(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+async def visitor_of(request: Request) -> Visitor:
+    return desk_of(request).visitor(request)
+
+
+TheDesk = Annotated[Desk, Depends(desk_of)]
+Sender = Annotated[Visitor, Depends(visitor_of)]

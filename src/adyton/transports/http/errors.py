@@ -1,0 +1,94 @@
+"""What goes wrong, in one shape.  What nobody expected is told to the operator by its kind alone."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adyton.certify import json_text
+from adyton.errors import CuratorError, InvalidRequest, NotFound
+
+_operator_log = logging.getLogger("adyton.operator")
+
+
+class Unexpected(CuratorError):
+    """Something that is a fault of ours."""
+
+    kind = "failed"
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(f"something went wrong (reference {reference})", reference=reference)
+
+
+def response_of(error: CuratorError) -> Response:
+    headers = {"Cache-Control": "no-store"}
+    if "retry_after" in error.facts:
+        headers["Retry-After"] = str(error.facts["retry_after"])
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    text = json_text(error.to_json())
+    return Response(text, status_code=error.status, media_type="application/json", headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Every error of ours, of the framework, and of nobody in particular."""
+
+    async def ours(_: Request, error: Exception) -> Response:
+        assert isinstance(error, CuratorError)
+        return response_of(error)
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return response_of(InvalidRequest(_place_and_fix(error)))
+
+    async def framework(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 404:
+            return response_of(NotFound())
+        words = InvalidRequest("this is not a request that the server knows")
+        words.status = error.status_code  # type: ignore[misc]
+        return response_of(words)
+
+    app.add_exception_handler(CuratorError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, framework)
+
+
+class Guard:
+    """Around everything else: no traceback is sent, and none is logged, because it may hold values."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        kind = ""
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            kind = type(error).__name__
+        if not kind:
+            return
+        reference = secrets.token_hex(6)
+        _operator_log.error("a request failed with %s (reference %s)", kind, reference)
+        if not started and scope["type"] == "http":
+            await response_of(Unexpected(reference))(scope, receive, send)
+
+
+def _place_and_fix(error: RequestValidationError) -> str:
+    first: dict[str, Any] = dict(error.errors()[0])
+    place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
+    return f"{place or 'the body'}: {first['msg']}; nothing was charged"

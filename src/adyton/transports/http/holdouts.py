@@ -1,0 +1,56 @@
+"""Holdouts over HTTP."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from adyton.service.holdouts import ServedHoldout
+from adyton.service.roles import Action
+from adyton.transports.http.bodies import Pair, Predictions, Verify
+from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.formats import told
+
+routes = APIRouter(prefix="/v1/holdouts", tags=["holdouts"])
+
+
+@routes.get("", summary="The holdouts that this token is for")
+async def holdouts(desk: TheDesk, sender: Sender) -> Response:
+    mine = [one for one in desk.house.served if sender.identity(one.name) and isinstance(one, ServedHoldout)]
+    return told({"holdouts": [one.facts() for one in mine]})
+
+
+@routes.get("/{holdout}", summary="Its public facts")
+async def facts(desk: TheDesk, sender: Sender, holdout: str) -> Response:
+    found, _ = desk.house.holdout(sender, holdout, Action.LOOK)
+    return told(found.facts())
+
+
+@routes.post("/{holdout}/score", summary="Score predictions, in the order of the items")
+async def score(desk: TheDesk, sender: Sender, holdout: str, body: Predictions) -> Response:
+    found, who = desk.house.holdout(sender, holdout, Action.SCORE)
+    return told(await desk.done(sender, lambda: found.score(who, body.predictions, body.guess)))
+
+
+@routes.post("/{holdout}/compare", summary="By how much the first are better, for the price of one score")
+async def compare(desk: TheDesk, sender: Sender, holdout: str, body: Pair) -> Response:
+    found, _ = desk.house.holdout(sender, holdout, Action.SCORE)
+    return told(await desk.done(sender, lambda: found.compare(body.first, body.second)))
+
+
+@routes.get("/{holdout}/statement", summary="How many scores are left")
+async def statement(desk: TheDesk, sender: Sender, holdout: str) -> Response:
+    found, _ = desk.house.holdout(sender, holdout, Action.STATEMENT)
+    return told(await desk.done(sender, found.statement))
+
+
+@routes.get("/{holdout}/standings", summary="Who is ahead, ties as ties")
+async def standings(desk: TheDesk, sender: Sender, holdout: str) -> Response:
+    found, _ = desk.house.holdout(sender, holdout, Action.STANDINGS)
+    return told(await desk.done(sender, found.standings))
+
+
+@routes.post("/{holdout}/verify", summary="Replay its ledger here")
+async def verify(desk: TheDesk, sender: Sender, holdout: str, body: Verify) -> Response:
+    found, _ = desk.house.holdout(sender, holdout, Action.VERIFY)
+    return told(await desk.done(sender, lambda: found.verify(body.head)))

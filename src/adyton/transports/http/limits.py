@@ -1,0 +1,42 @@
+"""How large a request may be, looked at while it comes in."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adyton.errors import TooLarge
+from adyton.service.settings import Settings
+from adyton.transports.http.errors import response_of
+
+
+class SizeLimit:
+    """Refuses a body as soon as it is known to be too large, by its header or by what came so far."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        most = self._most(scope["path"])
+        refusal = TooLarge(f"a request has at most {most} bytes here; nothing was charged")
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if not declared.isdigit() or int(declared[:20]) > most:
+            await response_of(refusal)(scope, receive, send)
+            return
+        came = 0
+
+        async def counted() -> Message:
+            nonlocal came
+            message = await receive()
+            came += len(message.get("body", b""))
+            if came > most:
+                raise refusal
+            return message
+
+        await self._app(scope, counted, send)
+
+    def _most(self, path: str) -> int:
+        uploads = path.startswith("/v1/holdouts/")
+        return self._settings.upload_bytes if uploads else self._settings.request_bytes

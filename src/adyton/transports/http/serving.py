@@ -1,0 +1,181 @@
+"""From files to a server that listens: load, verify, then open the door."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import InvalidRequest
+from adyton.service.house import House
+from adyton.service.settings import read_settings
+
+_VARIABLE = "ADYTON_SERVE"
+_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+_FACTORY = "adyton.transports.http.serving:app_of_environment"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a server listens, and how."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    processes: int = 1
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    behind_proxy: bool = False
+    metrics_port: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise InvalidRequest("TLS needs both: --tls-cert and --tls-key")
+        if self.processes < 1:
+            raise InvalidRequest("--processes is at least 1")
+        if not self.tls_cert and not self.behind_proxy and not _is_loopback(self.host):
+            raise InvalidRequest(
+                f"{self.host} can be reached from elsewhere, and tokens would travel in the open: give "
+                "--tls-cert and --tls-key, or --behind-proxy if something in front of it speaks TLS"
+            )
+
+    @property
+    def url(self) -> str:
+        scheme = "https" if self.tls_cert else "http"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}"
+
+
+def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Callable[[str], None]) -> None:
+    """Serves until it is stopped.  ``say`` gets what the operator has to know."""
+    import uvicorn
+
+    paths, settings = [str(path.absolute()) for path in files], read_settings(settings_file)
+    house = House.of_files(paths, settings)
+    try:
+        house.load()
+        token = house.owner_token()
+    except BaseException:
+        house.close()
+        raise
+    if token is not None:
+        say(f"Owner token, shown once and never again: {token}")
+    say(f"Serving {', '.join(one.name for one in house.served)} on {door.url}")
+    _log_lines()
+    config: dict[str, Any] = {
+        "host": door.host,
+        "port": door.port,
+        "ssl_certfile": door.tls_cert,
+        "ssl_keyfile": door.tls_key,
+        "proxy_headers": door.behind_proxy,
+        "server_header": False,
+        "access_log": False,
+        "log_level": "warning",
+        "timeout_graceful_shutdown": int(settings.grace),
+        "h11_max_incomplete_event_size": 65_536,
+    }
+    if door.processes == 1:
+        with _metrics_of_one(door) as metrics:
+            uvicorn.run(app_of(house, metrics), **config)
+        return
+    house.close()
+    os.environ[_VARIABLE] = json.dumps({"files": paths, "settings": _path_text(settings_file)})
+    with _metrics_of_many(door):
+        uvicorn.run(_FACTORY, factory=True, workers=door.processes, **config)
+
+
+def app_of(house: House, metrics: Any) -> Any:
+    from adyton.transports.http.app import make_app
+
+    return make_app(house, metrics)
+
+
+def app_of_environment() -> Any:
+    """In each of several processes: what the first one was told to serve, loaded once more."""
+    from adyton.transports.http.watching import Metrics
+
+    known = json.loads(os.environ[_VARIABLE])
+    _log_lines()
+    house = House.of_files(known["files"], read_settings(known["settings"]))
+    house.load()
+    return app_of(house, Metrics())
+
+
+@contextmanager
+def _metrics_of_one(door: Door) -> Iterator[Any]:
+    from prometheus_client import start_http_server
+
+    from adyton.transports.http.watching import Metrics
+
+    metrics = Metrics()
+    if door.metrics_port is None:
+        yield metrics
+        return
+    server, thread = start_http_server(door.metrics_port, "127.0.0.1", metrics.registry)
+    try:
+        yield metrics
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def _metrics_of_many(door: Door) -> Iterator[None]:
+    """Processes write their counts into files of a folder, and the first process adds them up."""
+    with tempfile.TemporaryDirectory(prefix="adyton-metrics-") as folder:
+        os.environ[_METRICS] = folder
+        if door.metrics_port is None:
+            yield
+            return
+        from prometheus_client import CollectorRegistry, start_http_server
+        from prometheus_client.multiprocess import MultiProcessCollector
+
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        server, thread = start_http_server(door.metrics_port, "127.0.0.1", registry)
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+def _log_lines() -> None:
+    """Requests as lines of JSON, and what the operator has to look into, on standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line())
+    for name in ("adyton.requests", "adyton.operator"):
+        log = logging.getLogger(name)
+        log.handlers, log.propagate = [handler], False
+        log.setLevel(logging.INFO)
+
+
+class _Line(logging.Formatter):
+    """One JSON object; the message of a request is one already."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = record.getMessage()
+        body = json.loads(said) if record.name == "adyton.requests" else {"message": said}
+        return json.dumps({"time": self.formatTime(record), "log": record.name, **body})
+
+
+def _path_text(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,123 @@
+"""Studies over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from adyton.service.roles import Action
+from adyton.service.studies import ServedStudy
+from adyton.transports.http.bodies import (
+    Bounds,
+    Fed,
+    PreviewQuestion,
+    PreviewQuestions,
+    Question,
+    Questions,
+    StreamOrder,
+    Verify,
+)
+from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.formats import answered, told
+
+routes = APIRouter(prefix="/v1/studies", tags=["studies"])
+After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
+_BESIDE = ("question", "questions")
+
+
+@routes.get("", summary="The studies that this token is for")
+async def studies(desk: TheDesk, sender: Sender) -> Response:
+    mine = [one for one in desk.house.served if sender.identity(one.name) and isinstance(one, ServedStudy)]
+    return told({"studies": [{"name": one.name, "limit": one.facts()["limit"]} for one in mine]})
+
+
+@routes.get("/{study}", summary="Its public facts, and the grammar in short")
+async def facts(desk: TheDesk, sender: Sender, study: str) -> Response:
+    found, _ = desk.house.study(sender, study, Action.LOOK)
+    return told(found.facts())
+
+
+@routes.post("/{study}/preview", summary="What an answer would cost and how wide it would be: free")
+async def preview(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestion) -> Response:
+    found, who = desk.house.study(sender, study, Action.PREVIEW)
+    words = body.words(*_BESIDE)
+    return told((await desk.done(sender, lambda: found.preview(who, [body.question], words)))[0])
+
+
+@routes.post("/{study}/preview_many", summary="What a batch would cost: free")
+async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestions) -> Response:
+    found, who = desk.house.study(sender, study, Action.PREVIEW)
+    questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
+    return told(await desk.done(sender, lambda: found.preview(who, questions, words)))
+
+
+@routes.post("/{study}/ask", summary="Charge, read, answer")
+async def ask(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    words = body.words(*_BESIDE)
+    return await desk.done(sender, lambda: answered(request, found.ask(who, [body.question], words)[0]))
+
+
+@routes.post("/{study}/ask_many", summary="A batch, paid for by one charge")
+async def ask_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
+    return await desk.done(sender, lambda: told([one.to_json() for one in found.ask(who, questions, words)]))
+
+
+@routes.post("/{study}/dummy/ask", summary="The same on made-up rows: free, and marked as such")
+async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
+    found, _ = desk.house.study(sender, study, Action.TRY)
+    words = body.words("request", *_BESIDE)
+    return await desk.done(sender, lambda: answered(request, found.try_out([body.question], words)[0]))
+
+
+@routes.post("/{study}/suggest_bounds", summary="Where nearly all values of a column lie, for a price")
+async def suggest_bounds(desk: TheDesk, sender: Sender, study: str, body: Bounds) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    words = body.words("column")
+    return told(await desk.done(sender, lambda: found.suggest_bounds(who, body.column, words)))
+
+
+@routes.post("/{study}/streams", summary="Open a stream: charged now, whatever is fed into it later")
+async def open_stream(desk: TheDesk, sender: Sender, study: str, body: StreamOrder) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    return told(await desk.done(sender, lambda: found.open_stream(who, body.words())))
+
+
+@routes.post("/{study}/streams/preview", summary="What a stream would cost: free")
+async def preview_stream(desk: TheDesk, sender: Sender, study: str, body: StreamOrder) -> Response:
+    found, who = desk.house.study(sender, study, Action.PREVIEW)
+    return told(await desk.done(sender, lambda: found.preview_stream(who, body.words("request"))))
+
+
+@routes.get("/{study}/streams/{number}", summary="How far an own stream is, and all its answers")
+async def stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    return told(await desk.done(sender, lambda: found.stream(who, number)))
+
+
+@routes.post("/{study}/streams/{number}/feed", summary="One question to an own stream")
+async def feed(desk: TheDesk, sender: Sender, study: str, number: int, body: Fed) -> Response:
+    found, who = desk.house.study(sender, study, Action.ASK)
+    return told(await desk.done(sender, lambda: found.feed(who, number, body.question, body.above)))
+
+
+@routes.get("/{study}/statement", summary="What is spent and left, in all and of the own part")
+async def statement(desk: TheDesk, sender: Sender, study: str) -> Response:
+    found, who = desk.house.study(sender, study, Action.STATEMENT)
+    return told(await desk.done(sender, lambda: found.statement(who)))
+
+
+@routes.get("/{study}/receipts", summary="The chain: the open part of all links, and the own receipts whole")
+async def receipts(desk: TheDesk, sender: Sender, study: str, after: After = 0) -> Response:
+    found, who = desk.house.study(sender, study, Action.OWN_RECEIPTS)
+    return told(await desk.done(sender, lambda: found.receipts(who, after)))
+
+
+@routes.post("/{study}/verify", summary="Replay the whole ledger here")
+async def verify(desk: TheDesk, sender: Sender, study: str, body: Verify) -> Response:
+    found, _ = desk.house.study(sender, study, Action.VERIFY)
+    return told(await desk.done(sender, lambda: found.verify(body.head)))

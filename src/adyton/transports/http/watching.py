@@ -1,0 +1,78 @@
+"""What an operator sees of each request: which route, which status, how long.  No text, value or token.
+
+One line of JSON for each request goes to the log ``adyton.requests``.  Counts are for Prometheus, on a port
+of their own.  Spans are made where OpenTelemetry is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_request_log = logging.getLogger("adyton.requests")
+_OTHER = "other"  # whatever matches no route is one label: what people type is not kept
+
+
+class Metrics:
+    """Counters of one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        names = ["method", "route", "status"]
+        self.requests = Counter("adyton_requests", "Requests", names, registry=self.registry)
+        self.seconds = Histogram("adyton_request_seconds", "Time", ["route"], registry=self.registry)
+
+
+class Watching:
+    """Around the routes, inside the guard."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, began = 500, time.perf_counter()
+
+        async def seen(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        with _span(scope["method"]) as span:
+            try:
+                await self._app(scope, receive, seen)
+            finally:
+                self._tell(scope, status, time.perf_counter() - began, span)
+
+    def _tell(self, scope: Scope, status: int, seconds: float, span: Any) -> None:
+        method, route = scope["method"], _route(scope)
+        self._metrics.requests.labels(method, route, status).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        if span is not None:
+            span.update_name(f"{method} {route}")
+            span.set_attribute("http.response.status_code", status)
+        line = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
+        _request_log.info(json.dumps(line))
+
+
+def _route(scope: Scope) -> str:
+    """As it is declared, /v1/studies/{study}/ask, never as it was typed."""
+    return str(getattr(scope.get("route"), "path", _OTHER))
+
+
+def _span(method: str) -> AbstractContextManager[Any]:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return nullcontext()
+    known = method if method in ("GET", "POST") else "other"
+    return trace.get_tracer("adyton").start_as_current_span(known, record_exception=False)
