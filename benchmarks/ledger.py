@@ -16,7 +16,7 @@ from random import choice
 from adyton.ledger import Header, Order, Receipt, SqliteLedger
 from adyton.ledger.base import next_receipt, now
 from adyton.ledger.links import fresh_secret
-from adyton.ledger.sqlite.tables import append, await_answer
+from adyton.ledger.stored.tables import append, await_answer
 
 HISTORY = 20_000
 WARM = 500  # charges after which SQLite's log has its usual size

@@ -44,8 +44,8 @@ def _account() -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def postgres_server() -> Iterator[str]:
-    """The address of a fresh server with an empty database ``postgres``."""
+def postgres_server(*, durable: bool = False) -> Iterator[str]:
+    """The address of a fresh server with an empty database; unless ``durable`` it never waits for a disk."""
     programs, account = binaries(), _account()
     with tempfile.TemporaryDirectory(prefix="adyton-postgres-") as folder:
         home = Path(folder)
@@ -60,7 +60,7 @@ def postgres_server() -> Iterator[str]:
             raise NoServer(f"initdb failed: {made.stderr.strip()[-200:]}")
         with (home / "log").open("wb") as log:
             server = subprocess.Popen(
-                [programs / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", home, "-F"],
+                [programs / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", home, *([] if durable else ["-F"])],
                 stdout=log, stderr=log, cwd=home, **account,
             )  # fmt: skip
         try:

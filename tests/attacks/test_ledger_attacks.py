@@ -24,8 +24,8 @@ from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.exact import units_up
 from adyton.ledger import Cap, Header, LedgerOnDemand, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
-from adyton.ledger.sqlite import file as sqlite_file
-from adyton.ledger.sqlite.tables import append, await_answer
+from adyton.ledger.stored import sqlite as sqlite_file
+from adyton.ledger.stored.tables import append, await_answer
 
 STUDY = "ab" * 32
 SPAWN = multiprocessing.get_context("spawn")  # the processes of an attack share nothing but the file

@@ -20,8 +20,8 @@ from adyton.curator.curator import Curator
 from adyton.errors import LedgerCorrupt
 from adyton.ledger import Header, MemoryLedger, Order, SqliteLedger
 from adyton.ledger.base import next_receipt
-from adyton.ledger.sqlite import file as sqlite_file
-from adyton.ledger.sqlite.tables import add_answer, append, key_of
+from adyton.ledger.stored import sqlite as sqlite_file
+from adyton.ledger.stored.tables import add_answer, append, key_of
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
 from adyton.study import Study, Validity
@@ -185,7 +185,7 @@ def test_opening_reads_as_much_of_an_old_ledger_as_of_a_young_one(
 
     A replay of everything would run 40 times the lines.
     """
-    study, found, opened_file = STUDIES["rows"], [], sqlite_file._opened
+    study, found, opened_file = STUDIES["rows"], [], sqlite_file.opened
     rounds = 0
 
     def went() -> None:
@@ -197,7 +197,7 @@ def test_opening_reads_as_much_of_an_old_ledger_as_of_a_young_one(
         connection.set_progress_handler(went, 1)
         return connection
 
-    monkeypatch.setattr(sqlite_file, "_opened", watched)
+    monkeypatch.setattr(sqlite_file, "opened", watched)
     for receipts in (500, MANY):
         path = tmp_path / f"{receipts}.ledger"
         with closing(SqliteLedger.create(path, header_of(study))) as ledger:

@@ -22,12 +22,12 @@ from typer.testing import CliRunner
 import adyton
 from adyton.holdout import Holdout
 from adyton.holdout.weights import weights_from
-from adyton.ledger import Anchor, SqliteLedger, upgrading
-from adyton.ledger.format_1 import OldLedger, OldReceipt
-from adyton.ledger.sqlite.closing import write_closing
-from adyton.ledger.sqlite.file import open_format
+from adyton.ledger import Anchor, SqliteLedger
+from adyton.ledger.older import upgrading
+from adyton.ledger.older.format_1 import OldLedger, OldReceipt
+from adyton.ledger.older.upgrading import CONVERTED, ForValidity, open_format, upgrade_file
+from adyton.ledger.stored.closing import write_closing
 from adyton.ledger.texts import carried_texts
-from adyton.ledger.upgrading import CONVERTED, ForValidity, upgrade_file
 from adyton.setup.upgrading import paid_by, upgrade
 from adyton.study import read_study
 from adyton.transports.cli.app import app
@@ -334,7 +334,7 @@ def test_who_still_has_the_old_ledger_open_is_waited_for(
     path = old_study(tmp_path).with_suffix(".ledger")
     with closing(sqlite3.connect(path, timeout=0)) as other:
         assert other.execute("SELECT COUNT(*) FROM receipts").fetchone() == (6,)
-        monkeypatch.setattr("adyton.ledger.sqlite.file._PATIENCE", 0.1)
+        monkeypatch.setattr("adyton.ledger.stored.sqlite._PATIENCE", 0.1)
         with pytest.raises((adyton.InvalidRequest, adyton.LedgerCorrupt)):
             convert(path)
         assert other.execute("SELECT text FROM closed").fetchall() == [(CONVERTED,)]  # so it charges no more

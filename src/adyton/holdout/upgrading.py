@@ -9,8 +9,8 @@ from adyton.errors import InvalidRequest
 from adyton.holdout.create import file_named
 from adyton.holdout.facts import ledger_path, read_facts, read_labels
 from adyton.ledger.base import Mark
-from adyton.ledger.format_1 import OldLedger
-from adyton.ledger.upgrading import ForValidity, Upgraded, upgrade_file
+from adyton.ledger.older.format_1 import OldLedger
+from adyton.ledger.older.upgrading import ForValidity, Upgraded, upgrade_file
 
 
 def is_holdout(path: Path) -> bool:

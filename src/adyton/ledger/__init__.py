@@ -7,7 +7,7 @@ from adyton.ledger.links import Cap, Header, OpenLink, Order, Receipt
 from adyton.ledger.memory import MemoryLedger
 from adyton.ledger.on_demand import LedgerOnDemand
 from adyton.ledger.replaying import replay_open
-from adyton.ledger.sqlite.ledger import SqliteLedger
+from adyton.ledger.stored.sqlite import SqliteLedger
 
 __all__ = [
     "Anchor",

@@ -14,7 +14,7 @@ from pathlib import Path
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.base import Mark, now
 from adyton.ledger.faults import reason
-from adyton.ledger.sqlite.file import flush_folder
+from adyton.ledger.stored.sqlite import flush_folder
 
 WAY_OUT = (
     "put the right file back; or, once you know that nothing was lost, accept the ledger as it is with: "

@@ -13,7 +13,7 @@ from adyton.errors import InvalidRequest
 from adyton.ledger.base import Charged, Keep, Mark, Totals, Verification, check_first, mark_of
 from adyton.ledger.links import Header, Order, Receipt
 from adyton.ledger.replaying import replay
-from adyton.ledger.sqlite.ledger import SqliteLedger
+from adyton.ledger.stored.sqlite import SqliteLedger
 
 
 class LedgerOnDemand:

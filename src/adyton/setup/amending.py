@@ -18,7 +18,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Header, Order, Receipt, SqliteLedger
 from adyton.ledger.base import next_receipt, now, same_limit
 from adyton.ledger.links import fresh_secret
-from adyton.ledger.sqlite.file import make_file
+from adyton.ledger.stored.sqlite import make_file
 from adyton.ledger.texts import carried_texts
 from adyton.study import Study, named_facts
 

@@ -10,8 +10,8 @@ from adyton.errors import InvalidRequest
 from adyton.ledger import Anchor, Mark, SqliteLedger
 from adyton.ledger.anchored import compare
 from adyton.ledger.base import same_limit
-from adyton.ledger.format_1 import OldLedger, OldReceipt
-from adyton.ledger.upgrading import ForValidity, Upgraded, upgrade_file
+from adyton.ledger.older.format_1 import OldLedger, OldReceipt
+from adyton.ledger.older.upgrading import ForValidity, Upgraded, upgrade_file
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.keys import NUMBER_OF_KEYS
 from adyton.streams.plan import machine_in, of_validity

@@ -10,7 +10,7 @@ import typer
 from adyton.transports.terminal import Json, run
 
 if TYPE_CHECKING:  # loaded by the command: others need not wait for it
-    from adyton.ledger.upgrading import Upgraded
+    from adyton.ledger.older.upgrading import Upgraded
 
 File = Annotated[Path, typer.Argument(help="The study file, or that of a holdout.", show_default=False)]
 

@@ -1,27 +1,26 @@
-"""A ledger in one SQLite file, for any number of threads and processes of one machine.
+"""A ledger in tables that only grow, whatever database keeps them: SQLite here, Postgres elsewhere.
 
 A charge is one transaction: write lock, look at the last receipt, append, flush to the disk.  It is reported
-only after COMMIT has returned.  Whatever SQLite cannot do becomes ``LedgerCorrupt``, and nothing is answered.
-The file must be on a local disk: write-ahead logging needs memory that all its readers share.
+only after the transaction has ended.
+
+What is checked when a ledger is opened takes a time that does not grow with its history: the checkpoint is
+the receipt that is 256 before the newest.  The receipts after it are replayed, and the newest answers and
+notes are compared with their digests.  What lies before it is for ``verify``.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
 from adyton.ledger.base import (
     Charged,
-    FromTotals,
     Keep,
     Mark,
     Totals,
-    Verification,
     charged_before,
     documented,
     mark_of,
@@ -30,30 +29,24 @@ from adyton.ledger.base import (
     same_limit,
     totals_after,
 )
-from adyton.ledger.links import Header, Order, Receipt, fresh_secret, question_digest
+from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
 from adyton.ledger.replaying import replay
-from adyton.ledger.sqlite.closing import write_closing
-from adyton.ledger.sqlite.file import (
-    SqliteSession,
-    differing_facts,
-    find_counting,
-    find_mentioning,
-    make_file,
-)
-from adyton.ledger.sqlite.notes import add_note, check_notes, count_notes, numbers_with_notes, read_notes
-from adyton.ledger.sqlite.tables import (
+from adyton.ledger.stored.history import StoredHistory
+from adyton.ledger.stored.notes import add_note, count_notes, read_notes
+from adyton.ledger.stored.tables import (
+    Connection,
     Kept,
     add_answer,
     append,
     await_answer,
-    check_answer,
-    check_newest,
-    check_since,
     check_unanswered,
     count_unanswered,
+    differing_facts,
     find,
+    find_counting,
     find_kept,
     find_last,
+    find_mentioning,
     find_request,
     is_answered,
     key_of,
@@ -70,71 +63,22 @@ from adyton.ledger.sqlite.tables import (
 )
 from adyton.ledger.texts import LARGEST_NUMBER, check_index, check_number, check_settled, check_text
 
+CHECKPOINT = 256
+_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
 Found = TypeVar("Found", Receipt, Kept)
-_PAGE = 500  # rows read at once when the whole history is read
 
 
 @documented
-class SqliteLedger(FromTotals, SqliteSession):
-    """The contract of ``Ledger`` over a file.
+class StoredLedger(StoredHistory):
+    """The contract of ``Ledger`` over a connection.  A back end says what a session and a transaction are."""
 
-    ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
+    _seen: Receipt | None = None
 
-    >>> SqliteLedger.create(folder / "my.ledger", MemoryLedger.of(study).header).count()
-    0
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
-        self._seen: Receipt | None = None
-        try:
-            with self._snapshot() as connection:
-                self.header = read_header(connection)
-                self._seen = check_newest(connection, self.header)
-        except BaseException:
-            self.close()
-            raise
-
-    @classmethod
-    def create(cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None) -> SqliteLedger:
-        """A new ledger; an existing file is never overwritten.  ``facts``: what its study says, by name."""
-        make_file(Path(path).absolute(), header, facts)
-        return cls(path)
-
-    @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        study: str,
-        filter_name: str,
-        limit: int,
-        facts: Mapping[str, str] | None = None,
-    ) -> SqliteLedger:
-        """The ledger of this very study, or an error that says what differs."""
-        ledger = cls(path)
-        try:
-            _check_owner(ledger, study, filter_name, limit, facts)
-        except BaseException:
-            ledger.close()
-            raise
-        return ledger
-
-    @classmethod
-    def open_or_create(
-        cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None
-    ) -> SqliteLedger:
-        """For a study that may be new.  Of several processes that try at once, one creates and all open."""
-        path = Path(path).absolute()
-        if not path.exists():
-            try:
-                make_file(path, header, facts)
-            except InvalidRequest:
-                if not path.exists():
-                    raise
-        return cls.open(
-            path, study=header.study, filter_name=header.filter_name, limit=header.limit, facts=facts
-        )
+    def _begin(self) -> None:
+        """Reads the header and checks what is newest, when the ledger is opened."""
+        with self._snapshot() as connection:
+            self.header = read_header(connection)
+            self._seen = check_newest(connection, self.header)
 
     def charge(self, order: Order) -> Charged:
         with self._transaction() as connection:
@@ -146,6 +90,7 @@ class SqliteLedger(FromTotals, SqliteSession):
             receipt = self._next(connection, order)
             append(connection, receipt)
             await_answer(connection, receipt)
+            self._written(receipt)
         self._seen = receipt
         return Charged(receipt, fresh=True)
 
@@ -244,13 +189,6 @@ class SqliteLedger(FromTotals, SqliteSession):
         last = self._newest()
         return last.digest if last else self.header.digest
 
-    def receipts(self) -> Iterator[Receipt]:
-        # Page by page, so that a slow reader holds no lock; what is append-only cannot change in between.
-        number = 0
-        while page := self._page(number):
-            yield from page
-            number = page[-1].number
-
     def mentioning(self, words: Sequence[str], after: int) -> list[Receipt]:
         with self._session() as connection:
             return find_mentioning(connection, words, after)
@@ -258,19 +196,6 @@ class SqliteLedger(FromTotals, SqliteSession):
     def counting(self, start: str, end: str, after: int, below: int) -> Receipt | None:
         with self._session() as connection:
             return find_counting(connection, start, end, after, below)
-
-    def verify(self, head: str | None = None) -> Verification:
-        with self._session() as connection:
-            if read_header(connection) != self.header:
-                raise LedgerCorrupt("the header of the ledger was exchanged")
-            if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
-                raise LedgerCorrupt("the file of the ledger is damaged")
-            check_unanswered(connection, 0)
-        found = replay(self.header, self.receipts(), head, settled=self._stored_radius)
-        self._check_answers()
-        self._check_notes()
-        self._newest()  # also compares with the last receipt that this process has seen
-        return found
 
     def mark(self, keep: Keep | None = None) -> Mark:
         with self._snapshot() if keep is None else self._transaction() as connection:
@@ -283,25 +208,7 @@ class SqliteLedger(FromTotals, SqliteSession):
                 keep(mark, partial(find, connection, "number = ?"))
             return mark
 
-    def closing(self) -> list[str]:
-        """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
-        with self._session() as connection:
-            return read_closing(connection)
-
-    def close_for_good(self, say: Callable[[Receipt | None], str]) -> list[str]:
-        """Nothing is charged, answered or noted from now on; ``say`` gets the last receipt and tells why."""
-        with self._transaction() as connection:
-            if not read_closing(connection):
-                write_closing(connection, say(self._last(connection)[0]))
-            return read_closing(connection)
-
-    def carried_out(self, text: str) -> None:
-        """That another ledger goes on where this one was closed."""
-        with self._transaction() as connection:
-            if len(read_closing(connection)) == 1:
-                write_closing(connection, text)
-
-    def _next(self, connection: sqlite3.Connection, order: Order) -> Receipt:
+    def _next(self, connection: Connection, order: Order) -> Receipt:
         """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
         last, settled = self._last(connection)
         own = last
@@ -317,15 +224,17 @@ class SqliteLedger(FromTotals, SqliteSession):
             secret=fresh_secret(),
         )
 
-    def _stored_radius(self, number: int) -> int | None:
-        with self._session() as connection:
-            return stored_radius(connection, _paid(find(connection, "number = ?", number), number))
-
     def _newest(self) -> Receipt | None:
         with self._snapshot() as connection:  # of one moment: between two others may charge
             return self._last(connection)[0]
 
-    def _last(self, connection: sqlite3.Connection) -> tuple[Receipt | None, int]:
+    def _written(self, receipt: Receipt) -> None:
+        """Called before the transaction of a charge ends, for stores that may not learn how it ended."""
+
+    def _last_of(self, connection: Connection) -> Receipt | None:
+        return self._last(connection)[0]
+
+    def _last(self, connection: Connection) -> tuple[Receipt | None, int]:
         """The last receipt, its digest computed anew, and what its radius came to; what this process saw
         earlier must still be there.
         """
@@ -338,28 +247,6 @@ class SqliteLedger(FromTotals, SqliteSession):
         self._seen = last
         return last, settled
 
-    def _page(self, after: int) -> list[Receipt]:
-        with self._session() as connection:
-            return page_after(connection, after, _PAGE)
-
-    def _check_answers(self) -> None:
-        number = 0
-        numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number LIMIT ?"
-        while True:
-            with self._session() as connection:
-                page = [row[0] for row in connection.execute(numbers, (number, _PAGE))]
-                for number in page:
-                    check_answer(connection, number)
-            if not page:
-                return
-
-    def _check_notes(self) -> None:
-        with self._session() as connection:
-            numbers = numbers_with_notes(connection)
-        for number in numbers:  # one receipt at a time, so that a long stream does not hold the lock
-            with self._session() as connection:
-                check_notes(connection, find(connection, "number = ?", number), number)
-
 
 def _paid(found: Found | None, number: int) -> Found:
     if found is None:
@@ -367,9 +254,15 @@ def _paid(found: Found | None, number: int) -> Found:
     return found
 
 
-def _check_owner(
-    ledger: SqliteLedger, study: str, filter_name: str, limit: int, facts: Mapping[str, str] | None
+def check_owner(
+    ledger: StoredLedger,
+    name: str,
+    study: str,
+    filter_name: str,
+    limit: int,
+    facts: Mapping[str, str] | None,
 ) -> None:
+    """InvalidRequest, with what differs, unless the ledger belongs to this very study."""
     header = ledger.header
     differences = [
         f"{what} {theirs}, not {ours}"
@@ -385,7 +278,7 @@ def _check_owner(
         differences = [f"other public facts ({which}); {_WAY_OUT}"]
     if differences:
         raise InvalidRequest(
-            f"the ledger {ledger.path.name} does not belong to this study: "
+            f"the ledger {name} does not belong to this study: "
             f"it was made for {' and for '.join(differences)}"
         )
 
@@ -394,3 +287,78 @@ _WAY_OUT = (
     "undo what was changed in the study file, go on under corrected facts (adyton amend), "
     "or start a new study"
 )
+
+
+# What is checked when a ledger is opened -------------------------------------------------------------------
+
+
+def check_newest(connection: Connection, header: Header) -> Receipt | None:
+    """The newest receipt, if it and what it rests on since the checkpoint are as they were written."""
+    last = find(connection, "true ORDER BY number DESC LIMIT 1")
+    check_since(connection, header, None, last)
+    number = last.number if last else 0
+    for table in ("answers", "notes"):
+        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
+        if newest is not None and newest > number:
+            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
+    check_unanswered(connection, number - CHECKPOINT)
+    _check_answers(connection, number)
+    _check_notes(connection)
+    return last
+
+
+def check_since(connection: Connection, header: Header, seen: Receipt | None, last: Receipt | None) -> None:
+    """Replays what follows the receipt that was seen before, or the checkpoint if that is nearer."""
+    if last is None:
+        return
+    base = seen
+    if seen is None or last.number - seen.number > CHECKPOINT:
+        base = _checkpoint(connection, last)
+    before = base.number if base else 0
+    receipts = page_after(connection, before, CHECKPOINT)
+    known = {receipt.number: receipt for receipt in (*([base] if base else []), *receipts)}
+    again = replay(
+        header,
+        receipts,
+        None,
+        base,
+        settled=lambda number: stored_radius(connection, known[number]),
+        of_name=lambda by: last_of_name(connection, by, before),
+    )
+    if again.head != last.digest:
+        raise LedgerCorrupt(f"receipts before receipt {last.number} of the ledger are missing")
+
+
+def _checkpoint(connection: Connection, last: Receipt) -> Receipt | None:
+    """None if the ledger is shorter than that: then its header is where the replay begins."""
+    number = last.number - CHECKPOINT
+    first = find(connection, "true ORDER BY number LIMIT 1")
+    if first is None or first.number > number:
+        return None
+    found = find(connection, "number = ?", number)
+    if found is None:
+        raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
+    return found
+
+
+def _check_answers(connection: Connection, last: int) -> None:
+    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
+    read = 0
+    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
+        receipt = find(connection, "number = ?", number)
+        read += len(read_answer(connection, receipt) or "") if receipt else 0
+        if read > _READ:
+            return
+
+
+def _check_notes(connection: Connection) -> None:
+    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
+    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
+    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
+    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
+    if len(rows) != min(most or 0, CHECKPOINT):
+        raise LedgerCorrupt("a note of the ledger is missing")
+    for number, place, text, digest in rows:
+        receipt = find(connection, "number = ?", number)
+        if receipt is None or note_digest(receipt, place, text) != digest:
+            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")

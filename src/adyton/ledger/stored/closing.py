@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-
-from adyton.ledger.sqlite.tables import read_closing
+from adyton.ledger.stored.tables import HAS_CLOSING, Connection, read_closing
 
 # One statement each, because a script would commit the transaction that it is part of.
 _CLOSED = (
@@ -21,7 +19,8 @@ _CLOSED = (
 )
 
 
-def write_closing(connection: sqlite3.Connection, text: str) -> None:
-    for statement in _CLOSED:
-        connection.execute(statement)
+def write_closing(connection: Connection, text: str) -> None:
+    if connection.execute(HAS_CLOSING).fetchone() is None:
+        for statement in _CLOSED:
+            connection.execute(statement)
     connection.execute("INSERT INTO closed VALUES (?, ?)", (len(read_closing(connection)) + 1, text))

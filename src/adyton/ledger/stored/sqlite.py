@@ -1,29 +1,31 @@
-"""The file behind a SQLite ledger: how it is made, opened and recognised, and one connection to it.
+"""A ledger in one SQLite file, for any number of threads and processes of one machine.
 
-A connection is for one thread at a time, in one process.  Fails closed.
+A charge is reported only after COMMIT has returned.  Whatever SQLite cannot do becomes ``LedgerCorrupt``, and
+nothing is answered.  The file must be on a local disk: write-ahead logging needs memory that all its readers
+share.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
+from adyton.ledger.base import documented
 from adyton.ledger.faults import failed, is_of_the_disk
 from adyton.ledger.links import FORMAT, Header, Receipt
-from adyton.ledger.sqlite.notes import NOTES
-from adyton.ledger.sqlite.tables import COUNTS_ALL, UNANSWERED, append, await_answer, find, find_all
+from adyton.ledger.stored.ledger import StoredLedger, check_owner
+from adyton.ledger.stored.notes import NOTES
+from adyton.ledger.stored.tables import COUNTS_ALL, UNANSWERED, Connection, append, await_answer
 
 UPGRADE = "adyton upgrade-ledger STUDY"
-_MOST_NAMED = 5  # facts that differ
 _PATIENCE = 30.0  # seconds to wait for other writers
 _APPLICATION = 0x61647974  # "adyt", the mark that SQLite keeps in the file for its owner
 
@@ -72,50 +74,24 @@ def connect(path: Path) -> sqlite3.Connection:
     """To read and to write; only to read where the file lies in a folder that cannot be written to."""
     try:
         # mode=rw never creates.
-        return _checked(path, _opened(path.as_uri() + "?mode=rw"))
+        return _checked(path, opened(path.as_uri() + "?mode=rw"))
     except sqlite3.Error as fault:
         name = fault.sqlite_errorname
         if not path.is_file() or not name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
             raise
-        read_only = _checked(path, _opened_to_read(path))
+        from adyton.ledger.stored.sqlite_copies import opened_to_read
+
+        read_only = _checked(path, opened_to_read(path))
         read_only.execute("PRAGMA query_only = ON")
         return read_only
 
 
-def _opened(uri: str) -> sqlite3.Connection:
+def opened(uri: str) -> sqlite3.Connection:
     # isolation_level=None leaves BEGIN and COMMIT to us.
     return sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection:
-    """SQLite reads a log only where it may write beside it, and leaves it out of a file that cannot change.
-
-    So a ledger without a log is read as it is, and one with a log is put together in memory.
-    """
-    log = path.with_name(path.name + "-wal")
-    if not log.exists() or not log.stat().st_size:
-        return _opened(path.as_uri() + "?mode=ro&immutable=1")
-    with tempfile.TemporaryDirectory() as folder:  # for its owner alone, as the ledger is
-        copy = Path(folder, path.name)
-        for file, place in ((path, copy), (log, copy.with_name(log.name))):
-            shutil.copyfile(file, place)
-        memory = _opened(":memory:")
-        with closing(sqlite3.connect(copy)) as whole:
-            whole.backup(memory)
-    return memory
-
-
-def open_format(path: Path) -> tuple[sqlite3.Connection, int]:
-    """A connection to a ledger of any format, and which one it is."""
-    connection = _opened(path.as_uri() + "?mode=rw")
-    try:
-        return connection, _format_of(path, connection)
-    except BaseException:
-        connection.close()
-        raise
-
-
-def _format_of(path: Path, connection: sqlite3.Connection) -> int:
+def format_of(path: Path, connection: sqlite3.Connection) -> int:
     if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
         raise LedgerCorrupt(f"{path.name} is not a ledger")
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -123,7 +99,7 @@ def _format_of(path: Path, connection: sqlite3.Connection) -> int:
 
 def _checked(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
-        version = _format_of(path, connection)
+        version = format_of(path, connection)
         if version != FORMAT:
             advice = f"; convert it with: {UPGRADE}" if 0 < version < FORMAT else ""
             raise LedgerCorrupt(
@@ -147,34 +123,6 @@ def settle(path: Path, connection: sqlite3.Connection) -> None:
             f"the disk of the ledger {path.name} reported an error, and other processes have it open: close "
             "them first; nothing was answered"
         )
-
-
-def stored_facts(connection: sqlite3.Connection) -> dict[str, str] | None:
-    """The public facts that the ledger was made for, by their names; None if it does not know them."""
-    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'"
-    if connection.execute(found).fetchone() is None:
-        return None
-    row = connection.execute("SELECT text FROM facts").fetchone()
-    try:
-        facts = json.loads(row[0]) if row else None
-    except ValueError:
-        return None
-    return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else None
-
-
-def differing_facts(connection: sqlite3.Connection, ours: Mapping[str, str] | None) -> str:
-    """The facts that differ, as far as the ledger knows them."""
-    theirs = stored_facts(connection)
-    if theirs is None or ours is None:
-        return "it does not know which"
-    differ = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
-    said = [
-        f"{name}: {theirs.get(name, 'nothing')} in the ledger, {ours.get(name, 'nothing')} here"
-        for name in differ[:_MOST_NAMED]
-    ]
-    if len(differ) > _MOST_NAMED:
-        said.append(f"and {len(differ) - _MOST_NAMED} more")
-    return "; ".join(said) or "it does not know which"
 
 
 def make_file(
@@ -366,19 +314,68 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
-# Receipts by the words of their questions ------------------------------------------------------------------
+# The ledger ------------------------------------------------------------------------------------------------
 
 
-def find_mentioning(connection: sqlite3.Connection, words: Sequence[str], after: int) -> list[Receipt]:
-    """Receipts after ``after`` with one of these words in their question."""
-    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
-    return find_all(connection, f"number > ? AND ({mentioned}) ORDER BY number", after, *words)
+@documented
+class SqliteLedger(SqliteSession, StoredLedger):
+    """The contract of ``Ledger`` over a file.
 
+    ``SqliteLedger(path)`` takes whatever ledger is there; a curator uses ``open``, which asks whose it is.
 
-def find_counting(
-    connection: sqlite3.Connection, start: str, end: str, after: int, below: int
-) -> Receipt | None:
-    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
-    like = "number > ? AND number < ? AND substr(question, 1, ?) = ? AND substr(question, -?) = ?"
-    newest = f"{COUNTS_ALL} AND {like} ORDER BY number DESC LIMIT 1"
-    return find(connection, newest, after, below, len(start), start, len(end), end)
+    >>> SqliteLedger.create(folder / "my.ledger", MemoryLedger.of(study).header).count()
+    0
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None) -> SqliteLedger:
+        """A new ledger; an existing file is never overwritten.  ``facts``: what its study says, by name."""
+        make_file(Path(path).absolute(), header, facts)
+        return cls(path)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        study: str,
+        filter_name: str,
+        limit: int,
+        facts: Mapping[str, str] | None = None,
+    ) -> SqliteLedger:
+        """The ledger of this very study, or an error that says what differs."""
+        ledger = cls(path)
+        try:
+            check_owner(ledger, ledger.path.name, study, filter_name, limit, facts)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    @classmethod
+    def open_or_create(
+        cls, path: str | Path, header: Header, facts: Mapping[str, str] | None = None
+    ) -> SqliteLedger:
+        """For a study that may be new.  Of several processes that try at once, one creates and all open."""
+        path = Path(path).absolute()
+        if not path.exists():
+            try:
+                make_file(path, header, facts)
+            except InvalidRequest:
+                if not path.exists():
+                    raise
+        return cls.open(
+            path, study=header.study, filter_name=header.filter_name, limit=header.limit, facts=facts
+        )
+
+    def _check_storage(self, connection: Connection) -> None:
+        if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+            raise LedgerCorrupt("the file of the ledger is damaged")

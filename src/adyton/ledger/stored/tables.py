@@ -1,16 +1,14 @@
-"""The tables of a SQLite ledger: receipts, answers, what is unanswered, how it was closed; and their check.
+"""The tables of a ledger: receipts, answers, what is unanswered, how it was closed.
 
-Every row is checked by its digest when it is read.  What is checked when a ledger is opened takes a time
-that does not grow with its history: the checkpoint is the receipt that is 256 before the newest.  The
-receipts after it are replayed, and the newest answers and notes are compared with their digests.  What lies
-before it is for ``verify``.
+Every row is checked by its digest when it is read.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from adyton.errors import Forbidden, InvalidRequest, LedgerCorrupt
 from adyton.ledger.links import (
@@ -18,11 +16,9 @@ from adyton.ledger.links import (
     Order,
     Receipt,
     answer_digest,
-    note_digest,
     question_digest,
     text_digest,
 )
-from adyton.ledger.replaying import replay
 from adyton.ledger.texts import check_settled
 
 _COLUMNS = (
@@ -36,9 +32,9 @@ _LAST = (
     f"SELECT {_PAID}, given.number, given.radius, given.content, given.digest {_AND_ANSWER} "
     "ORDER BY paid.number DESC LIMIT 1"
 )
-_HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
+HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
 _KEPT = (
-    f"SELECT {_PAID}, EXISTS ({_HAS_CLOSING}), awaited.question, given.number, given.radius, given.content, "
+    f"SELECT {_PAID}, EXISTS ({HAS_CLOSING}), awaited.question, given.number, given.radius, given.content, "
     f"given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
     "ON awaited.number = paid.number WHERE paid.number = ?"
 )
@@ -60,17 +56,32 @@ CREATE TRIGGER unanswered_delete BEFORE DELETE ON unanswered
     WHEN NOT EXISTS (SELECT 1 FROM answers WHERE number = OLD.number)
     BEGIN SELECT RAISE(ABORT, 'append only'); END;
 """
-CHECKPOINT = 256
-_READ = 10**6  # characters of answers; any answer is compared with its digest before it is given
+_MOST_NAMED = 5  # facts that differ
 # In the oldest ledgers an answer may have been shown and then lost with the power: what they left unanswered
 # stays so, under no question at all.
 LOST = ""
 
 
+class Rows(Protocol):
+    """What a statement finds."""
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """SQLite's own, or one that understands the same few statements."""
+
+    def execute(self, sql: str, parameters: Sequence[str | int | None] = (), /) -> Rows: ...
+
+
 # The header, receipts and answers --------------------------------------------------------------------------
 
 
-def read_header(connection: sqlite3.Connection) -> Header:
+def read_header(connection: Connection) -> Header:
     stored = 'SELECT study, currency, "limit", salt, converted_from, digest FROM header'
     rows = connection.execute(stored).fetchall()
     try:
@@ -84,7 +95,7 @@ def read_header(connection: sqlite3.Connection) -> Header:
     return header
 
 
-def append(connection: sqlite3.Connection, receipt: Receipt) -> None:
+def append(connection: Connection, receipt: Receipt) -> None:
     order = receipt.order
     row = (
         receipt.number,
@@ -111,12 +122,12 @@ def append(connection: sqlite3.Connection, receipt: Receipt) -> None:
     connection.execute(_NEW_RECEIPT, row)
 
 
-def find(connection: sqlite3.Connection, where: str, *values: str | int) -> Receipt | None:
+def find(connection: Connection, where: str, *values: str | int) -> Receipt | None:
     row = connection.execute(_RECEIPT + where, values).fetchone()
     return None if row is None else _to_receipt(row)
 
 
-def find_last(connection: sqlite3.Connection) -> tuple[Receipt | None, int]:
+def find_last(connection: Connection) -> tuple[Receipt | None, int]:
     """The newest receipt, and what its radius came to, by one statement: both are of one moment."""
     row = connection.execute(_LAST).fetchone()
     if row is None:
@@ -128,20 +139,20 @@ def find_last(connection: sqlite3.Connection) -> tuple[Receipt | None, int]:
     return receipt, _checked_radius(receipt, radius, content, digest)
 
 
-def find_all(connection: sqlite3.Connection, where: str, *values: str | int) -> list[Receipt]:
+def find_all(connection: Connection, where: str, *values: str | int) -> list[Receipt]:
     return [_to_receipt(row) for row in connection.execute(_RECEIPT + where, values)]
 
 
-def page_after(connection: sqlite3.Connection, number: int, size: int) -> list[Receipt]:
+def page_after(connection: Connection, number: int, size: int) -> list[Receipt]:
     """At most ``size`` receipts, from the one after ``number`` on."""
     return find_all(connection, "number > ? ORDER BY number LIMIT ?", number, size)
 
 
-def find_request(connection: sqlite3.Connection, request: str, by: str | None) -> Receipt | None:
+def find_request(connection: Connection, request: str, by: str | None) -> Receipt | None:
     return find(connection, "name = ? AND request = ?", by or _NOBODY, request)
 
 
-def last_of_name(connection: sqlite3.Connection, by: str | None, up_to: int) -> Receipt | None:
+def last_of_name(connection: Connection, by: str | None, up_to: int) -> Receipt | None:
     """The newest receipt of a name up to this number, by an index."""
     newest = "name = ? AND number <= ? ORDER BY number DESC LIMIT 1"
     return find(connection, newest, by or _NOBODY, up_to)
@@ -177,14 +188,14 @@ def _to_receipt(row: tuple[Any, ...]) -> Receipt:
     return receipt
 
 
-def add_answer(connection: sqlite3.Connection, receipt: Receipt, key: str, answer: str, radius: int) -> None:
+def add_answer(connection: Connection, receipt: Receipt, key: str, answer: str, radius: int) -> None:
     content = text_digest(answer)
     digest = answer_digest(receipt, radius, content)
     row = (receipt.number, key, str(radius), content, digest, answer)
     connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def read_answer(connection: sqlite3.Connection, receipt: Receipt) -> str | None:
+def read_answer(connection: Connection, receipt: Receipt) -> str | None:
     stored = "SELECT radius, content, digest, answer FROM answers WHERE number = ?"
     row = connection.execute(stored, (receipt.number,)).fetchone()
     return None if row is None else _checked_answer(receipt, *row)
@@ -206,7 +217,7 @@ class Kept(NamedTuple):
     may_be_closed: bool
 
 
-def find_kept(connection: sqlite3.Connection, number: int) -> Kept | None:
+def find_kept(connection: Connection, number: int) -> Kept | None:
     """All that must be known before an answer is kept, by one statement."""
     row = connection.execute(_KEPT, (number,)).fetchone()
     if row is None:
@@ -217,14 +228,14 @@ def find_kept(connection: sqlite3.Connection, number: int) -> Kept | None:
     return Kept(receipt, given, awaited, bool(closing))
 
 
-def stored_radius(connection: sqlite3.Connection, receipt: Receipt) -> int | None:
+def stored_radius(connection: Connection, receipt: Receipt) -> int | None:
     """What its answer settled, None if it has none.  The text, which may be long, is not read for it."""
     stored = "SELECT radius, content, digest FROM answers WHERE number = ?"
     row = connection.execute(stored, (receipt.number,)).fetchone()
     return None if row is None else _checked_radius(receipt, *row)
 
 
-def settled_radius(connection: sqlite3.Connection, receipt: Receipt) -> int:
+def settled_radius(connection: Connection, receipt: Receipt) -> int:
     """What the radius of a receipt came to: in full while it has no answer."""
     stored = stored_radius(connection, receipt)
     return receipt.order.radius if stored is None else stored
@@ -241,7 +252,7 @@ def _checked_radius(receipt: Receipt, radius: str, content: str, digest: str) ->
     return settled
 
 
-def check_answer(connection: sqlite3.Connection, number: int) -> None:
+def check_answer(connection: Connection, number: int) -> None:
     receipt = find(connection, "number = ?", number)
     if receipt is None:
         raise LedgerCorrupt(f"answer {number} of the ledger has lost its receipt")
@@ -255,16 +266,16 @@ def key_of(order: Order) -> str:
     return question_digest(order.question, order.detail, order.amount)
 
 
-def await_answer(connection: sqlite3.Connection, receipt: Receipt) -> None:
+def await_answer(connection: Connection, receipt: Receipt) -> None:
     """In the transaction of a charge, after it."""
     await_under(connection, receipt.number, key_of(receipt.order))
 
 
-def await_under(connection: sqlite3.Connection, number: int, key: str) -> None:
+def await_under(connection: Connection, number: int, key: str) -> None:
     connection.execute("INSERT INTO unanswered VALUES (?, ?)", (number, key))
 
 
-def is_answered(connection: sqlite3.Connection, number: int) -> None:
+def is_answered(connection: Connection, number: int) -> None:
     """In the transaction that keeps the answer, after it."""
     connection.execute("DELETE FROM unanswered WHERE number = ?", (number,))
 
@@ -279,17 +290,17 @@ def refuse_if_older(kept: Kept) -> None:
         )
 
 
-def newest_unanswered(connection: sqlite3.Connection, key: str) -> int | None:
+def newest_unanswered(connection: Connection, key: str) -> int | None:
     newest = "SELECT number FROM unanswered WHERE question = ? ORDER BY number DESC LIMIT 1"
     row = connection.execute(newest, (key,)).fetchone()
     return None if row is None else int(row[0])
 
 
-def count_unanswered(connection: sqlite3.Connection) -> int:
+def count_unanswered(connection: Connection) -> int:
     return int(connection.execute("SELECT COUNT(*) FROM unanswered").fetchone()[0])
 
 
-def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
+def check_unanswered(connection: Connection, after: int) -> None:
     """Each receipt after this number has an answer or is known to have none, not both and not neither."""
     wrong = connection.execute(
         "SELECT number FROM receipts WHERE number > ? AND (number IN (SELECT number FROM answers)) "
@@ -303,14 +314,14 @@ def check_unanswered(connection: sqlite3.Connection, after: int) -> None:
 # The end ---------------------------------------------------------------------------------------------------
 
 
-def read_closing(connection: sqlite3.Connection) -> list[str]:
+def read_closing(connection: Connection) -> list[str]:
     """Nothing while it is open; then why it was closed; and a second text when that was carried out."""
-    if connection.execute(_HAS_CLOSING).fetchone() is None:
+    if connection.execute(HAS_CLOSING).fetchone() is None:
         return []
     return [text for (text,) in connection.execute("SELECT text FROM closed ORDER BY number")]
 
 
-def refuse_if_closed(connection: sqlite3.Connection) -> None:
+def refuse_if_closed(connection: Connection) -> None:
     if read_closing(connection):
         raise Forbidden(
             "this study was amended and goes on under corrected facts, in another ledger: ask there; "
@@ -318,78 +329,48 @@ def refuse_if_closed(connection: sqlite3.Connection) -> None:
         )
 
 
-# What is checked when a ledger is opened -------------------------------------------------------------------
+# Receipts by the words of their questions ------------------------------------------------------------------
 
 
-def check_newest(connection: sqlite3.Connection, header: Header) -> Receipt | None:
-    """The newest receipt, if it and what it rests on since the checkpoint are as they were written."""
-    last = find(connection, "true ORDER BY number DESC LIMIT 1")
-    check_since(connection, header, None, last)
-    number = last.number if last else 0
-    for table in ("answers", "notes"):
-        (newest,) = connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
-        if newest is not None and newest > number:
-            raise LedgerCorrupt(f"receipt {newest} of the ledger is missing; what it paid for is still there")
-    check_unanswered(connection, number - CHECKPOINT)
-    _check_answers(connection, number)
-    _check_notes(connection)
-    return last
+def find_mentioning(connection: Connection, words: Sequence[str], after: int) -> list[Receipt]:
+    """Receipts after ``after`` with one of these words in their question."""
+    mentioned = " OR ".join("instr(question, ?) > 0" for _ in words)
+    return find_all(connection, f"number > ? AND ({mentioned}) ORDER BY number", after, *words)
 
 
-def check_since(
-    connection: sqlite3.Connection, header: Header, seen: Receipt | None, last: Receipt | None
-) -> None:
-    """Replays what follows the receipt that was seen before, or the checkpoint if that is nearer."""
-    if last is None:
-        return
-    base = seen
-    if seen is None or last.number - seen.number > CHECKPOINT:
-        base = _checkpoint(connection, last)
-    before = base.number if base else 0
-    receipts = page_after(connection, before, CHECKPOINT)
-    known = {receipt.number: receipt for receipt in (*([base] if base else []), *receipts)}
-    again = replay(
-        header,
-        receipts,
-        None,
-        base,
-        settled=lambda number: stored_radius(connection, known[number]),
-        of_name=lambda by: last_of_name(connection, by, before),
-    )
-    if again.head != last.digest:
-        raise LedgerCorrupt(f"receipts before receipt {last.number} of the ledger are missing")
+def find_counting(connection: Connection, start: str, end: str, after: int, below: int) -> Receipt | None:
+    """By an index of such receipts alone; a ledger of an older version has none, and is searched."""
+    ends = "substr(question, 1, ?) = ? AND substr(question, length(question) - ? + 1) = ?"
+    newest = f"{COUNTS_ALL} AND number > ? AND number < ? AND {ends} ORDER BY number DESC LIMIT 1"
+    return find(connection, newest, after, below, len(start), start, len(end), end)
 
 
-def _checkpoint(connection: sqlite3.Connection, last: Receipt) -> Receipt | None:
-    """None if the ledger is shorter than that: then its header is where the replay begins."""
-    number = last.number - CHECKPOINT
-    first = find(connection, "true ORDER BY number LIMIT 1")
-    if first is None or first.number > number:
+# What its study says ---------------------------------------------------------------------------------------
+
+
+def stored_facts(connection: Connection) -> dict[str, str] | None:
+    """The public facts that the ledger was made for, by their names; None if it does not know them."""
+    found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'facts'"
+    if connection.execute(found).fetchone() is None:
         return None
-    found = find(connection, "number = ?", number)
-    if found is None:
-        raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
-    return found
+    row = connection.execute("SELECT text FROM facts").fetchone()
+    try:
+        facts = json.loads(row[0]) if row else None
+    except ValueError:
+        return None
+    return {str(name): str(value) for name, value in facts.items()} if isinstance(facts, dict) else None
 
 
-def _check_answers(connection: sqlite3.Connection, last: int) -> None:
-    numbers = "SELECT number FROM answers WHERE number > ? ORDER BY number DESC"
-    read = 0
-    for (number,) in connection.execute(numbers, (last - CHECKPOINT,)).fetchall():
-        receipt = find(connection, "number = ?", number)
-        read += len(read_answer(connection, receipt) or "") if receipt else 0
-        if read > _READ:
-            return
-
-
-def _check_notes(connection: sqlite3.Connection) -> None:
-    """Notes are never deleted, so SQLite numbers them without a gap, in the order of their writing."""
-    (most,) = connection.execute("SELECT MAX(rowid) FROM notes").fetchone()
-    newest = "SELECT number, place, text, digest FROM notes WHERE rowid > ?"
-    rows = connection.execute(newest, (max((most or 0) - CHECKPOINT, 0),)).fetchall()
-    if len(rows) != min(most or 0, CHECKPOINT):
-        raise LedgerCorrupt("a note of the ledger is missing")
-    for number, place, text, digest in rows:
-        receipt = find(connection, "number = ?", number)
-        if receipt is None or note_digest(receipt, place, text) != digest:
-            raise LedgerCorrupt(f"note {place} of receipt {number} was changed")
+def differing_facts(connection: Connection, ours: Mapping[str, str] | None) -> str:
+    """The facts that differ, as far as the ledger knows them."""
+    theirs = stored_facts(connection)
+    if theirs is None or ours is None:
+        return "it does not know which"
+    differ = [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]
+    said = [
+        f"{name}: {theirs.get(name, 'nothing')} in the ledger, {ours.get(name, 'nothing')} here"
+        for name in differ[:_MOST_NAMED]
+    ]
+    if len(differ) > _MOST_NAMED:
+        said.append(f"and {len(differ) - _MOST_NAMED} more")
+    return "; ".join(said) or "it does not know which"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.base import is_next_note
 from adyton.ledger.links import Receipt, note_digest
+from adyton.ledger.stored.tables import Connection
 
 NOTES = """
 CREATE TABLE notes (
@@ -23,7 +22,7 @@ CREATE TRIGGER notes_order BEFORE INSERT ON notes
 """
 
 
-def add_note(connection: sqlite3.Connection, receipt: Receipt, index: int, text: str) -> bool:
+def add_note(connection: Connection, receipt: Receipt, index: int, text: str) -> bool:
     (last,) = connection.execute(
         "SELECT MAX(place) FROM notes WHERE number = ?", (receipt.number,)
     ).fetchone()
@@ -34,7 +33,7 @@ def add_note(connection: sqlite3.Connection, receipt: Receipt, index: int, text:
     return True
 
 
-def read_notes(connection: sqlite3.Connection, receipt: Receipt, first: int) -> list[str]:
+def read_notes(connection: Connection, receipt: Receipt, first: int) -> list[str]:
     """The notes from ``first`` on, each of them checked."""
     stored = "SELECT place, text, digest FROM notes WHERE number = ? AND place >= ? ORDER BY place"
     texts = []
@@ -47,16 +46,16 @@ def read_notes(connection: sqlite3.Connection, receipt: Receipt, first: int) -> 
     return texts
 
 
-def numbers_with_notes(connection: sqlite3.Connection) -> list[int]:
+def numbers_with_notes(connection: Connection) -> list[int]:
     return [number for (number,) in connection.execute("SELECT DISTINCT number FROM notes ORDER BY number")]
 
 
-def count_notes(connection: sqlite3.Connection) -> int:
+def count_notes(connection: Connection) -> int:
     """They are never deleted, so SQLite's own number of the newest is how many there are."""
     return int(connection.execute("SELECT COALESCE(MAX(rowid), 0) FROM notes").fetchone()[0])
 
 
-def check_notes(connection: sqlite3.Connection, receipt: Receipt | None, number: int) -> None:
+def check_notes(connection: Connection, receipt: Receipt | None, number: int) -> None:
     if receipt is None:
         raise LedgerCorrupt(f"notes of receipt {number} have lost their receipt")
     read_notes(connection, receipt, 0)

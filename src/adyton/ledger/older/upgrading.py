@@ -19,13 +19,20 @@ from pathlib import Path
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Mark, next_receipt
 from adyton.ledger.faults import failed
-from adyton.ledger.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
 from adyton.ledger.links import FORMAT, Order, Receipt, fresh_secret
-from adyton.ledger.sqlite.closing import write_closing
-from adyton.ledger.sqlite.file import flush_folder, open_format, remove_draft, settle, write_draft
-from adyton.ledger.sqlite.ledger import SqliteLedger
-from adyton.ledger.sqlite.notes import add_note
-from adyton.ledger.sqlite.tables import (
+from adyton.ledger.older.format_1 import OLD_FORMAT, OldEntry, OldLedger, OldReceipt
+from adyton.ledger.stored.closing import write_closing
+from adyton.ledger.stored.notes import add_note
+from adyton.ledger.stored.sqlite import (
+    SqliteLedger,
+    flush_folder,
+    format_of,
+    opened,
+    remove_draft,
+    settle,
+    write_draft,
+)
+from adyton.ledger.stored.tables import (
     LOST,
     add_answer,
     append,
@@ -173,3 +180,13 @@ def _draft_beside(path: Path) -> Iterator[Path]:
         yield draft
     finally:
         remove_draft(draft)
+
+
+def open_format(path: Path) -> tuple[sqlite3.Connection, int]:
+    """A connection to a ledger of any format, and which one it is."""
+    connection = opened(path.as_uri() + "?mode=rw")
+    try:
+        return connection, format_of(path, connection)
+    except BaseException:
+        connection.close()
+        raise

@@ -1,0 +1,1 @@
+"""Ledgers of formats that were, and how they become ledgers of today."""

@@ -1,0 +1,1 @@
+"""Ledgers in the tables of a database: SQLite beside the study, or Postgres elsewhere."""
