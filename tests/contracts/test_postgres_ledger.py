@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import psycopg
 import pytest
-from postgres_server import NoServer, postgres_server
 
-from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger import Header, Ledger
-from adyton.ledger.stored import postgres_session
-from adyton.ledger.stored.postgres import PostgresLedger, grants
-from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
+from adyton.ledger.stored.postgres import PostgresLedger
+from adyton.testing.ledgers.contract import LedgerContract, Reopen
+from postgres_server import NoServer, postgres_server
 
 STUDY = "ab" * 32
 NUMBERS = itertools.count()

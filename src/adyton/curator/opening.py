@@ -71,9 +71,9 @@ def _ledger_of(study: Study) -> Ledger:
         raise
 
 
-def _ledger_file(study: Study, path: Path) -> LedgerOnDemand:
+def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
     return LedgerOnDemand(
-        path,
+        place,
         study=study.fingerprint,
         filter_name=study.filter_name,
         limit=study.allowed,

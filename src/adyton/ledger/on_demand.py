@@ -1,4 +1,4 @@
-"""A ledger file that is made by the first charge.
+"""A ledger that is made by the first charge: a file, or a schema of a Postgres database.
 
 Until then a study may still be edited: looking at it, or previewing a question, leaves nothing behind.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adyton.errors import InvalidRequest
 from adyton.ledger.base import Charged, Keep, Mark, Totals, Verification, check_first, mark_of
@@ -15,23 +16,27 @@ from adyton.ledger.links import Header, Order, Receipt
 from adyton.ledger.replaying import replay
 from adyton.ledger.stored.sqlite import SqliteLedger
 
+if TYPE_CHECKING:
+    from adyton.ledger.stored.ledger import StoredLedger
+
 
 class LedgerOnDemand:
-    """The contract of ``Ledger``: empty until the first charge, from then on the file."""
+    """The contract of ``Ledger``: empty until the first charge, from then on what is stored at ``place``."""
 
     def __init__(
         self,
-        path: str | Path,
+        place: str | Path,
         *,
         study: str,
         filter_name: str,
         limit: int,
         facts: Mapping[str, str] | None = None,
     ) -> None:
-        self._path = Path(path).absolute()
+        self._address = str(place) if is_address(place) else None
+        self._path = Path(place).absolute()
         self._unwritten = Header.fresh(study, filter_name, limit)
         self._facts = facts
-        self._file: SqliteLedger | None = None
+        self._file: StoredLedger | None = None
         self._lock = threading.Lock()
         self._written()  # a ledger of another study is refused at once
 
@@ -134,14 +139,33 @@ class LedgerOnDemand:
         if self._file is not None:
             self._file.close()
 
-    def _written(self) -> SqliteLedger | None:
+    def _written(self) -> StoredLedger | None:
         """The file as soon as there is one; another process may have made it."""
-        return self._opened() if self._file is not None or self._path.exists() else None
+        return self._opened() if self._file is not None or self._exists() else None
 
-    def _opened(self) -> SqliteLedger:
+    def _opened(self) -> StoredLedger:
         if self._file is not None:  # and stays so
             return self._file
         with self._lock:
             if self._file is None:
-                self._file = SqliteLedger.open_or_create(self._path, self._unwritten, self._facts)
+                self._file = self._made()
             return self._file
+
+    def _exists(self) -> bool:
+        if self._address is None:
+            return self._path.exists()
+        from adyton.ledger.stored.postgres import PostgresLedger
+
+        return PostgresLedger.exists(self._address)
+
+    def _made(self) -> StoredLedger:
+        if self._address is None:
+            return SqliteLedger.open_or_create(self._path, self._unwritten, self._facts)
+        from adyton.ledger.stored.postgres import PostgresLedger
+
+        return PostgresLedger.open_or_create(self._address, self._unwritten, self._facts)
+
+
+def is_address(place: str | Path) -> bool:
+    """Whether it is the address of a database, not the path of a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))

@@ -116,7 +116,7 @@ class _Files:
 
 
 def _files(old: Study, new: Study) -> _Files:
-    if old.ledger is None or new.ledger is None:
+    if not isinstance(old.ledger, Path) or not isinstance(new.ledger, Path):
         raise InvalidRequest("only a study with a ledger in a file can be amended")
     if old.ledger.absolute() == new.ledger.absolute():
         raise InvalidRequest("give the corrected study file a name of its own: it gets a ledger of its own")
@@ -126,7 +126,7 @@ def _files(old: Study, new: Study) -> _Files:
 
 
 def _opened(study: Study) -> SqliteLedger:
-    assert study.ledger is not None
+    assert isinstance(study.ledger, Path)
     if not study.ledger.exists():
         raise InvalidRequest(f"there is no ledger {study.ledger.name}: nothing was charged yet")
     return SqliteLedger.open(
@@ -162,7 +162,7 @@ def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> 
 
 def _check_free(new: Study) -> None:
     """Before anything is closed: what stands in the way of the new ledger would leave neither of them."""
-    assert new.ledger is not None
+    assert isinstance(new.ledger, Path)
     taken = [path for path in (new.ledger, new.anchor) if path is not None and path.exists()]
     if taken:
         raise InvalidRequest(f"{taken[0].name} exists already: the corrected study must be a new one")
@@ -171,7 +171,7 @@ def _check_free(new: Study) -> None:
 
 
 def _begin(new: Study, header: Header, first: Receipt, *, made_before: bool) -> None:
-    assert new.ledger is not None
+    assert isinstance(new.ledger, Path)
     path = new.ledger.absolute()
     if not path.exists():
         if made_before:

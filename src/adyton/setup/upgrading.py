@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from adyton.errors import InvalidRequest
 from adyton.ledger import Anchor, Mark, SqliteLedger
@@ -20,7 +21,7 @@ from adyton.study import Study
 
 def upgrade(study: Study) -> Upgraded:
     """Converts the ledger of a study, and writes its anchor anew if it had seen nothing else."""
-    if study.ledger is None:
+    if not isinstance(study.ledger, Path):
         raise InvalidRequest("this study has no ledger in a file")
     anchor = Anchor(study.anchor) if study.anchor is not None else None
     done = upgrade_file(study.ledger, partial(paid_by, study.filter_name), _check(study, anchor))

@@ -56,7 +56,7 @@ class Study(Shown):
     limit: Guarantee
     filter_name: str = "gdp"
     source: Path | str | None = None  # a file, or the address of a table in a database
-    ledger: Path | None = None
+    ledger: Path | str | None = None  # a file, or the address of a schema in a database
     validity: Validity | None = None
     keys_delta: Fraction = Fraction(0)  # the part of delta that finding undeclared keys may use
     further: tuple[PrivateTable, ...] = ()

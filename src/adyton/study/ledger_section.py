@@ -8,15 +8,20 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.study.notes import Notes, text_at
 
+SCHEMES = ("postgresql://", "postgres://")
 
-def ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path, Path | None]:
+
+def ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path | str, Path | None]:
     """The ledger and its anchor, as seen from the study file; the ledger lies beside it unless it says so."""
     beside = path.with_suffix(".ledger")
     if "ledger" not in raw:
         return beside, None
     section = notes.section(raw, "ledger", ("address", "anchor"))
-    ledger, anchor = (_file(section, key, path.parent) for key in ("address", "anchor"))
-    ledger = ledger or beside
+    anchor = _file(section, "anchor", path.parent)
+    address = section.get("address")
+    if isinstance(address, str) and address.startswith(SCHEMES):
+        return address, anchor
+    ledger = _file(section, "address", path.parent) or beside
     if anchor is not None and anchor.absolute() == ledger.absolute():
         raise InvalidRequest("ledger.anchor is a file of its own, best on another disk than the ledger")
     return ledger, anchor
@@ -28,5 +33,6 @@ def _file(section: dict[str, Any], key: str, folder: Path) -> Path | None:
     text = text_at(section, "ledger", key, "the path of a file")
     if "://" in text:
         scheme = text.partition("://")[0]
-        raise InvalidRequest(f"ledger.{key} is the path of a file; {scheme}:// is not supported")
+        or_address = ", or an address postgresql://USER@HOST/DATABASE/NAME" if key == "address" else ""
+        raise InvalidRequest(f"ledger.{key} is the path of a file{or_address}; {scheme}:// is not supported")
     return folder / text

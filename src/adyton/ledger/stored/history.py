@@ -46,6 +46,10 @@ class StoredHistory(FromTotals):
         """LedgerCorrupt if the database itself says that it is damaged."""
 
     @abstractmethod
+    def close(self) -> None:
+        """Lets go of the connection."""
+
+    @abstractmethod
     def _newest(self) -> Receipt | None:
         """The last receipt, compared with the last one that this process has seen."""
 
