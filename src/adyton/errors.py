@@ -2,6 +2,7 @@
 
     CuratorError
     |-- InvalidRequest   whoever wrote it: fix the question or the study file; free of charge   exit 2
+    |   `-- RequestIdUsed     one id, two questions
     |-- BudgetRefused    analyst: nothing left for this price; free of charge                   exit 3
     |   |-- PrivacyRefused    what may be learned about one unit
     |   |-- ValidityRefused   what population intervals were planned for
@@ -63,6 +64,13 @@ class InvalidRequest(CuratorError):
     kind = "invalid_request"
     status = 422
     exit_code = 2
+
+
+class RequestIdUsed(InvalidRequest):
+    """A request id stands for one question; this one was used for another."""
+
+    kind = "request_id_used"
+    status = 409
 
 
 class BudgetRefused(CuratorError):

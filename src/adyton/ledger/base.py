@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
-from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused, RequestIdUsed
 from adyton.exact import decimal_text
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret
 from adyton.ledger.texts import receipts_carried
@@ -267,7 +267,7 @@ def check_first(header: Header, order: Order) -> None:
 def charged_before(earlier: Receipt, order: Order) -> Charged:
     """The same request id again: the same receipt for the same order, a refusal for any other."""
     if earlier.order != order:
-        raise InvalidRequest(f"request id {order.request!r} was already used for another question")
+        raise RequestIdUsed(f"request id {order.request!r} was already used for another question")
     return Charged(earlier, fresh=False)
 
 

@@ -52,6 +52,8 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         if error.status_code == 404:
             return response_of(NotFound())
+        if error.status_code == 400:
+            return response_of(InvalidRequest("the body is not JSON; nothing was charged"))
         words = InvalidRequest("this is not a request that the server knows")
         words.status = error.status_code  # type: ignore[misc]
         return response_of(words)
