@@ -11,6 +11,7 @@ from adyton.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
 from adyton.service.grid import Grid
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.identity import Identity
+from adyton.service.oidc import Provider, looks_like_one
 from adyton.service.roles import Action, Role, may
 from adyton.service.settings import Settings
 from adyton.service.studies import ServedStudy
@@ -40,6 +41,7 @@ class House:
     def __init__(self, served: Iterable[Served], settings: Settings) -> None:
         self.settings = settings
         self.grid = Grid(float(settings.tick))
+        self.provider = Provider(settings.oidc) if settings.oidc is not None else None
         self._served: dict[str, Served] = {}
         for one in served:
             if one.name in self._served:
@@ -85,6 +87,8 @@ class House:
 
     def visitor(self, token: str | None) -> Visitor:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
+        if self.provider is not None and looks_like_one(token or ""):
+            return self._of_provider(self.provider.places(token or ""))
         places: dict[str, Identity] = {}
         key = ""
         for name, one in self._served.items():
@@ -95,6 +99,12 @@ class House:
         if not places:
             raise Unauthenticated
         return Visitor(key, places)
+
+    def _of_provider(self, places: dict[str, Identity]) -> Visitor:
+        here = {name: who for name, who in places.items() if name in self._served}
+        if not here:
+            raise Unauthenticated
+        return Visitor(next(iter(here.values())).name, here)
 
     def study(self, visitor: Visitor, name: str, action: Action) -> tuple[ServedStudy, Identity]:
         """The study, for somebody who may do this with it."""

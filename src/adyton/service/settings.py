@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,14 @@ class Settings:
     engine_memory: str | None = None  # as DuckDB writes it: "4GB"
     grace: float = 10.0  # for what is charged when the server stops
     longest_name: int = 100
+    oidc: dict[str, Any] | None = field(default=None, repr=False)  # the section of that name
 
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name == "engine_memory":
+            if one.name == "oidc":
+                fits = value is None or isinstance(value, dict)
+            elif one.name == "engine_memory":
                 fits = value is None or isinstance(value, str)
             elif one.type == "int":
                 fits = type(value) is int and 1 <= value <= 10**12
@@ -63,11 +66,11 @@ def read_settings(path: str | Path | None) -> Settings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"{file.name} is not TOML: {error}") from None
     section = raw.get("server", {})
-    known = {one.name for one in fields(Settings)}
+    known = {one.name for one in fields(Settings)} - {"oidc"}
     unknown = next((name for name in section if name not in known), None)
     if unknown is not None:
         raise InvalidRequest(f"server.{unknown} is not known; known: {', '.join(sorted(known))}")
     other = next((name for name in raw if name not in ("server", "oidc", "agent")), None)
     if other is not None:
         raise InvalidRequest(f"[{other}] is no section of a server file")
-    return Settings(**section)
+    return Settings(**section, oidc=raw.get("oidc"))

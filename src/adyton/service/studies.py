@@ -25,6 +25,7 @@ from adyton.service.named_ledger import NamedLedger
 from adyton.service.roles import Action, may
 from adyton.service.tokens import Tokens
 from adyton.streams.stream import Stream
+from adyton.study import Study
 
 _MOST_NAMES = 256  # whose curators are kept: what they have read of texts is worth keeping
 PAGE = 500
@@ -54,6 +55,10 @@ class ServedStudy:
         self.tokens.close()
 
     # What may be known by everybody who may look.
+
+    @property
+    def study(self) -> Study:
+        return self._curator.study
 
     def facts(self) -> dict[str, Any]:
         return facts_told(self.name, self._curator.study)

@@ -16,6 +16,7 @@ from adyton.query.sql.several.dialects import DIALECTS
 from adyton.study import read_study
 from adyton.transports.cli.accounting import calibrate, compose
 from adyton.transports.cli.audit import audit
+from adyton.transports.cli.doctor import doctor
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
 from adyton.transports.cli.owner.amend import amend
@@ -326,7 +327,7 @@ def _dummy_of(study: Path) -> Curator:
 
 
 _OF_A_STUDY = (check, amend, suggest_bounds, synthesize, p_value, dummy)
-_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger, serve)
+_OTHERS = (compose, calibrate, audit, lab, plan, upgrade_ledger, serve, doctor)
 for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
 app.add_typer(holdout, name="holdout")

@@ -20,6 +20,18 @@ class Body(BaseModel):
         return {name: value for name, value in self if value is not None and name not in without}
 
 
+class ErrorFacts(BaseModel):
+    """What went wrong; some kinds say more."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: str
+    message: str
+
+
+class ErrorBody(BaseModel):
+    error: ErrorFacts
+
+
 class Price(Body):
     """At most one of the first four; none where the study plans its questions."""
 

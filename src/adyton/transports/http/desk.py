@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from starlette.concurrency import run_in_threadpool
 
 from adyton.errors import InvalidRequest
 from adyton.service.gate import Places, Rate
@@ -17,6 +19,7 @@ from adyton.service.studies import READING
 
 _Done = TypeVar("_Done")
 _LONGEST_TOKEN = 4096
+_BEARER = HTTPBearer(auto_error=False, description="a token of adyton, or of the identity provider")
 
 
 class Desk:
@@ -29,12 +32,16 @@ class Desk:
         self._by_token, self._by_address = Rate(), Rate()
         self._pool = ThreadPoolExecutor(settings.places, thread_name_prefix="question")
 
-    def visitor(self, request: Request) -> Visitor:
+    async def visitor(self, request: Request) -> Visitor:
         """Who sends this, if not too often."""
         settings = self.house.settings
         address = request.client.host if request.client else "nobody"
         self._by_address.take(address, settings.rate_by_address)
-        visitor = self.house.visitor(_token_of(request))
+        token = _token_of(request)
+        if self.house.provider is not None:  # whose keys may have to be fetched
+            visitor = await run_in_threadpool(self.house.visitor, token)
+        else:
+            visitor = self.house.visitor(token)
         self._by_token.take(visitor.key, visitor.rate or settings.rate_by_token)
         return visitor
 
@@ -76,8 +83,8 @@ def desk_of(request: Request) -> Desk:
     return desk
 
 
-async def visitor_of(request: Request) -> Visitor:
-    return desk_of(request).visitor(request)
+async def visitor_of(request: Request, _: Annotated[object, Depends(_BEARER)]) -> Visitor:
+    return await desk_of(request).visitor(request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]

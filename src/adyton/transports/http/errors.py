@@ -14,8 +14,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adyton.certify import json_text
 from adyton.errors import CuratorError, InvalidRequest, NotFound
+from adyton.transports.http.bodies import ErrorBody
 
 _operator_log = logging.getLogger("adyton.operator")
+_SAID = {
+    401: "no valid token",
+    403: "this role may not do that",
+    404: "nothing here for this token",
+    409: "refused: nothing is left for this price, or the request id was used",
+    413: "too many bytes",
+    422: "the request is wrong; the message has the place and the fix",
+    429: "too many requests: see Retry-After",
+    500: "a fault of ours",
+    502: "the engine failed after the charge: ask the same again, free",
+    503: "busy: see Retry-After; or the ledger cannot be trusted",
+}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": said} for status, said in _SAID.items()
+}
 
 
 class Unexpected(CuratorError):

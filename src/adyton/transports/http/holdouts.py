@@ -9,9 +9,10 @@ from adyton.service.holdouts import ServedHoldout
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Pair, Predictions, Verify
 from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import told
 
-routes = APIRouter(prefix="/v1/holdouts", tags=["holdouts"])
+routes = APIRouter(prefix="/v1/holdouts", tags=["holdouts"], responses=RESPONSES)
 
 
 @routes.get("", summary="The holdouts that this token is for")

@@ -20,9 +20,10 @@ from adyton.transports.http.bodies import (
     Verify,
 )
 from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import answered, told
 
-routes = APIRouter(prefix="/v1/studies", tags=["studies"])
+routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES)
 After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
 _BESIDE = ("question", "questions")
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from adyton.errors import InvalidRequest
 from adyton.service.identity import Identity, share_of
 from adyton.service.roles import Action, role_named
 from adyton.transports.http.bodies import NewToken, Revoked
 from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import told
 
-routes = APIRouter(prefix="/v1/tokens", tags=["tokens"])
+routes = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=RESPONSES)
 
 
 @routes.get("/{name}", summary="The tokens of a study or holdout; none of them can be seen again")
@@ -23,6 +25,8 @@ async def tokens(desk: TheDesk, sender: Sender, name: str) -> Response:
 @routes.post("/{name}", summary="A new token, shown once")
 async def make(desk: TheDesk, sender: Sender, name: str, body: NewToken) -> Response:
     found, _ = desk.house.anything(sender, name, Action.TOKENS)
+    if len(body.name) > desk.house.settings.longest_name:
+        raise InvalidRequest(f"a name has at most {desk.house.settings.longest_name} characters here")
     identity = Identity(
         body.name,
         role_named(body.role),

@@ -1,0 +1,105 @@
+# ruff: noqa: E501
+"""Writes docs/reference/openapi.json and docs/reference/http.md from the routes, the roles and the server file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from adyton.service.house import House
+from adyton.service.roles import ALLOWED, Role
+from adyton.service.settings import Settings
+from adyton.transports.http.app import make_app
+
+HERE = Path(__file__).parent / "reference"
+HEAD = """# HTTP
+
+`adyton serve` speaks HTTP ([run a server](../how-to/run-a-server.md)). Every request but those of health carries a token, `Authorization: Bearer TOKEN`. Bodies and answers
+are the objects of [json.md](json.md); an answer to `ask` is Arrow with `Accept: application/vnd.apache.arrow.stream`, and CSV with `Accept: text/csv`. Written by
+`python docs/make_http_reference.py`; the same as a document for programs: [openapi.json](openapi.json), and from a server at `/v1/openapi.json`.
+
+    curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+         -d '{"question": "SELECT COUNT(*) FROM people", "within": 50, "request": "my-first"}' \\
+         http://127.0.0.1:8000/v1/studies/people/ask
+
+"""
+ERRORS = """## What goes wrong
+
+The body is the error object of [json.md](json.md#errors), and nothing else: no traceback, and no header with a version. Only 502 is charged.
+
+| status | kind | when |
+|---|---|---|
+| 401 | `unauthenticated` | no valid token: missing, malformed, revoked and expired look the same |
+| 403 | `forbidden` | this role may not do that |
+| 404 | `not_found` | there is no such thing, or it is not for this token: the same bytes |
+| 409 | `privacy_refused`, `validity_refused`, `scores_refused` | nothing is left for this price; `by` says whose limit it was, if it was that of one name |
+| 409 | `request_id_used` | this id was used for another question |
+| 413 | `too_large` | more bytes than the server takes |
+| 422 | `invalid_request` | the question or the body is wrong; the message has the place and the fix |
+| 429 | `too_many_requests` | this token or address comes too often, or asks too much at once; see `Retry-After` |
+| 500 | `failed` | a fault of ours; the operator finds the `reference` in the log |
+| 502 | `engine_failed` | the engine failed after the charge; the same question at the same price is tried again, free |
+| 503 | `busy` | no place is free; see `Retry-After` |
+| 503 | `ledger_corrupt` | the ledger cannot be trusted: nothing is answered |
+
+**Retries.** Send a `request` id with each question. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
+your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`.
+
+**The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on. With them
+every digest and every total can be computed again ([json.md](json.md#receipts)).
+
+"""
+OIDC = """
+A section `[oidc]` lets people in with tokens of an identity provider ([how](../how-to/run-a-server.md#an-identity-provider)): `issuer`, `audience`, `jwks` (the address of its keys), `name_claim`
+(default `sub`), `roles_claim` (default `groups`), and `[[oidc.roles]]` with `claim`, `study`, `role` and, as a token has them, `limit_share`, `price_share`, `rate`.
+"""
+MEANINGS = {
+    "request_bytes": "largest body of a request",
+    "upload_bytes": "largest body of a request to a holdout",
+    "questions_a_batch": "most questions of one batch",
+    "rate_by_token": "requests a minute by one token; a token may have a rate of its own",
+    "rate_by_address": "requests a minute from one address",
+    "places": "requests that are worked on at once; what does not fit is refused",
+    "places_by_token": "of them, by one token",
+    "tick": "width in seconds of the grid on which answers that read data leave; 0 for at once",
+    "engine_timeout": "seconds for one scan",
+    "engine_memory": 'memory of DuckDB, as it writes it: "4GB"',
+    "grace": "seconds for what is charged when the server stops",
+    "longest_name": "characters of the name of a token",
+}
+
+
+def document() -> dict[str, Any]:
+    """The document that a server shows; it depends on no study."""
+    app = make_app(House((), Settings()))
+    app.state.desk.close()
+    return app.openapi()
+
+
+def page(told: dict[str, Any]) -> str:
+    lines = [HEAD, "## Routes\n", "| route | what it does |", "|---|---|"]
+    for path, methods in told["paths"].items():
+        lines += [f"| `{method.upper()} {path}` | {known['summary']} |" for method, known in methods.items()]
+    lines += ["", "## Roles\n", f"| who may | {' | '.join(Role)} |", "|---|" + "---|" * len(Role)]
+    for action, roles in ALLOWED.items():
+        lines.append(f"| {action} | {' | '.join('yes' if role in roles else 'no' for role in Role)} |")
+    lines += [
+        "",
+        ERRORS + "## The server file\n",
+        "`adyton serve --settings server.toml`: a section `[server]` with any of these.\n",
+    ]
+    lines += ["| entry | default | meaning |", "|---|---|---|"]
+    for one in fields(Settings):
+        if one.name not in MEANINGS:
+            continue  # a section of its own
+        default = "none" if one.default is None else f"{one.default}"
+        lines.append(f"| `{one.name}` | {default} | {MEANINGS[one.name]} |")
+    return "\n".join(lines) + "\n" + OIDC
+
+
+if __name__ == "__main__":
+    made = document()
+    (HERE / "openapi.json").write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (HERE / "http.md").write_text(page(made), encoding="utf-8")

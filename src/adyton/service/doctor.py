@@ -1,0 +1,130 @@
+"""Is everything fit to be served?  For the operator: what was looked at, what is wrong, and what to do.
+
+Nothing is written, nothing is charged, and no row leaves the engine.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import CuratorError
+from adyton.service.house import House
+from adyton.service.secret import FILE, VARIABLE
+from adyton.service.settings import Settings
+from adyton.service.studies import ServedStudy
+from adyton.show import Sheet, Shown
+
+_PACKAGES = ("fastapi", "uvicorn", "jwt", "prometheus_client")
+_LITTLE = 100_000_000  # bytes: a ledger must never find its disk full
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``ok`` is None for what is only told."""
+
+    what: str
+    ok: bool | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examination(Shown):
+    """All findings, and what the server would take."""
+
+    findings: tuple[Finding, ...]
+    settings: Settings
+
+    @property
+    def ok(self) -> bool:
+        return all(one.ok is not False for one in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        told = [{"what": one.what, "ok": one.ok, "said": one.said} for one in self.findings]
+        return {"ok": self.ok, "findings": told, "limits": _limits(self.settings)}
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        marks = {True: "ok", False: "WRONG", None: ""}
+        rows = [(marks[one.ok], one.what, one.said) for one in self.findings]
+        rows += [("", f"server.{name}", f"{value}") for name, value in _limits(self.settings).items()]
+        notes = ("Everything is fit to be served." if self.ok else "Something must be done first.",)
+        return Sheet("Doctor", ("", "what", "found"), tuple(rows), notes, left_aligned=3)
+
+
+def examine(paths: Sequence[Path], settings: Settings) -> Examination:
+    """Looks at everything that ``serve`` would need."""
+    findings = [*_packages(), *_secret(paths), *(one for path in paths for one in _file(path, settings))]
+    return Examination(tuple(findings), settings)
+
+
+def _packages() -> Iterator[Finding]:
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    said = f"missing: {', '.join(missing)}; pip install 'adyton[server]'" if missing else "installed"
+    yield Finding("packages", not missing, said)
+
+
+def _secret(paths: Sequence[Path]) -> Iterator[Finding]:
+    if os.environ.get(VARIABLE):
+        yield Finding("secret", True, f"from {VARIABLE}")
+        return
+    for folder in sorted({path.absolute().parent for path in paths}):
+        file = folder / FILE
+        if not file.exists():
+            yield Finding("secret", None, f"{FILE} will be made by the first token")
+            continue
+        open_to_others = bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+        yield Finding(
+            "secret", not open_to_others, f"chmod 600 {FILE}" if open_to_others else f"{FILE}, hidden"
+        )
+
+
+def _file(path: Path, settings: Settings) -> Iterator[Finding]:
+    house: House | None = None
+
+    def opened() -> str:
+        nonlocal house
+        house = House.of_files([path], settings)
+        return "can be opened"
+
+    yield _tried(f"{path.name}", opened)
+    if house is None:
+        return
+    try:
+        yield _tried(f"{path.name}: ledger and data", lambda: _loaded(house))
+        yield from _about(path, house)
+    finally:
+        house.close()
+
+
+def _loaded(house: House) -> str:
+    house.load()
+    return "the ledger is intact, the data is as declared"
+
+
+def _about(path: Path, house: House) -> Iterator[Finding]:
+    (served,) = house.served
+    owner = served.tokens.has_owner()
+    yield Finding(f"{path.name}: owner", None, "has a token" if owner else "the first start prints a token")
+    free = shutil.disk_usage(path.absolute().parent).free
+    yield Finding(f"{path.name}: disk", free > _LITTLE, f"{free // 10**6:,} MB free")
+    if isinstance(served, ServedStudy):
+        anchor = served.study.anchor
+        advice = "none: write [ledger] anchor = FILE, on another disk, to notice a restored copy"
+        yield Finding(f"{path.name}: anchor", None, advice if anchor is None else anchor.name)
+
+
+def _tried(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, look())
+    except CuratorError as error:
+        return Finding(what, False, error.message)
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    return {name: value for name, value in settings.to_json().items() if name != "oidc"}

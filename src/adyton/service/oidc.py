@@ -1,0 +1,118 @@
+"""Bearer tokens of an identity provider (OpenID Connect): who that is, and which roles its claims give.
+
+Signatures are checked with the provider's own keys, which are fetched when a new one appears and kept for
+some minutes.  Only algorithms with public keys are taken.  What the server file does not map gives no role.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.errors import InvalidRequest, Unauthenticated
+from adyton.service.identity import Identity, share_of
+from adyton.service.roles import role_named
+
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+_KEYS = ("issuer", "audience", "jwks", "name_claim", "roles_claim", "roles")
+_OF_ROLE = ("claim", "study", "role", "limit_share", "price_share", "rate")
+_KEEP_KEYS = 300  # seconds
+_LEEWAY = 30  # seconds by which clocks may differ
+_PREFIX = "oidc "  # before the name, so that no claim can be taken for the name of a token
+_LONGEST_NAME = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Whoever has ``claim`` among the values of the roles claim has this role in this study or holdout."""
+
+    claim: str
+    study: str
+    role: str
+    limit_share: Fraction | None = None
+    price_share: Fraction | None = None
+    rate: int | None = None
+
+    def identity(self, name: str) -> Identity:
+        return Identity(name, role_named(self.role), self.limit_share, self.price_share, self.rate)
+
+
+class Provider:
+    """An issuer that this server believes."""
+
+    def __init__(self, section: dict[str, Any]) -> None:
+        unknown = next((key for key in section if key not in _KEYS), None)
+        if unknown is not None:
+            raise InvalidRequest(f"oidc.{unknown} is not known; known: {', '.join(_KEYS)}")
+        self._issuer, self._audience, jwks = (_text(section, key) for key in ("issuer", "audience", "jwks"))
+        self._name_claim = section.get("name_claim", "sub")
+        self._roles_claim = section.get("roles_claim", "groups")
+        self._mappings = [_mapping(one) for one in section.get("roles", [])]
+        if not jwks.startswith("https://") and not jwks.startswith("http://127.0.0.1:"):
+            raise InvalidRequest("oidc.jwks must be an https address")
+        try:
+            from jwt import PyJWKClient
+        except ImportError:
+            raise InvalidRequest("[oidc] needs PyJWT: pip install 'adyton[server]'") from None
+        self._keys = PyJWKClient(jwks, cache_keys=True, lifespan=_KEEP_KEYS, timeout=10)
+
+    def places(self, token: str) -> dict[str, Identity]:
+        """Who holds this token, in each study and holdout that its claims lead to."""
+        claims = self._claims(token)
+        name = claims.get(self._name_claim)
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+            raise Unauthenticated
+        held = claims.get(self._roles_claim, [])
+        values = {held} if isinstance(held, str) else set(filter(lambda one: isinstance(one, str), held))
+        found: dict[str, Identity] = {}
+        for one in self._mappings:  # the first that fits rules
+            if one.claim in values and one.study not in found:
+                found[one.study] = one.identity(_PREFIX + name)
+        return found
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        import jwt
+
+        try:
+            key = self._keys.get_signing_key_from_jwt(token)
+            return dict(
+                jwt.decode(
+                    token,
+                    key.key,
+                    algorithms=_ALGORITHMS,
+                    audience=self._audience,
+                    issuer=self._issuer,
+                    leeway=_LEEWAY,
+                    options={"require": ["exp", "iat", "iss", "aud", "sub"]},
+                )
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            claims = None
+        if claims is None:
+            raise Unauthenticated
+        return claims
+
+
+def looks_like_one(token: str) -> bool:
+    """Three parts with dots between them: a token of ours has none."""
+    return token.count(".") == 2
+
+
+def _mapping(raw: dict[str, Any]) -> Mapping:
+    unknown = next((key for key in raw if key not in _OF_ROLE), None)
+    if unknown is not None:
+        raise InvalidRequest(f"oidc.roles.{unknown} is not known; known: {', '.join(_OF_ROLE)}")
+    shares = {what: share_of(raw.get(what), f"oidc.roles.{what}") for what in ("limit_share", "price_share")}
+    made = Mapping(
+        _text(raw, "claim"), _text(raw, "study"), _text(raw, "role"), **shares, rate=raw.get("rate")
+    )
+    made.identity("tried")  # what makes no sense is found now
+    return made
+
+
+def _text(section: dict[str, Any], key: str) -> str:
+    value = section.get(key)
+    if not isinstance(value, str) or not value:
+        raise InvalidRequest(f"oidc: {key} is missing")
+    return value
