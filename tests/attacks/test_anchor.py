@@ -220,7 +220,7 @@ def test_an_anchor_that_says_nothing_is_no_reason_to_answer(asked: Path, how: st
             del known["head"]
             anchor.write_text(json.dumps(known))
         case "of another format":
-            anchor.write_text(json.dumps(known | {"format": 2}))
+            anchor.write_text(json.dumps(known | {"format": 3}))
         case "no JSON":
             anchor.write_bytes(b"\xff\x00")
         case _:
@@ -228,13 +228,25 @@ def test_an_anchor_that_says_nothing_is_no_reason_to_answer(asked: Path, how: st
     refused(asked, "people.anchor", "adyton verify STUDY --write-anchor")
 
 
-def test_the_owner_can_accept_a_ledger_as_it_is(asked: Path) -> None:
-    tamper(ledger_of(asked), *CUT)
+def test_the_owner_can_write_an_anchor_that_was_lost(asked: Path) -> None:
+    anchor_of(asked).unlink()
     done = CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"])
     assert done.exit_code == 0, done.output
-    assert "the one before had seen 3 receipts" in done.output
+    assert "there was none" in done.output
     with adyton.open(asked) as curator:
-        assert curator.ask(question(7), scale=1000).receipt.number == 3
+        assert curator.ask(question(7), scale=1000).receipt.number == 4
+
+
+def test_a_ledger_that_was_cut_gives_nothing_back(asked: Path) -> None:
+    """Mutant: ``write_anchor`` accepts a ledger that is behind."""
+    with adyton.open(asked) as curator:
+        spent = curator.ledger.spent()
+    tamper(ledger_of(asked), *CUT)
+    assert CliRunner().invoke(app, ["verify", str(asked), "--write-anchor"]).exit_code == 2
+    assert CliRunner().invoke(app, ["anchor", "accept", str(asked)]).exit_code == 0
+    with adyton.open(asked) as curator:
+        assert curator.ledger.spent() == spent
+        assert curator.ask(question(7), scale=1000).receipt.number == 5
 
 
 def test_a_damaged_ledger_cannot_be_accepted(asked: Path) -> None:

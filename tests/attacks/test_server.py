@@ -124,7 +124,10 @@ def test_A21_one_request_id_is_one_receipt_and_one_value(study: Path) -> None:
     with started(study, "--processes", "2") as running:
         with ThreadPoolExecutor(32) as pool:
             answers = list(
-                pool.map(lambda _: asked(running.url, ana, 30000, {"within": 40}, request="once"), range(320 if LONG else 64))
+                pool.map(
+                    lambda _: asked(running.url, ana, 30000, {"within": 40}, request="once"),
+                    range(320 if LONG else 64),
+                )
             )
         assert {answer.status_code for answer in answers} == {200}
         assert len({str(answer.json()["answer"]) for answer in answers}) == 1

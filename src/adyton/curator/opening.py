@@ -12,7 +12,7 @@ from adyton.engines.choosing import Limits, engine_for
 from adyton.engines.loading.joining import Member
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger
+from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
 from adyton.study import Study, named_facts, read_study
 
 
@@ -82,11 +82,9 @@ def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
 
 
 def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
-    """Replays the ledger and writes its anchor anew, whatever it said: the old one and the new one."""
-    known = read_study(study)
-    if known.ledger is None or known.anchor is None:
-        raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
-    ledger, anchor = _ledger_file(known, known.ledger), Anchor(known.anchor)
+    """Replays the ledger and writes an anchor that was lost or damaged anew: the old one and the new one."""
+    known, anchor = _anchored(study)
+    ledger = _ledger_file(known, known.ledger or "")
     with closing(ledger):
         if not ledger.verify().receipts:
             raise InvalidRequest("nothing was charged yet: the first charge writes the anchor")
@@ -94,4 +92,41 @@ def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
             before = anchor.read()
         except LedgerCorrupt:
             before = None
+        if before is not None and before.ledger == ledger.header.digest:
+            _refuse_behind(before, ledger.mark())
         return before, ledger.mark(lambda mark, _: anchor.write(mark))
+
+
+def show_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
+    """What the anchor has seen, and how far the ledger is."""
+    known, anchor = _anchored(study)
+    with closing(_ledger_file(known, known.ledger or "")) as ledger:
+        return anchor.read(), ledger.mark()
+
+
+def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:
+    """Goes on with a copy of the ledger that was put back: what it has lost is charged, as one receipt."""
+    known, anchor = _anchored(study)
+    kept = anchor.read()
+    if kept is None:
+        raise InvalidRequest("there is no anchor: nobody knows what the copy has lost")
+    with closing(_ledger_file(known, known.ledger or "")) as ledger:
+        ledger.verify()
+        receipt = ledger.restore(kept)
+        ledger.mark(lambda mark, _: anchor.write(mark))
+    return kept, receipt
+
+
+def _anchored(study: str | Path) -> tuple[Study, Anchor]:
+    known = read_study(study)
+    if known.ledger is None or known.anchor is None:
+        raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
+    return known, Anchor(known.anchor)
+
+
+def _refuse_behind(kept: Mark, mark: Mark) -> None:
+    if kept.receipts > mark.receipts or kept.answers > mark.answers or kept.notes > mark.notes:
+        raise InvalidRequest(
+            "the ledger is behind its anchor, and what was spent since would be given back: go on with this "
+            "copy, with all that was spent: adyton anchor accept STUDY"
+        )

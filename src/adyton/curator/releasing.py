@@ -16,11 +16,11 @@ from typing import Protocol, TypeVar
 from adyton.curator.certifying import PopulationClaims
 from adyton.curator.purse import AskedBefore, Charge, Planned, Purse
 from adyton.engines.base import Engine
-from adyton.errors import EngineFailed, Interrupted, InvalidRequest, LedgerCorrupt, sealed
+from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
 from adyton.ledger import Charged, Ledger, Order, Receipt
 from adyton.ledger.links import Cap
-from adyton.ledger.texts import Stored, many_from_text, many_to_text
+from adyton.ledger.texts import RESTORED, Stored, many_from_text, many_to_text
 from adyton.noise import Bits
 from adyton.planning.keys import KeyFinding
 from adyton.planning.part import Columns
@@ -293,6 +293,11 @@ class Walk:
         receipt = self._ledger.receipt(number)
         if receipt is None:
             raise InvalidRequest(f"there is no receipt {number}")
+        if self._ledger.mentioning((RESTORED,), number):
+            raise Forbidden(
+                f"what receipt {number} paid for is over: a copy of the ledger was put back since, which may "
+                "have forgotten some of its answers"
+            )
         self._releasing.prepare()
         return self._fed_by(receipt)
 

@@ -17,11 +17,16 @@ from adyton.ledger.faults import reason
 from adyton.ledger.stored.sqlite import flush_folder
 
 WAY_OUT = (
-    "put the right file back; or, once you know that nothing was lost, accept the ledger as it is with: "
-    "adyton verify STUDY --write-anchor"
+    "put the right file back; or go on with this copy, with all that was spent: adyton anchor accept STUDY; "
+    "or, if the ledger is right and only its anchor was lost: adyton verify STUDY --write-anchor"
 )
-_FORMAT = 1
-_LARGE = ("spent", "spent_radius")  # as text, because other readers of JSON know no large integers
+_FORMAT = 2
+_OLDER = 1  # which knew only the first two totals
+_LARGE = (
+    "spent",
+    "spent_radius",
+    "spent_pure",
+)  # as text, because other readers of JSON know no large integers
 
 
 class Anchor:
@@ -34,11 +39,12 @@ class Anchor:
         """None if there is no file."""
         try:
             known = json.loads(self.path.read_text(encoding="utf-8"))
-            if known.pop("format") != _FORMAT:
+            if (version := known.pop("format")) not in (_OLDER, _FORMAT):
                 raise ValueError
             del known["written_at"]
-            mark = Mark(**known | {name: int(known[name]) for name in _LARGE})
-            if not all(isinstance(getattr(mark, f.name), _KINDS[str(f.type)]) for f in fields(Mark)):
+            mark = Mark(**known | {name: int(known[name]) for name in _LARGE if name in known})
+            told = fields(Mark) if version == _FORMAT else fields(Mark)[: -len(_NEWER)]
+            if not all(isinstance(getattr(mark, f.name), _KINDS[str(f.type).split()[0]]) for f in told):
                 raise ValueError
         except FileNotFoundError:
             return None
@@ -72,4 +78,5 @@ class Anchor:
         return LedgerCorrupt(f"the anchor {self.path.name} cannot be used: {why}; nothing was answered")
 
 
+_NEWER = ("spent_pure", "unproved")
 _KINDS = {"str": str, "int": int, "bool": bool}

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused, RequestIdUsed
 from adyton.exact import decimal_text
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret
-from adyton.ledger.texts import receipts_carried
+from adyton.ledger.texts import receipts_carried, receipts_restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ class Mark:
     spent: int
     spent_radius: int
     closed: bool = False  # for good: the study goes on elsewhere
+    spent_pure: int | None = None  # None in an anchor of an older version
+    unproved: int | None = None
 
 
 _Kind = TypeVar("_Kind")
@@ -239,7 +241,11 @@ def next_receipt(
     if carried and last is not None:
         raise InvalidRequest("only the first receipt of a ledger can carry what another one has spent")
     before = totals_after(last, settled)
-    number, spent_by = before.receipts or carried, last_of_name.spent_by if last_of_name else 0
+    lost = receipts_restored(order.question, order.detail)
+    if lost and lost < before.receipts:
+        raise InvalidRequest("only what a ledger has lost can be restored: it has later receipts")
+    number = max(before.receipts, lost) or carried
+    spent_by = last_of_name.spent_by if last_of_name else 0
     _check_limits(header, before.spent, order, spent_by)
     if order.cap is not None:
         order.cap.check(number, before.radius, order.radius)
@@ -273,9 +279,18 @@ def charged_before(earlier: Receipt, order: Order) -> Charged:
 
 def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, closed: bool = False) -> Mark:
     if last is None:
-        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, closed)
+        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, closed, 0, 0)
     return Mark(
-        header.digest, last.number, last.digest, answers, notes, last.spent, last.spent_radius, closed
+        header.digest,
+        last.number,
+        last.digest,
+        answers,
+        notes,
+        last.spent,
+        last.spent_radius,
+        closed,
+        last.spent_pure,
+        last.unproved,
     )
 
 

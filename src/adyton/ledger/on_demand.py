@@ -135,6 +135,13 @@ class LedgerOnDemand:
         file = self._written() if keep is None else self._opened()
         return file.mark(keep) if file else mark_of(self._unwritten, None, 0, 0)
 
+    def restore(self, kept: Mark) -> Receipt:
+        """Goes on with a copy that was put back."""
+        file = self._written()
+        if file is None:
+            raise InvalidRequest("there is no ledger: put the newest copy of it back first")
+        return file.restore(kept)
+
     def close(self) -> None:
         if self._file is not None:
             self._file.close()

@@ -113,14 +113,15 @@ def _follows(header: Header, last: OpenLink | None, link: OpenLink) -> bool:
         own = (link.amount, link.radius, link.pure, 0, header.digest)
         totals = (link.spent, link.spent_radius, link.spent_pure, link.settled, link.previous)
         return totals == own and link.unproved in (0, 1)
+    if link.number <= last.number:  # it may go on further up, after a restored copy
+        return False
     due = (
-        last.number + 1,
         last.spent + link.amount,
         last.spent_radius - last.radius + link.settled + link.radius,
         last.spent_pure + link.pure,
         last.digest,
     )
-    told = (link.number, link.spent, link.spent_radius, link.spent_pure, link.previous)
+    told = (link.spent, link.spent_radius, link.spent_pure, link.previous)
     return told == due and link.settled <= last.radius and link.unproved - last.unproved in (0, 1)
 
 

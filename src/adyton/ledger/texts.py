@@ -33,6 +33,7 @@ Keys = list[list[str | int]]
 _MANY = 256
 _WHOLE = 8  # bytes of a machine integer
 _CARRIED = "CARRIED FROM THE LEDGER WITH HEAD "
+RESTORED = "RESTORED; LOST WAS WHAT CAME UP TO THE HEAD "
 
 
 # Texts and whole numbers that every store gives back -------------------------------------------------------
@@ -193,7 +194,21 @@ def carried_texts(head: str, receipts: int) -> tuple[str, str]:
 
 def receipts_carried(question: str, detail: str) -> int:
     """How many receipts an order carries: 0 unless it has exactly the texts of one that carries some."""
-    if not question.startswith(_CARRIED):
+    return _receipts_of(_CARRIED, question, detail)
+
+
+def restored_texts(head: str, receipts: int) -> tuple[str, str]:
+    """Those of an order that stands for what a restored copy has lost: so many receipts, up to this head."""
+    return RESTORED + head, json.dumps({"receipts": receipts})
+
+
+def receipts_restored(question: str, detail: str) -> int:
+    """The number of the last receipt that was lost: 0 unless it has exactly the texts of such an order."""
+    return _receipts_of(RESTORED, question, detail)
+
+
+def _receipts_of(begin: str, question: str, detail: str) -> int:
+    if not question.startswith(begin):
         return 0
     try:
         receipts = json.loads(detail)["receipts"]
@@ -201,8 +216,7 @@ def receipts_carried(question: str, detail: str) -> int:
         return 0
     if type(receipts) is not int or receipts < 1:
         return 0
-    texts = carried_texts(question.removeprefix(_CARRIED), receipts)
-    return receipts if texts == (question, detail) else 0
+    return receipts if detail == json.dumps({"receipts": receipts}) else 0
 
 
 _ALL_COUNTED, _NOT_ALL = "SELECT COUNT(", (" WHERE ", " GROUP BY ")

@@ -7,19 +7,23 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from adyton.errors import LedgerCorrupt
-from adyton.ledger.base import FromTotals, Verification
-from adyton.ledger.links import Receipt
+from adyton.ledger.base import FromTotals, Mark, Totals, Verification
+from adyton.ledger.links import Order, Receipt
 from adyton.ledger.replaying import replay
 from adyton.ledger.stored.closing import write_closing
 from adyton.ledger.stored.notes import check_notes, numbers_with_notes
+from adyton.ledger.stored.restoring import restoring_order, write_restored
 from adyton.ledger.stored.tables import (
     Connection,
+    append,
+    await_answer,
     check_answer,
     check_unanswered,
     find,
     page_after,
     read_closing,
     read_header,
+    refuse_if_closed,
     stored_radius,
 )
 
@@ -84,11 +88,40 @@ class StoredHistory(FromTotals):
                 write_closing(connection, say(self._last_of(connection)))
             return read_closing(connection)
 
+    def restore(self, kept: Mark) -> Receipt:
+        """Goes on with a copy that was put back, after all that its anchor has seen (``restoring``)."""
+        with self._transaction() as connection:
+            refuse_if_closed(connection)
+            mark, totals = self._mark_of(connection), self._totals_of(connection)
+            receipt = self._next(connection, restoring_order(self.header, kept, mark, totals))
+            append(connection, receipt)
+            await_answer(connection, receipt)
+            write_restored(connection, receipt.number, receipt.number - totals.receipts - 1)
+            self._written(receipt)
+        self._newest()
+        return receipt
+
     def carried_out(self, text: str) -> None:
         """That another ledger goes on where this one was closed."""
         with self._transaction() as connection:
             if len(read_closing(connection)) == 1:
                 write_closing(connection, text)
+
+    @abstractmethod
+    def _next(self, connection: Connection, order: Order) -> Receipt:
+        """The receipt that an order would get, or a refusal."""
+
+    @abstractmethod
+    def _written(self, receipt: Receipt) -> None:
+        """Called before the transaction of a charge ends."""
+
+    @abstractmethod
+    def _mark_of(self, connection: Connection) -> Mark:
+        """How far the ledger is, inside of a transaction."""
+
+    @abstractmethod
+    def _totals_of(self, connection: Connection) -> Totals:
+        """What the next receipt builds on, inside of a transaction."""
 
     @abstractmethod
     def _last_of(self, connection: Connection) -> Receipt | None:

@@ -33,6 +33,7 @@ from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_diges
 from adyton.ledger.replaying import replay
 from adyton.ledger.stored.history import StoredHistory
 from adyton.ledger.stored.notes import add_note, count_notes, read_notes
+from adyton.ledger.stored.restoring import refuse_if_restored, restored_at, skipped_numbers
 from adyton.ledger.stored.tables import (
     Connection,
     Kept,
@@ -106,6 +107,7 @@ class StoredLedger(StoredHistory):
                 return kept.answer
             if kept.may_be_closed:
                 refuse_if_closed(connection)
+                refuse_if_restored(connection, number)
             refuse_if_older(kept)
             add_answer(connection, receipt, key_of(receipt.order), answer, radius)
             is_answered(connection, number)
@@ -129,6 +131,7 @@ class StoredLedger(StoredHistory):
         with self._transaction() as connection:
             receipt = _paid(find(connection, "number = ?", number), number)
             refuse_if_closed(connection)
+            refuse_if_restored(connection, number)
             return add_note(connection, receipt, index, text)
 
     def notes(self, number: int, first: int = 0) -> list[str]:
@@ -163,6 +166,8 @@ class StoredLedger(StoredHistory):
             receipt = find(connection, "number = ?", number) if number is not None else None
             if receipt is None or read_answer(connection, receipt) is not None:
                 return None
+            if receipt.number < restored_at(connection):
+                return None  # it may have been answered, and the copy that was put back has forgotten it
         order = receipt.order  # believe the receipt, as above
         if (order.question, order.detail, order.amount) != (question, detail, amount):
             raise LedgerCorrupt(f"receipt {receipt.number} of the ledger is filed under another question")
@@ -199,14 +204,20 @@ class StoredLedger(StoredHistory):
 
     def mark(self, keep: Keep | None = None) -> Mark:
         with self._snapshot() if keep is None else self._transaction() as connection:
-            last, _ = self._last(connection)
-            first = find(connection, "true ORDER BY number LIMIT 1")
-            asked = last.number - first.number + 1 if last and first else 0
-            answers, closed = asked - count_unanswered(connection), bool(read_closing(connection))
-            mark = mark_of(self.header, last, answers, count_notes(connection), closed=closed)
+            mark = self._mark_of(connection)
             if keep is not None:
                 keep(mark, partial(find, connection, "number = ?"))
             return mark
+
+    def _mark_of(self, connection: Connection) -> Mark:
+        last, _ = self._last(connection)
+        first = find(connection, "true ORDER BY number LIMIT 1")
+        asked = last.number - first.number + 1 - skipped_numbers(connection) if last and first else 0
+        answers, closed = asked - count_unanswered(connection), bool(read_closing(connection))
+        return mark_of(self.header, last, answers, count_notes(connection), closed=closed)
+
+    def _totals_of(self, connection: Connection) -> Totals:
+        return totals_after(*self._last(connection))
 
     def _next(self, connection: Connection, order: Order) -> Receipt:
         """Looks at the last receipt, at whether it is answered, and at the last one of this name: no more."""
@@ -335,7 +346,7 @@ def _checkpoint(connection: Connection, last: Receipt) -> Receipt | None:
     first = find(connection, "true ORDER BY number LIMIT 1")
     if first is None or first.number > number:
         return None
-    found = find(connection, "number = ?", number)
+    found = find(connection, "number <= ? ORDER BY number DESC LIMIT 1", number)
     if found is None:
         raise LedgerCorrupt(f"receipt {number} of the ledger is missing")
     return found

@@ -52,8 +52,9 @@ CREATE TABLE notes (
 );
 CREATE TABLE facts (number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL);
 CREATE TABLE closed (number INTEGER PRIMARY KEY CHECK (number IN (1, 2)), text TEXT NOT NULL);
+CREATE TABLE restored (number BIGINT PRIMARY KEY REFERENCES receipts, skipped BIGINT NOT NULL);
 CREATE VIEW sqlite_schema AS SELECT 'table'::text AS type, name::text AS name
-    FROM (VALUES ('closed'), ('facts')) AS made (name);
+    FROM (VALUES ('closed'), ('facts'), ('restored')) AS made (name);
 CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql
     AS $$ BEGIN RAISE EXCEPTION 'append only'; END $$;
 CREATE FUNCTION next_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -76,7 +77,7 @@ CREATE TRIGGER unanswered_update BEFORE UPDATE OR TRUNCATE ON unanswered
     EXECUTE FUNCTION append_only();
 CREATE TRIGGER turn_kept BEFORE DELETE OR TRUNCATE ON turn EXECUTE FUNCTION append_only();
 """
-_KEPT = ("format", "header", "receipts", "answers", "notes", "facts", "closed")
+_KEPT = ("format", "header", "receipts", "answers", "notes", "facts", "closed", "restored")
 _GUARD = "CREATE TRIGGER {0}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {0} EXECUTE FUNCTION append_only();"
 
 
@@ -207,8 +208,12 @@ def _check_format(connection: Connection, name: str) -> None:
 
 def grants(name: str, role: str) -> list[str]:
     """What a role that serves questions needs, and no more: it can neither change nor delete."""
-    tables = ", ".join(f'"{name}".{table}' for table in (*_KEPT, "unanswered", "turn", "sqlite_schema"))
-    added = ", ".join(f'"{name}".{t}' for t in ("receipts", "answers", "notes", "unanswered", "closed"))
+
+    def listed(*tables: str) -> str:
+        return ", ".join(f'"{name}".{table}' for table in tables)
+
+    tables = listed(*_KEPT, "unanswered", "turn", "sqlite_schema")
+    added = listed("receipts", "answers", "notes", "unanswered", "closed", "restored")
     return [
         f'GRANT USAGE ON SCHEMA "{name}" TO "{role}"',
         f'GRANT SELECT ON {tables} TO "{role}"',

@@ -33,8 +33,10 @@ _LAST = (
     "ORDER BY paid.number DESC LIMIT 1"
 )
 HAS_CLOSING = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'closed'"
+HAS_RESTORED = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'restored'"
+HAS_ENDINGS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name IN ('closed', 'restored')"
 _KEPT = (
-    f"SELECT {_PAID}, EXISTS ({HAS_CLOSING}), awaited.question, given.number, given.radius, given.content, "
+    f"SELECT {_PAID}, EXISTS ({HAS_ENDINGS}), awaited.question, given.number, given.radius, given.content, "
     f"given.digest, given.answer {_AND_ANSWER} LEFT JOIN unanswered AS awaited "
     "ON awaited.number = paid.number WHERE paid.number = ?"
 )

@@ -20,6 +20,7 @@ from adyton.transports.cli.doctor import doctor
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
 from adyton.transports.cli.owner.amend import amend
+from adyton.transports.cli.owner.anchor import app as anchor
 from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.dummy import dummy
@@ -249,8 +250,8 @@ def verify(
             found = curator.verify(head)
         if amended is not None:
             check_amended(read_study(amended), read_study(study))
-        anchor = {"anchor_before": before.receipts if before else None} if write_anchor else {}
-        return {"ok": True, "receipts": found.receipts, "head": found.head, **anchor}
+        replaced = {"anchor_before": before.receipts if before else None} if write_anchor else {}
+        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced}
 
     done = run(work, as_json)
     if not as_json:
@@ -332,6 +333,7 @@ for command in _OF_A_STUDY + _OTHERS:
     app.command(command.__name__.replace("_", "-"))(command)
 app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
+app.add_typer(anchor, name="anchor")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,68 @@
+"""``adyton anchor``: what the anchor of a study has seen, and how a copy of its ledger goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from adyton.transports.terminal import Json, StudyFile, run
+
+app = typer.Typer(help="The anchor of a ledger: show it, or go on with a copy.", no_args_is_help=True)
+
+
+@app.command()
+def show(study: StudyFile, as_json: Json = False) -> None:
+    """Say how far the ledger was when the anchor was written, and how far it is."""
+
+    def work() -> dict[str, Any]:
+        from adyton.curator.opening import show_anchor
+
+        kept, mark = show_anchor(study)
+        behind = kept is not None and (
+            kept.ledger != mark.ledger
+            or kept.receipts > mark.receipts
+            or kept.answers > mark.answers
+            or kept.notes > mark.notes
+        )
+        return {"anchor": _told(kept), "ledger": _told(mark), "behind": behind}
+
+    done = run(work, as_json)
+    if as_json:
+        return
+    kept, mark = done["anchor"], done["ledger"]
+    seen = "there is none" if kept is None else f"{kept['receipts']} receipts, {kept['answers']} answers"
+    typer.echo(f"Anchor: {seen}.")
+    typer.echo(f"Ledger: {mark['receipts']} receipts, {mark['answers']} answers.")
+    if done["behind"]:
+        typer.echo("The ledger is behind its anchor: nothing is answered until it is put right.")
+
+
+@app.command()
+def accept(study: StudyFile, as_json: Json = False) -> None:
+    """Go on with a copy of the ledger that was put back. What it has lost is charged, as one receipt."""
+
+    def work() -> dict[str, Any]:
+        from adyton.curator.opening import accept_copy
+        from adyton.exact import decimal_text
+
+        kept, receipt = accept_copy(study)
+        return {
+            "anchor": _told(kept),
+            "receipt": receipt.number,
+            "charged": decimal_text(receipt.order.amount),
+        }
+
+    done = run(work, as_json)
+    if not as_json:
+        typer.echo(f"Receipt {done['receipt']} charges {done['charged']}, which the copy had lost.")
+        typer.echo("Streams and weights of before are over, and so are receipts without an answer.")
+
+
+def _told(mark: Any) -> dict[str, Any] | None:
+    from adyton.exact import decimal_text
+
+    if mark is None:
+        return None
+    counts = {"receipts": mark.receipts, "answers": mark.answers, "notes": mark.notes}
+    return {**counts, "head": mark.head, "spent": decimal_text(mark.spent)}

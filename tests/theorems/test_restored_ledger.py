@@ -1,0 +1,147 @@
+"""A copy that was put back gives back neither budget nor noise: laws over when the copy was made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import adyton
+from adyton.curator.opening import accept_copy, show_anchor
+from adyton.curator.releasing import Releasing
+from adyton.ledger import replay_open
+from adyton.transports.cli.app import app
+from study_on_disk import question, write_study
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    (tmp_path / "elsewhere").mkdir()
+    return write_study(tmp_path, more='\n[ledger]\nanchor = "elsewhere/people.anchor"\n')
+
+
+def copied(study: Path, name: str) -> Path:
+    """A consistent copy, as a backup makes it."""
+    copy = study.with_name(name)
+    with (
+        closing(sqlite3.connect(study.with_suffix(".ledger"))) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target)
+    return copy
+
+
+def put_back(study: Path, copy: Path) -> None:
+    for rest in ("", "-wal", "-shm"):
+        study.with_name(study.stem + ".ledger" + rest).unlink(missing_ok=True)
+    shutil.copy(copy, study.with_suffix(".ledger"))
+
+
+@pytest.mark.parametrize("kept", [1, 2, 4])
+def test_theorem_RESTORED_LEDGER_gives_no_budget_and_no_number_back(study: Path, kept: int) -> None:
+    """Mutants: the amount is 1; the radius is left out; the number goes on after the copy's."""
+    with adyton.open(study) as curator:
+        for number in range(1, kept + 1):
+            curator.ask(question(number), scale=1000)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        for number in range(kept + 1, 7):
+            curator.ask(question(number), scale=1000)
+        lost = curator.ledger.totals()
+    put_back(study, copy)
+    with pytest.raises(adyton.LedgerCorrupt, match="adyton anchor accept"):
+        adyton.open(study)
+    _, receipt = accept_copy(study)
+    assert (receipt.number, receipt.spent) == (7, lost.spent)
+    with adyton.open(study) as curator:
+        now = curator.ledger.totals()
+        assert now.radius >= lost.radius
+        assert curator.verify().receipts == 7
+        again = curator.ask(question(6), scale=1000)
+        assert (again.repeated, again.receipt.number) == (kept >= 6, 8)
+        assert curator.ask(question(1), scale=1000).repeated
+        chain = list(curator.receipts())
+        assert replay_open(curator.ledger.header, [one.open for one in chain], own=chain).receipts == 8
+    with adyton.open(study) as curator:  # and once more, from the file
+        assert curator.verify().receipts == 8
+    found, mark = show_anchor(study)
+    assert found == mark
+
+
+def test_theorem_RESTORED_LEDGER_gives_no_second_answer(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy is from between a charge and its answer.  Mutants: ``unanswered`` offers it; ``remember`` keeps a second one."""
+    copies: list[Path] = []
+    released = Releasing.release
+
+    def copying(self: Releasing, *words: Any) -> Any:
+        copies.append(copied(study, "copy.ledger"))
+        return released(self, *words)
+
+    monkeypatch.setattr(Releasing, "release", copying)
+    with adyton.open(study) as curator:
+        shown = curator.ask(question(1), scale=1000, request="one")
+    monkeypatch.undo()
+    put_back(study, copies[0])
+    accept_copy(study)
+    with adyton.open(study) as curator:
+        with pytest.raises(adyton.Forbidden, match="put back"):
+            curator.ask(question(1), scale=1000, request="one")
+        again = curator.ask(question(1), scale=1000)
+        assert again.receipt.number == 3
+        assert curator.ledger.recall(1) is None
+        assert shown.receipt.number == 1
+        with pytest.raises(adyton.Forbidden, match="put back"):
+            curator.ledger.remember(1, "[]")
+
+
+def test_theorem_RESTORED_LEDGER_ends_streams(study: Path) -> None:
+    """Mutants: a stream is opened again; a note is added to a receipt of before."""
+    with adyton.open(study) as curator:
+        stream = curator.open_stream(positives=1, epsilon="0.2")
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        curator.stream(stream.number).feed("SELECT COUNT(*) FROM people", above=1)
+    put_back(study, copy)
+    accept_copy(study)
+    with adyton.open(study) as curator:
+        with pytest.raises(adyton.Forbidden, match="over"):
+            curator.stream(stream.number)
+        with pytest.raises(adyton.Forbidden, match="put back"):
+            curator.ledger.annotate(stream.number, 1, "x")
+        assert curator.open_stream(positives=1, epsilon="0.2").number == 3
+
+
+def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_anchored_anew(
+    study: Path,
+) -> None:
+    run = CliRunner().invoke
+    assert "no anchor" in run(app, ["anchor", "accept", str(study)]).output + str(
+        run(app, ["anchor", "accept", str(study)]).stderr
+    )
+    with adyton.open(study) as curator:
+        curator.ask(question(1), scale=1000)
+    copy = copied(study, "copy.ledger")
+    assert run(app, ["anchor", "accept", str(study)]).exit_code == 2
+    with adyton.open(study) as curator:
+        curator.ask(question(2), scale=1000)
+    put_back(study, copy)
+    shown = json.loads(run(app, ["anchor", "show", str(study), "--json"]).output)
+    assert (shown["behind"], shown["anchor"]["receipts"], shown["ledger"]["receipts"]) == (True, 2, 1)
+    refused = run(app, ["verify", str(study), "--write-anchor"])
+    assert refused.exit_code == 2
+    accepted = run(app, ["anchor", "accept", str(study)])
+    assert "Receipt 3 charges" in accepted.output
+    assert run(app, ["verify", str(study)]).exit_code == 0
+    assert "behind" not in run(app, ["anchor", "show", str(study)]).output
+    (study.parent / "elsewhere" / "people.anchor").write_text(
+        json.dumps(
+            {**json.loads((study.parent / "elsewhere" / "people.anchor").read_text()), "ledger": "0" * 64}
+        )
+    )
+    assert run(app, ["anchor", "accept", str(study)]).exit_code == 2
