@@ -16,7 +16,7 @@ from pathlib import Path
 from adyton.errors import InvalidRequest
 
 VARIABLE = "ADYTON_SECRET"
-FILE = "adyton.secret"
+FILE = "server.secret"
 _LEAST = 32  # characters
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
