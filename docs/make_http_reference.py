@@ -80,7 +80,7 @@ def document() -> dict[str, Any]:
 
 def page(told: dict[str, Any]) -> str:
     lines = [HEAD, "## Routes\n", "| route | what it does |", "|---|---|"]
-    for path, methods in told["paths"].items():
+    for path, methods in sorted(told["paths"].items()):
         lines += [f"| `{method.upper()} {path}` | {known['summary']} |" for method, known in methods.items()]
     lines += ["", "## Roles\n", f"| who may | {' | '.join(Role)} |", "|---|" + "---|" * len(Role)]
     for action, roles in ALLOWED.items():

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
+from typer.testing import CliRunner
 
+import adyton
+from adyton.errors import BudgetRefused, InvalidRequest, LedgerCorrupt
 from adyton.ledger import Header, Ledger
-from adyton.ledger.stored.postgres import PostgresLedger
-from adyton.testing.ledgers.contract import LedgerContract, Reopen
+from adyton.ledger.stored import postgres_session
+from adyton.ledger.stored.postgres import PostgresLedger, grants
+from adyton.testing.ledgers.contract import LedgerContract, Reopen, order
+from adyton.transports.cli.app import app
 from postgres_server import NoServer, postgres_server
+from study_on_disk import question, write_study
 
 STUDY = "ab" * 32
 NUMBERS = itertools.count()
@@ -53,3 +64,249 @@ class TestPostgresLedger(LedgerContract):
             return ledgers[-1]
 
         return again
+
+
+# What only a server can get wrong.
+
+
+@pytest.fixture
+def ledger(server: str) -> Iterator[PostgresLedger]:
+    made = PostgresLedger.create(f"{server}/ledger_{next(NUMBERS)}", header(10))
+    yield made
+    made.close()
+
+
+def end_session(server: str, ledger: PostgresLedger) -> None:
+    """As when the server, or the network before it, dies."""
+    assert ledger._connection is not None
+    with psycopg.connect(server, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (ledger._connection.info.backend_pid,))
+
+
+def test_a_connection_that_breaks_before_the_commit_is_a_refusal(
+    server: str, ledger: PostgresLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutant: the receipt is returned although it was not found."""
+    ledger.charge(order())
+    monkeypatch.setattr(
+        ledger,
+        "_written",
+        lambda receipt: (setattr(ledger._writing, "receipt", receipt), end_session(server, ledger)),
+    )
+    with pytest.raises(LedgerCorrupt, match="nothing was charged"):
+        ledger.charge(order())
+    monkeypatch.undo()
+    assert ledger.verify().receipts == 1
+    assert ledger.charge(order()).receipt.number == 2
+
+
+def commit_and_break(server: str, ledger: PostgresLedger) -> Callable[[Any], None]:
+    def commit(connection: Any) -> None:
+        connection.execute("COMMIT")
+        end_session(server, ledger)
+        ledger._disconnect()
+        raise postgres_session.CommitUnknown("as if the answer of the server had been lost")
+
+    return commit
+
+
+def test_a_connection_that_breaks_during_the_commit_is_resolved_by_looking(
+    server: str, ledger: PostgresLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was written, and only we do not know it.  Mutants: a second charge; a refusal although it was charged."""
+    monkeypatch.setattr(ledger, "_commit", commit_and_break(server, ledger))
+    resolved: list[Any] = []
+
+    def once(connection: Any) -> None:
+        monkeypatch.undo()
+        try:
+            commit_and_break(server, ledger)(connection)
+        finally:
+            resolved.append(True)
+
+    for work in (
+        lambda: ledger.charge(order(request="one")).receipt.number,
+        lambda: ledger.remember(1, "an answer"),
+        lambda: ledger.annotate(1, 0, "a note"),
+    ):
+        monkeypatch.setattr(ledger, "_commit", once)
+        assert work() in (1, "an answer", True)
+    assert len(resolved) == 3
+    assert ledger.verify().receipts == 1
+    assert (ledger.recall(1), ledger.notes(1)) == ("an answer", ["a note"])
+
+
+def test_a_server_that_is_gone_answers_nothing(server: str, ledger: PostgresLedger) -> None:
+    ledger.charge(order())
+    end_session(server, ledger)
+    with pytest.raises(LedgerCorrupt, match="nothing was answered") as caught:
+        ledger.charge(order())
+    assert server not in caught.value.message
+    assert ledger.charge(order()).receipt.number == 2  # a new connection
+
+
+def test_nothing_can_be_changed_deleted_or_emptied(server: str, ledger: PostgresLedger) -> None:
+    """Mutant: one table without its trigger."""
+    ledger.charge(order())
+    ledger.remember(1, "x")
+    ledger.annotate(1, 0, "x")
+    tables = (
+        "format",
+        "header",
+        "receipts",
+        "answers",
+        "notes",
+        "facts",
+        "closed",
+        "restored",
+        "unanswered",
+        "turn",
+    )
+    with psycopg.connect(server, autocommit=True) as owner:
+        for table in tables:
+            for statement in (
+                f"UPDATE {ledger.name}.{table} SET number = number",
+                f"DELETE FROM {ledger.name}.{table}",
+                f"TRUNCATE {ledger.name}.{table} CASCADE",
+            ):
+                if (table, statement[:6]) in (("turn", "UPDATE"), ("unanswered", "DELETE")):
+                    continue
+                with pytest.raises(psycopg.errors.RaiseException, match="append only"):
+                    owner.execute(statement.encode())
+    assert ledger.verify().receipts == 1
+
+
+def test_a_role_with_the_grants_can_charge_and_nothing_else(server: str, ledger: PostgresLedger) -> None:
+    """Mutants: a grant is missing; a grant is too much."""
+    with psycopg.connect(server, autocommit=True) as owner:
+        owner.execute("DROP ROLE IF EXISTS serving")
+        owner.execute("CREATE ROLE serving LOGIN")
+        for statement in grants(ledger.name, "serving"):
+            owner.execute(statement.encode())
+    address = server.replace("owner@", "serving@")
+    serving = PostgresLedger(f"{address}/{ledger.name}")
+    try:
+        assert serving.charge(order()).receipt.number == 1
+        assert serving.remember(1, "x") == "x"
+        assert serving.annotate(1, 0, "note")
+        assert serving.verify().receipts == 1
+    finally:
+        serving.close()
+    with psycopg.connect(address, autocommit=True) as session:
+        for statement in (
+            f"UPDATE {ledger.name}.receipts SET amount = '0'", f"DELETE FROM {ledger.name}.answers", f"TRUNCATE {ledger.name}.notes",
+            f"DROP TABLE {ledger.name}.receipts CASCADE", f"INSERT INTO {ledger.name}.header VALUES (1)",
+            f"ALTER TABLE {ledger.name}.receipts DISABLE TRIGGER ALL",
+        ):  # fmt: skip
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                session.execute(statement.encode())
+    with psycopg.connect(server, autocommit=True) as owner:
+        owner.execute("DROP OWNED BY serving")
+        owner.execute("DROP ROLE serving")
+
+
+@pytest.mark.parametrize("setting", ["synchronous_commit"])
+def test_a_server_that_does_not_wait_for_its_disk_is_refused(
+    server: str, ledger: PostgresLedger, setting: str
+) -> None:
+    """Mutant: the check is left out."""
+    with pytest.raises(LedgerCorrupt, match=f"{setting} = off"):
+        PostgresLedger(f"{server}/{ledger.name}?options=-c%20{setting}%3Doff")
+
+
+def test_a_server_without_fsync_is_refused() -> None:
+    try:
+        with postgres_server() as address, pytest.raises(LedgerCorrupt, match="fsync = off"):
+            PostgresLedger.create(f"{address}/ledger", header(10))
+    except NoServer as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE {0}.receipts SET amount = '0' WHERE number = 2", "DELETE FROM {0}.receipts WHERE number = 2"],
+)
+def test_what_the_owner_of_the_database_changes_is_found(
+    server: str, ledger: PostgresLedger, change: str
+) -> None:
+    for number in range(3):
+        ledger.charge(order(request=str(number)))
+        ledger.remember(number + 1, "x")
+    with psycopg.connect(server, autocommit=True) as owner:
+        owner.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+        owner.execute(change.format(ledger.name).encode())
+    with pytest.raises(LedgerCorrupt):
+        PostgresLedger(f"{server}/{ledger.name}")
+
+
+def test_an_existing_ledger_is_never_overwritten_and_one_of_another_study_is_refused(
+    server: str, ledger: PostgresLedger
+) -> None:
+    address = f"{server}/{ledger.name}"
+    ledger.charge(order())
+    with pytest.raises(InvalidRequest, match="never overwritten"):
+        PostgresLedger.create(address, header(10))
+    with pytest.raises(InvalidRequest, match="does not belong"):
+        PostgresLedger.open_or_create(address, Header.fresh("cd" * 32, "gdp", 10))
+    assert ledger.verify().receipts == 1
+
+
+def test_many_processes_make_one_ledger(server: str) -> None:
+    address, limit = f"{server}/ledger_{next(NUMBERS)}", 25
+
+    def charged(number: int) -> int:
+        ledger = PostgresLedger.open_or_create(address, Header.fresh(STUDY, "gdp", limit))
+        try:
+            return sum(_charges(ledger, number, turn) for turn in range(10))
+        finally:
+            ledger.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(charged, range(8))) == limit
+    ledger = PostgresLedger(address)
+    assert ledger.verify().spent == limit
+    ledger.close()
+
+
+def _charges(ledger: PostgresLedger, number: int, turn: int) -> bool:
+    try:
+        return ledger.charge(order(by=f"name {number}", request=str(turn))).fresh
+    except BudgetRefused:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://h/db", "NAME"), ("postgresql://h/db/", "NAME"), ("postgresql://h/db/UPPER", "small letters"),
+        ("postgresql://u:secret@h/db/name", "pgpass"), ("postgresql://[h/db/name", "of the form"), ("mysql://h/db/name", "of the form"),
+    ],
+)  # fmt: skip
+def test_addresses_that_make_no_sense_are_refused_and_not_repeated(address: str, said: str) -> None:
+    with pytest.raises(InvalidRequest, match=said) as caught:
+        PostgresLedger(address)
+    assert "secret" not in caught.value.message
+
+
+def test_a_study_with_its_ledger_in_postgres(server: str, tmp_path: Path) -> None:
+    """From the command line, made by the first charge; a preview leaves nothing behind."""
+    address = f"{server}/ledger_{next(NUMBERS)}"
+    study = write_study(tmp_path, more=f'\n[ledger]\naddress = "{address}"\nanchor = "people.anchor"\n')
+    assert CliRunner().invoke(app, ["preview", str(study), question(1), "--scale", "1000"]).exit_code == 0
+    assert not PostgresLedger.exists(address)
+    first = json.loads(
+        CliRunner().invoke(app, ["ask", str(study), question(1), "--scale", "1000", "--json"]).output
+    )
+    again = json.loads(
+        CliRunner().invoke(app, ["ask", str(study), question(1), "--scale", "1000", "--json"]).output
+    )
+    assert (again["repeated"], again["answer"]) == (True, first["answer"])
+    assert json.loads((tmp_path / "people.anchor").read_text())["receipts"] == 1
+    assert "1 receipt" in CliRunner().invoke(app, ["verify", str(study)]).output
+    with psycopg.connect(server, autocommit=True) as owner:  # an older copy is put back
+        name = address.rpartition("/")[2]
+        owner.execute("SET session_replication_role = replica")
+        for table in ("answers", "receipts", "unanswered"):
+            owner.execute(f"DELETE FROM {name}.{table}".encode())
+    with pytest.raises(LedgerCorrupt, match=r"behind|empty or missing"):
+        adyton.open(study)

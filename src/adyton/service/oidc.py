@@ -64,7 +64,8 @@ class Provider:
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
             raise Unauthenticated
         held = claims.get(self._roles_claim, [])
-        values = {held} if isinstance(held, str) else set(filter(lambda one: isinstance(one, str), held))
+        listed = held if isinstance(held, list) else [held]
+        values = {one for one in listed if isinstance(one, str)}
         found: dict[str, Identity] = {}
         for one in self._mappings:  # the first that fits rules
             if one.claim in values and one.study not in found:
