@@ -150,8 +150,8 @@ def test_A28_no_request_of_the_document_fails(fuzzed: Served, study: str) -> Non
     Mutant: a route that raises something of its own.
     """
     headers = fuzzed.made(f"fuzz {study}", "owner", study=study)
-    document = schemathesis.openapi.from_asgi("/v1/openapi.json", fuzzed.client.app)
-    known = json.loads((REFERENCE / "openapi.json").read_text())["paths"]
+    told = json.loads((REFERENCE / "openapi.json").read_text())
+    document, known = schemathesis.openapi.from_dict(told), told["paths"]
     for result in document.get_all_operations():
         operation = result.ok()
         declared = {int(status) for status in known[operation.path][operation.method.lower()]["responses"]}
@@ -160,7 +160,7 @@ def test_A28_no_request_of_the_document_fails(fuzzed: Served, study: str) -> Non
 
 def check_all(client: Any, operation: Any, study: str, headers: dict[str, str], declared: set[int]) -> None:
     @settings(
-        max_examples=15,
+        max_examples=8,
         deadline=None,
         derandomize=True,
         database=None,
