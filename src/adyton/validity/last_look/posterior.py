@@ -12,9 +12,11 @@ from fractions import Fraction
 
 from adyton.exact import float_down, float_up
 from adyton.exact.outward import COARSE, MANY, SAFE
-from adyton.exact.search import edge, geometric, minimise
+from adyton.exact.search import minimise
 from adyton.validity.published.mutual_information import level_after, threshold_after
 from adyton.validity.textbook.max_information import event_bound, independent_rows_nats, pure_nats
+
+_STEPS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class MaxInformation:
             failure = level * Fraction(part)
             return self._nats(failure) - math.log(float_down(level - failure))
 
-        best = exponent(minimise(exponent, 1e-6, 1 - 1e-6))
+        best = exponent(minimise(exponent, 1e-9, 1 - 1e-6, _STEPS))
         return math.exp(-best * SAFE) * (1 - MANY)
 
     def level(self, p_value: float) -> float:
@@ -70,7 +72,7 @@ class MaxInformation:
             larger, smaller = sorted((self._nats(failure) + math.log(p_value), math.log(failure)))[::-1]
             return larger + math.log1p(math.exp(smaller - larger))
 
-        failure = minimise(exponent, p_value / 2, 1 - 1e-9)
+        failure = minimise(exponent, p_value * 1e-9, 1 - 1e-9, _STEPS)
         return min(1.0, event_bound(Fraction(p_value), self._nats(failure), Fraction(failure)) * SAFE)
 
     def _nats(self, failure: float | Fraction) -> float:
@@ -125,7 +127,7 @@ class MutualInformation:
     units: int
     radius: Fraction
 
-    _BOUNDS = (Fraction(1, 2), Fraction(2), Fraction(8))
+    _BOUNDS = (1, 2, 8)
 
     def threshold(self, level: Fraction) -> float:
         each = level / len(self._BOUNDS)
@@ -135,16 +137,9 @@ class MutualInformation:
         return 0.0
 
     def level(self, p_value: float) -> float:
-        """Found by trying: the threshold rises with the level."""
-        if self.threshold(Fraction(1)) < p_value:
-            return 1.0
-        return edge(
-            lambda level: self.threshold(Fraction(level)) >= p_value,
-            1.0,
-            p_value / 2,
-            close=COARSE,
-            middle=geometric,
-        )
+        nats = float_up(self.units * self.radius / 2)
+        each = [max(nats / bound, level_after(Fraction(p_value), 0.0, bound)) for bound in self._BOUNDS]
+        return min(1.0, len(each) * min(each) * SAFE)
 
 
 def _likely(exponent: float) -> float:
