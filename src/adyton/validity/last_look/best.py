@@ -9,7 +9,7 @@ make a difference to costs nothing until one is opened.  Theorem: LAST-LOOK-ROUT
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -98,12 +98,15 @@ def routes_after(told: Told, units: int, *, gaussian: bool) -> list[Route]:
 
 
 def _gaussian(told: Told, units: int) -> list[Route]:
+    if told.pure != told.by_streams:  # a selection, or what else is not counted
+        told = replace(told, numbers=None)
     if not told.radius:  # streams and selections alone: no law has parted from others by a Gaussian answer
-        return [*_posterior(told.pure, units, MAIN * _CODED), *_counted(told, units, 1 - MAIN * (1 - _CODED))]
+        itself = MAIN * (1 - _CODED)
+        return [*_posterior(told.pure, units, itself), *_by_bits(told, units, 1 - itself)]
     spent, pure = float_up(told.radius), float_up(told.pure)
-    counted = _counted(told, units, 1 - MAIN)
+    by_bits = _by_bits(told, units, 1 - MAIN)
     if not pure:
-        return [_subset(part, 1 - c, gaussian_price(units, spent, c)) for c, part in KEPT] + counted
+        return [_subset(part, 1 - c, gaussian_price(units, spent, c)) for c, part in KEPT] + by_bits
     routes = []
     for c, part in KEPT:
         price = gaussian_price(units, spent, c)
@@ -112,19 +115,11 @@ def _gaussian(told: Told, units: int) -> list[Route]:
         for share in _OF_THE_REST:
             other, each = (1 - c) * share, part * (1 - _CODED) / len(_OF_THE_REST)
             routes.append(_subset(each, 1 - c - other, price + pure_price(units, pure, other)))
-    return routes + counted
+    return routes + by_bits
 
 
 def _subset(part: Fraction, fresh: float, price: float, name: str = "subset") -> Route:
     return Route(name, "SUBSET-P-VALUES", part * MAIN, Paid(fresh, price))
-
-
-def _counted(told: Told, units: int, part: Fraction) -> list[Route]:
-    """By all that was seen, where that is counted."""
-    if told.numbers is None or told.pure != told.by_streams:
-        return []
-    nats = told.said + numbers_nats((*told.numbers, *told.of_streams), units)
-    return [Route("bits of the transcript", "TRANSCRIPT-LEAKAGE", part, Paid(1.0, nats))]
 
 
 # A pure study ----------------------------------------------------------------------------------------------
@@ -135,29 +130,25 @@ def _pure(told: Told, units: int) -> list[Route]:
     information = Route(
         "mutual information", "EVENTS-AFTER-INFORMATION", _COUNTED, MutualInformation(units, told.radius)
     )
-    said = told.said + numbers_nats(told.of_streams, units)
-    asked, coded = told.pure - told.by_streams, MAIN * _CODED
     if not told.by_streams:
-        routes = [*_posterior(told.pure, units, MAIN), *_all_counted(told, units, said, _COUNTED)]
-    elif not asked:
-        routes = [
-            *_posterior(told.pure, units, MAIN - coded),
-            *_all_counted(told, units, said, coded + _COUNTED),
-        ]
-    else:
-        both = Moments(units, asked, said)
-        routes = [
-            *_posterior(told.pure, units, MAIN - coded),
-            Route("moments, streams by what they said", "LAST-LOOK-ROUTES", coded, both),
-            *_all_counted(told, units, said, _COUNTED),
-        ]
-    return [*routes, information]
+        return [*_posterior(told.pure, units, MAIN), *_by_bits(told, units, _COUNTED), information]
+    coded, asked = MAIN * _CODED, told.pure - told.by_streams
+    itself = _posterior(told.pure, units, MAIN - coded)
+    if not asked:
+        return [*itself, *_by_bits(told, units, coded + _COUNTED), information]
+    both = Moments(units, asked, told.said + numbers_nats(told.of_streams, units))
+    by_both = Route("moments, streams by what they said", "LAST-LOOK-ROUTES", coded, both)
+    return [*itself, by_both, *_by_bits(told, units, _COUNTED), information]
 
 
-def _all_counted(told: Told, units: int, said: float, part: Fraction) -> list[Route]:
+# Of both ---------------------------------------------------------------------------------------------------
+
+
+def _by_bits(told: Told, units: int, part: Fraction) -> list[Route]:
+    """By all that was seen, where that is counted."""
     if told.numbers is None:
         return []
-    nats = said + numbers_nats(told.numbers, units)
+    nats = told.said + numbers_nats((*told.numbers, *told.of_streams), units)
     return [Route("bits of the transcript", "TRANSCRIPT-LEAKAGE", part, Paid(1.0, nats))]
 
 

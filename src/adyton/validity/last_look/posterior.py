@@ -16,7 +16,7 @@ from adyton.exact.search import minimise
 from adyton.validity.published.mutual_information import level_after, threshold_after
 from adyton.validity.textbook.max_information import event_bound, independent_rows_nats, pure_nats
 
-_STEPS = 60
+_STEPS, _LITTLE = 60, 2.0**-24  # of a search for the best failure; every one is valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class MaxInformation:
             failure = level * Fraction(part)
             return self._nats(failure) - math.log(float_down(level - failure))
 
-        best = exponent(minimise(exponent, 1e-9, 1 - 1e-6, _STEPS))
+        best = exponent(minimise(exponent, _LITTLE, 1 - _LITTLE, _STEPS))
         return math.exp(-best * SAFE) * (1 - MANY)
 
     def level(self, p_value: float) -> float:
@@ -72,7 +72,7 @@ class MaxInformation:
             larger, smaller = sorted((self._nats(failure) + math.log(p_value), math.log(failure)))[::-1]
             return larger + math.log1p(math.exp(smaller - larger))
 
-        failure = minimise(exponent, p_value * 1e-9, 1 - 1e-9, _STEPS)
+        failure = minimise(exponent, p_value * _LITTLE, 1 - _LITTLE, _STEPS)
         return min(1.0, event_bound(Fraction(p_value), self._nats(failure), Fraction(failure)) * SAFE)
 
     def _nats(self, failure: float | Fraction) -> float:
