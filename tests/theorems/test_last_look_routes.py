@@ -339,3 +339,11 @@ def test_theorem_LAST_LOOK_ROUTES_the_distance_behind_a_radius(e):
     """From what a receipt has, in whole units, back to how far a unit is from the centre: never below it."""
     charged = Fraction(stability_units(PureCost(e)), UNITS_PER_ONE)
     assert float(e) <= pure_distance(charged) <= float(e) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("told", "gaussian"), IN_STUDIES)
+def test_theorem_LAST_LOOK_ROUTES_the_worth_of_a_p_value_pays_for_the_part_of_its_route(told, gaussian):
+    for route in routes_after(told, 60, gaussian=gaussian):
+        threshold = route.threshold(TWENTIETH)
+        if threshold > 1e-250:
+            assert 0.05 * (1 - 1e-9) <= route.worth(Fraction(threshold)) <= 0.05 * 1.02
