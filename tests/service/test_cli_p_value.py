@@ -116,6 +116,9 @@ def test_what_cannot_be_said_is_refused_with_the_reason(study: str) -> None:
     assert "alpha" in refused("p-value", "tumours.toml", "--alpha", "2")
     assert "p-value" in refused("p-value", "tumours.toml", "--p", "0")
     assert "--p" in refused("p-value", "tumours.toml", "--publish")
+    assert "p-value" in refused("p-value", "tumours.toml", "--p", "small")
+    of_a_large_table = of("p-value", "tumours.toml", "--p", "3.7e-44")
+    assert of_a_large_table["p_value"] == pytest.approx(1e-40, rel=1e-12, abs=0)
     assert of("p-value", "tumours.toml", "--p", "0.001", "--publish")["published"] == 1
     assert "published" in refused("p-value", "tumours.toml", "--p", "0.001")
     without = Path("tumours.toml").read_text()

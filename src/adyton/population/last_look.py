@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.last_look.told import Told
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
+_LEAST = Fraction(1, 10**40)  # what is smaller counts as this
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
 _NO_SECTION = "a threshold for p-values needs a [validity] section and the number of units"
 _UNPROVED = "no threshold for p-values is proved after keys were found in the data or a test was published"
@@ -47,7 +49,7 @@ def look(
     found = LastLook(float(level), totals.receipts, told_by)
     if p_value is None:
         return found
-    p = _probability(p_value, "a p-value")
+    p = _p_value(p_value)
     more = stand_in.units(p * _FOR_COUNTS)  # the level at which it is significant is no smaller than this
     assert more is not None
     worth = min(route.worth(p) for route in _routes(study, told, more))
@@ -72,8 +74,16 @@ def _check(study: Study, totals: Totals) -> None:
 
 def order_of(p_value: Number) -> Order:
     """A note in the ledger that costs next to nothing, and after which nothing is proved."""
-    p = _probability(p_value, "a p-value")
+    p = _p_value(p_value)
     return Order(_PUBLISHED, json.dumps({"p_value": repr(float(p))}), 1, 0, unproved=True)
+
+
+def _p_value(value: Number) -> Fraction:
+    """Tests of large tables print p-values that are smaller than any number that a person would write."""
+    with suppress(ValueError, TypeError, OverflowError):
+        if 0 < float(value) < _LEAST:
+            return _LEAST
+    return _probability(value, "a p-value")
 
 
 def _probability(value: Number, what: str) -> Fraction:
