@@ -29,6 +29,7 @@ CERTIFYING = (
     "planning/",
     "population/",
     "streams/",
+    "validity/last_look/",
 )
 # Rooms on no answer's path.
 TEXTBOOK = (

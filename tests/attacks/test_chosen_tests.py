@@ -1,11 +1,12 @@
 """Tests of true null hypotheses that the answers chose: they reject at most as often as they say.
 
-Fair coins, one batch of noisy shares, and then the very test that those answers suggest, on the rows themselves.
+Fair coins, some noisy counts or a stream, and then the very test that those answers suggest, on the rows themselves.
 The null is true.  Whether it is rejected too often is decided with a false alarm rate of 1e-6; all is seeded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -13,41 +14,88 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from adyton.curator.curator import Curator
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
 from how_often import often
 from populations import seeded
 
-ROWS, COINS, ALPHA = 400, 24, Fraction(1, 10)
+ROWS, ALPHA = 400, Fraction(1, 10)
+Analyst = Callable[[Curator, int], "np.ndarray"]
+"""Asks about so many coins, and says which of them lean to heads."""
 
 
-def study_of(neighbours: str) -> Study:
-    columns = tuple(BooleanColumn(f"f{i}") for i in range(COINS))
-    limit = Guarantee(Fraction(500), Fraction(1, 10**6))
+def study_of(neighbours: str, coins: int, filter_name: str = "gdp") -> Study:
+    columns = tuple(BooleanColumn(f"f{i}") for i in range(coins))
+    delta, stability = (Fraction(0), Fraction(1, 2)) if filter_name == "pure" else (Fraction(1, 10**6), None)
+    validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
     unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
-    return Study(Table("t", columns, ROWS), unit, limit, validity=Validity(Fraction(19, 20)))
+    return Study(
+        Table("t", columns, ROWS), unit, Guarantee(Fraction(500), delta), filter_name, validity=validity
+    )
 
 
-def looked(study: Study, seed: int, scale: float) -> tuple[float, float, float]:
-    """The p-value of the test that the answers chose, the threshold for it, and what it is worth.
+def by_counts(scale: float, epsilon: str | None = None) -> Analyst:
+    """All counts in one batch."""
+
+    def lean(asker: Curator, coins: int) -> np.ndarray:
+        asked = [f"SELECT COUNT(*) FROM t WHERE f{i}" for i in range(coins)]
+        price = {"scale": scale * ROWS} if epsilon is None else {"epsilon": epsilon}
+        answers = asker.ask_many(asked, strategy="independent", **price)  # type: ignore[arg-type]
+        return np.array([answer.rows.values["count"].value[0] for answer in answers]) > ROWS / 2
+
+    return lean
+
+
+def step_by_step(asker: Curator, coins: int) -> np.ndarray:
+    """Each price follows the answers: what looks like nothing is asked again, more exactly."""
+    leaning = []
+    for i in range(coins):
+        where = f"SELECT COUNT(*) FROM t WHERE f{i}"
+        value = asker.ask(where, scale=5).rows.values["count"].value[0] - ROWS / 2
+        if abs(value) < 6:
+            value = asker.ask(where, scale=2).rows.values["count"].value[0] - ROWS / 2
+        leaning.append(value > 0)
+    return np.array(leaning)
+
+
+def by_stream(asker: Curator, coins: int) -> np.ndarray:
+    """A quiet stream is asked which coins are above a half, until it halts; the rest are taken to be below."""
+    stream, leaning = asker.open_stream(positives=coins - 1, epsilon=8 * coins), np.zeros(coins, bool)
+    for i in range(coins):
+        if stream.statement().halted:
+            break
+        leaning[i] = stream.feed(f"SELECT COUNT(*) FROM t WHERE f{i}", above=ROWS // 2).above
+    return leaning
+
+
+def looked(study: Study, seed: int, coins: int, lean: Analyst) -> tuple[float, float, float, str]:
+    """The p-value of the test that the answers chose, the threshold for it, what it is worth, and by which route.
 
     How many coins lean as their answers said, in all rows: binomial, with one half, for a test fixed in advance.
     """
-    flips = np.random.default_rng(seed).random((ROWS, COINS)) < 0.5
-    with seeded(study, pd.DataFrame(flips, columns=[f"f{i}" for i in range(COINS)]), seed) as asker:
+    flips = np.random.default_rng(seed).random((ROWS, coins)) < 0.5
+    with seeded(study, pd.DataFrame(flips, columns=[f"f{i}" for i in range(coins)]), seed) as asker:
         if study.unit.neighbours == "add-or-remove":
             asker.ask("SELECT COUNT(*) FROM t", scale=10)
-        asked = [f"SELECT COUNT(*) FROM t WHERE f{i}" for i in range(COINS)]
-        values = [
-            answer.rows.values["count"].value[0] for answer in asker.ask_many(asked, scale=scale * ROWS)
-        ]
-        leaning = np.array(values) > ROWS / 2
-        heads = int(np.count_nonzero(flips == leaning))
-        p_value = float(binom.sf(heads - 1, ROWS * COINS, 0.5))
+        heads = int(np.count_nonzero(flips == lean(asker, coins)))
+        p_value = float(binom.sf(heads - 1, ROWS * coins, 0.5))
         told = asker.last_look(ALPHA, max(p_value, 1e-300))
     assert told.corrected is not None
-    return p_value, told.threshold, told.corrected
+    return p_value, told.threshold, told.corrected, told.best.route
+
+
+def rejects_at_most_alpha(study: Study, coins: int, lean: Analyst, runs: int) -> set[str]:
+    """With its own p-value the chosen test would be rejected far more often.  Returns the routes that won."""
+    found = [looked(study, seed, coins, lean) for seed in range(runs)]
+    most = binom.isf(1e-6, runs, float(ALPHA))
+    assert sum(p <= threshold for p, threshold, *_ in found) <= most
+    assert sum(worth <= ALPHA for _, _, worth, _ in found) <= most
+    assert all((p <= threshold) == (worth <= ALPHA) for p, threshold, worth, _ in found if p != threshold)
+    assert sum(p <= ALPHA for p, *_ in found) > most
+    assert min(threshold for _, threshold, *_ in found) > 0
+    return {route for *_, route in found}
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
@@ -55,11 +103,37 @@ def looked(study: Study, seed: int, scale: float) -> tuple[float, float, float]:
 def test_theorem_SUBSET_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
     neighbours: str, scale: float
 ) -> None:
-    """With its own p-value the chosen test would be rejected far more often; the threshold is not 0 either."""
-    runs, study = often(40, 400), study_of(neighbours)
-    found = [looked(study, seed, scale) for seed in range(runs)]
-    rejected = sum(p <= threshold for p, threshold, _ in found)
-    assert rejected <= binom.isf(1e-6, runs, float(ALPHA))
-    assert all((p <= threshold) == (worth <= ALPHA) for p, threshold, worth in found if p != threshold)
-    naive = sum(p <= ALPHA for p, *_ in found)
-    assert naive > binom.isf(1e-6, runs, float(ALPHA))
+    routes = rejects_at_most_alpha(study_of(neighbours, 24), 24, by_counts(scale), often(40, 400))
+    assert routes == {"subset"}
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_theorem_TRANSCRIPT_LEAKAGE_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
+    neighbours: str,
+) -> None:
+    """Exact answers in a pure study: their epsilon would leave nothing."""
+    study = study_of(neighbours, 6, "pure")
+    routes = rejects_at_most_alpha(study, 6, by_counts(0.005), often(16, 400))
+    assert routes == {"bits of the transcript"}
+
+
+def test_theorem_POSTERIOR_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often() -> None:
+    """Little was said, so little can be chosen by it: what is tested is that the threshold is not too generous."""
+    study, coins = study_of("replace", 2, "pure"), 2
+    found = [looked(study, seed, coins, by_counts(0, "1/20")) for seed in range(often(16, 400))]
+    assert {route for *_, route in found} == {"moments"}
+    assert min(threshold for _, threshold, *_ in found) > float(ALPHA) / 4
+    most = binom.isf(1e-6, len(found), float(ALPHA))
+    assert sum(p <= threshold for p, threshold, *_ in found) <= most
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_theorem_LAST_LOOK_ROUTES_prices_that_follow_the_answers(filter_name: str) -> None:
+    rejects_at_most_alpha(study_of("replace", 6, filter_name), 6, step_by_step, often(16, 250))
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_theorem_LAST_LOOK_ROUTES_a_stream_that_says_which_coins_lean(filter_name: str) -> None:
+    study = study_of("replace", 6, filter_name)
+    routes = rejects_at_most_alpha(study, 6, by_stream, often(16, 250))
+    assert routes == {"bits of the transcript"}

@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 from certified import Certified, never_larger, never_smaller
 
+from adyton.privacy import PureCost
+from adyton.validity.last_look.best import routes_after
+from adyton.validity.last_look.leakage import comparisons_nats, geometric_rate, pure_distance
+from adyton.validity.last_look.told import Numbers, Told
 from adyton.validity.methods import METHODS
 from adyton.validity.planner import plan
 from adyton.validity.plans.expected import Expected
 from adyton.validity.plans.plans import questions_within, rows_needed, within
 from adyton.validity.plans.study_plans import StudyPlan, planned_study
-from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold, p_value_threshold_paid
+from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import Before, gaussian_price, largest_normal, pure_price, ways_after
 from adyton.validity.subset.widths import (
     greatest_share,
@@ -27,6 +31,7 @@ from adyton.validity.subset.widths import (
     rough_variance_width,
     variance_width,
 )
+from last_looks import paid_threshold, worth
 from literature.every_function import every_function_width, information_bound
 
 TWENTIETH = "1/20"
@@ -34,6 +39,13 @@ TWENTIETH = "1/20"
 
 def _ways(spent: Any, pure: Any, level: float, units: int = 10_000) -> Any:
     return ways_after(Before(Fraction(spent), Fraction(pure)), units, level)
+
+
+def _pure(what: Any, choose: Any, units: int, epsilon: Fraction, asked: int) -> float:
+    """After so many counts, of this epsilon each."""
+    radius, numbers = asked * PureCost(epsilon / 2).gdp, (Numbers(asked, geometric_rate(epsilon)),)
+    told = Told(radius, asked * epsilon, numbers=numbers)
+    return float(choose(map(what, routes_after(told, units, gaussian=False))))
 
 
 def _one(values: Any) -> float:
@@ -90,15 +102,38 @@ SUBSET = (
     ),
     never_larger(
         "subset: threshold, paid",
-        lambda alpha, units, spent, pure: p_value_threshold_paid(alpha, units, Before(spent, pure)),
+        paid_threshold,
         dict(alpha=TWENTIETH, units=1000, spent="1/500", pure="0"),
         dict(alpha=TWENTIETH, units=1000, spent="1/500", pure="1/100"),
     ),
     never_smaller(
         "subset: corrected p-value",
-        lambda p, units, spent, pure: corrected_p_value(p, units, Before(spent, pure)),
+        lambda p, **told: worth(p, **told),
         dict(p="1/1000000", units=1000, spent="1/500", pure="0"),
         dict(p="1/1000000", units=1000, spent="1/500", pure="1/100"),
+    ),
+    never_larger(
+        "last look: threshold of a pure study",
+        lambda alpha, **told: _pure(lambda route: route.threshold(alpha), max, **told),
+        dict(alpha=TWENTIETH, units=5000, epsilon="1/50", asked=1),
+        dict(alpha=TWENTIETH, units=5000, epsilon="1/2", asked=2),
+        dict(alpha=TWENTIETH, units=5000, epsilon="1/250000", asked=20_000),
+        dict(alpha="9/10", units=5000, epsilon="1/100", asked=1),
+    ),
+    never_smaller(
+        "last look: corrected in a pure study",
+        lambda p, **told: _pure(lambda route: route.worth(p), min, **told),
+        dict(p="1/1000", units=5000, epsilon="1/50", asked=1),
+        dict(p="1/1000000000", units=5000, epsilon="1/2", asked=1),
+    ),
+    never_smaller(
+        "last look: a stream in nats",
+        lambda refused: comparisons_nats([False] * refused + [True, False]),
+        dict(refused=0),
+        dict(refused=100),
+    ),
+    never_smaller(
+        "last look: distance of a radius", pure_distance, dict(radius="1/1000000"), dict(radius="3")
     ),
 )
 

@@ -13,13 +13,13 @@ from scipy.stats import norm
 
 import adyton
 from adyton.certify import Absent, Interval
-from adyton.exact import UNITS_PER_ONE
 from adyton.population.base import Counted
 from adyton.population.subset import SubsetPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import IntegerColumn, Table
+from adyton.streams.told import told_by
 from adyton.study import Study, Validity
-from adyton.validity.published.mutual_information import information_of, threshold_after
+from adyton.validity.last_look.best import routes_after
 from adyton.validity.subset.tails import OpenLevels
 from populations import seeded
 
@@ -84,8 +84,8 @@ def test_theorem_PAY_AS_YOU_GO_counts_pay_for_both_of_their_ends(question: int) 
     assert part / 2 < missed <= part
 
 
-def test_theorem_EVENTS_AFTER_INFORMATION_the_level_of_a_test_pays_for_the_noisy_number_of_units() -> None:
-    """A hundredth of alpha is for the counts, the second receipt has 6 / (2 pi)**2 of it; the levels share the rest.
+def test_theorem_LAST_LOOK_ROUTES_the_level_of_a_test_pays_for_the_noisy_number_of_units() -> None:
+    """A hundredth of alpha is for the counts, the second receipt has 6 / (2 pi)**2 of it; the routes share the rest.
 
     Otherwise a test would err with alpha and, on top of it, wherever the count was too low.
     """
@@ -98,27 +98,23 @@ def test_theorem_EVENTS_AFTER_INFORMATION_the_level_of_a_test_pays_for_the_noisy
         asker.ask("SELECT SUM(age) FROM t", scale=200_000)
         answer = asker.ask("SELECT COUNT(*) FROM t", scale=scale)
         ((value,),) = [row.values.values() for row in answer.rows]
-        threshold, spent = asker.p_value_threshold(alpha), asker._ledger.spent_radius()
+        threshold, told = asker.p_value_threshold(alpha), told_by(study, asker._ledger)
         units = asker._claims.stand_in.units(alpha / 100)
-        levels = asker._population.schedule.levels  # type: ignore[union-attr]
     assert units is not None
     too_low = math.exp(-(units - value.value) / scale) / 2
     assert 1e-3 < too_low / (0.05 / 100 * 6 / (2 * math.pi) ** 2) <= 1
-    lowest = next(level.spent for level in levels if level.spent * UNITS_PER_ONE >= spent)
-    assert threshold == threshold_after(
-        alpha * Fraction(99, 100) / len(levels), information_of(units, lowest)
-    )
+    routes = routes_after(told, units, gaussian=False)
+    assert threshold == max(route.threshold(alpha * Fraction(99, 100)) for route in routes)
 
 
 def test_a_public_number_of_units_costs_a_test_nothing() -> None:
-    with adyton.open(study_of("gdp", Validity(Fraction(1, 2)), 3000), data=DATA) as asker:
-        assert asker.p_value_threshold("0.05") == pytest.approx(0.05, rel=1e-12)
-    with adyton.open(study_of("pure", Validity(Fraction(1, 2), Fraction(1, 50)), 3000), data=DATA) as asker:
-        levels = asker._population.schedule.levels  # type: ignore[union-attr]
-        share = Fraction(1, 20) / len(levels)
-        assert asker.p_value_threshold("0.05") == threshold_after(
-            share, information_of(3000, levels[0].spent)
-        )
+    for study in (
+        study_of("gdp", Validity(Fraction(1, 2)), 3000),
+        study_of("pure", Validity(Fraction(1, 2), Fraction(1, 50)), 3000),
+    ):
+        with adyton.open(study, data=DATA) as asker:
+            assert asker.p_value_threshold("0.05") == pytest.approx(0.05, rel=1e-15)
+            assert asker.last_look("0.05", "0.01").corrected == pytest.approx(0.01, rel=1e-15)
 
 
 @pytest.mark.parametrize("filter_name", ["gdp", "pure"])

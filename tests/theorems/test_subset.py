@@ -17,7 +17,7 @@ from scipy.special import logsumexp, ndtr
 from scipy.stats import binom, norm
 
 from adyton.validity.plans.plans import questions_within
-from adyton.validity.subset.last_look import p_value_threshold, p_value_threshold_paid
+from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import (
     KEPT,
     Before,
@@ -35,6 +35,7 @@ from adyton.validity.subset.widths import (
     price_of,
     variance_width,
 )
+from last_looks import paid_threshold
 from literature.every_function import every_function_width, information_bound
 
 FAILURE = Fraction(1, 20)
@@ -293,7 +294,7 @@ def test_theorem_SUBSET_P_VALUES_a_test_that_the_answer_chose():
     spent = Fraction(1) / (2 * Fraction(scale)) ** 2
     for threshold in (
         p_value_threshold(alpha, rows, spent),
-        p_value_threshold_paid(alpha, rows, Before(spent)),
+        paid_threshold(alpha, rows, spent),
     ):
         total = 0.0
         for count in range(rows + 1):
@@ -308,9 +309,9 @@ def test_theorem_SUBSET_P_VALUES_numbers():
     spent = Fraction(1) / (2 * 4000 * Fraction("0.01")) ** 2
     assert p_value_threshold(FAILURE, 4000, spent) == pytest.approx(0.00528, abs=1e-5)
     assert p_value_threshold(FAILURE, 4000, Fraction(0)) == pytest.approx(0.05, rel=1e-15)
-    paid = p_value_threshold_paid(FAILURE, 4000, Before(spent))
+    paid = paid_threshold(FAILURE, 4000, spent)
     assert 0.0024 < paid <= p_value_threshold(FAILURE, 4000, spent)
-    assert p_value_threshold_paid(FAILURE, 4000, Before()) == pytest.approx(0.05, rel=1e-15)
+    assert paid_threshold(FAILURE, 4000, Fraction(0)) == pytest.approx(0.05, rel=1e-15)
 
 
 @pytest.mark.parametrize("rows", [1, 20, 400])

@@ -18,14 +18,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, ndtr
 
-from adyton.validity.subset.last_look import (
-    corrected_p_value,
-    p_value_threshold,
-    p_value_threshold_paid,
-)
+from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import Before, Way, ways_after
 from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
 from how_often import often
+from last_looks import paid_threshold, worth
 
 
 def shift(rows, spent):
@@ -256,9 +253,9 @@ def test_theorem_SUBSET_P_VALUES_the_best_test_after_two_answers(small, alpha):
     assert best_leaf(small, planned, lambda w, _: best_test(small, w, threshold)) <= alpha
 
     def paid(weights, scales):
-        before = Before(spent_by(*scales))
-        found = p_value_threshold_paid(alpha, small.rows, before)
-        assert corrected_p_value(Fraction(found), small.rows, before) <= float(alpha) * (1 + 1e-8)
+        spent = spent_by(*scales)
+        found = paid_threshold(alpha, small.rows, spent)
+        assert worth(Fraction(found), small.rows, spent) <= float(alpha) * (1 + 1e-8)
         return best_test(small, weights, found)
 
     assert best_leaf(small, (2.5, 1.5, 6.0), paid) <= alpha

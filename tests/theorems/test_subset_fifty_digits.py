@@ -14,11 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from adyton.validity.subset.last_look import (
-    corrected_p_value,
-    p_value_threshold,
-    p_value_threshold_paid,
-)
+from adyton.validity.subset.last_look import p_value_threshold
 from adyton.validity.subset.tails import KEPT, KEPT_TWICE, Before, Way, largest_normal, ways_after
 from adyton.validity.subset.widths import (
     _beyond_linear,
@@ -28,6 +24,7 @@ from adyton.validity.subset.widths import (
     price_of,
     variance_width,
 )
+from last_looks import paid_threshold, worth
 
 MP = mpmath.mp.clone()
 MP.dps = 50
@@ -192,7 +189,7 @@ def test_theorem_SUBSET_P_VALUES_thresholds_are_never_above_fifty_digits(rows, s
         MP.exp((MP.log(level * 31 / 32 * whole(w)) - exact_price(rows, spent, c)) / (1 - whole(c)))
         for c, w in ((0.25, 0.6), (0.6, 0.3), (0.9, 0.1))
     ]
-    found = whole(p_value_threshold_paid(alpha, rows, Before(spent)))
+    found = whole(paid_threshold(alpha, rows, spent))
     assert max(paid) * (1 - MP.mpf("1e-6")) <= found <= max(paid) or max(paid) < MP.mpf(2) ** -1000
 
 
@@ -204,7 +201,7 @@ def test_theorem_SUBSET_P_VALUES_corrected_ones_are_never_below_fifty_digits(row
         whole(p) ** (1 - whole(c)) * MP.exp(exact_price(rows, spent, c)) / (MP.mpf(31) / 32 * whole(w))
         for c, w in ((0.25, 0.6), (0.6, 0.3), (0.9, 0.1))
     )
-    found = whole(corrected_p_value(p, rows, Before(spent)))
+    found = whole(worth(p, rows, spent))
     assert min(exact, MP.mpf(1)) <= found <= exact * (1 + MP.mpf("1e-6"))
 
 

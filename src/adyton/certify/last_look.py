@@ -15,19 +15,40 @@ _NOT_PRIVATE = "An exact test is not private: whoever publishes it spends privac
 
 
 @dataclass(frozen=True, slots=True)
+class ByRoute:
+    """The threshold that one theorem gives, with its part of the level."""
+
+    route: str
+    theorem: str
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
 class LastLook(Shown):
     """A test at level ``alpha`` may reject where its own p-value is at most ``threshold``.
 
-    ``p_value`` is one that was computed, and ``corrected`` what it is worth after the questions.
+    ``p_value`` is one that was computed, and ``corrected`` what it is worth after the questions.  ``routes``
+    are all theorems that apply; the one with the greatest threshold is named.
     """
 
     alpha: float
-    threshold: float
     questions: int
-    theorem: str
+    routes: tuple[ByRoute, ...]
     p_value: float | None = None
     corrected: float | None = None
     published: int | None = None  # the receipt that records it
+
+    @property
+    def best(self) -> ByRoute:
+        return max(self.routes, key=lambda by: by.threshold)
+
+    @property
+    def threshold(self) -> float:
+        return self.best.threshold
+
+    @property
+    def theorem(self) -> str:
+        return self.best.theorem
 
     @property
     def significant(self) -> bool | None:
@@ -38,18 +59,32 @@ class LastLook(Shown):
             "alpha": self.alpha,
             "threshold": self.threshold,
             "questions": self.questions,
+            "route": self.best.route,
             "theorem": self.theorem,
+            "routes": [
+                {"route": by.route, "theorem": by.theorem, "threshold": by.threshold}
+                for by in self._each_once
+            ],
         }
         if self.p_value is not None:
             told = {"p_value": self.p_value, "corrected": self.corrected, "significant": self.significant}
             shown |= told
         return shown if self.published is None else {**shown, "published": self.published}
 
+    @property
+    def _each_once(self) -> list[ByRoute]:
+        """The best of those that differ in a parameter alone, the greatest threshold first."""
+        best: dict[tuple[str, str], ByRoute] = {}
+        for by in sorted(self.routes, key=lambda by: -by.threshold):
+            best.setdefault((by.route, by.theorem), by)
+        return list(best.values())
+
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = [
             ("level of the test", number(self.alpha)),
             ("questions charged", f"{self.questions:,}"),
             ("significant if its p-value is at most", f"{self.threshold:.2g}"),
+            ("by", self.best.route),
         ]
         if self.p_value is not None and self.corrected is not None:
             rows += [
@@ -57,7 +92,9 @@ class LastLook(Shown):
                 ("after these questions it is worth", f"{self.corrected:.2g}"),
                 ("significant", "yes" if self.significant else "no"),
             ]
-        rows += [("theorem", self.theorem)] if verbose else []
+        if verbose:
+            rows += [("theorem", self.theorem)]
+            rows += [(f"by {by.route} alone", f"{by.threshold:.2g}") for by in self._each_once[1:]]
         recorded = () if self.published is None else (f"Recorded as receipt {self.published}.",)
         several = "For one test: whoever runs several divides the level by their number."
         return Sheet("Last look", ("", ""), tuple(rows), (several, _LAST, _NOT_PRIVATE, *recorded))

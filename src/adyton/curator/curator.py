@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -26,7 +25,7 @@ from adyton.curator.shaping import shaped
 from adyton.curator.tables import Asking, Tables, table_of
 from adyton.engines.base import Engine
 from adyton.errors import InvalidRequest
-from adyton.exact import UNITS_PER_ONE, Number
+from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.texts import Stored
 from adyton.noise import Bits, SystemBits
@@ -195,10 +194,10 @@ class Curator(PaidOnce, Shown):
     def last_look(self, alpha: Number, p_value: Number | None = None) -> LastLook:
         """What a p-value computed on the rows now means at the level ``alpha``, and what it is worth."""
         from adyton.population.last_look import look
+        from adyton.streams.told import told_by
 
-        charged = sum(receipt.order.radius for receipt in self._ledger.receipts())
-        at = replace(Position.after(self._ledger.totals()), before=Fraction(charged, UNITS_PER_ONE))
-        return look(self._population, self._claims.stand_in, at, alpha, p_value)
+        told = told_by(self.study, self._ledger)
+        return look(self.study, self._claims.stand_in, self._ledger.totals(), told, alpha, p_value)
 
     def publish_test(self, p_value: Number) -> Receipt:
         """Records that the result of a test on the rows was published: nothing is proved about later answers.

@@ -151,19 +151,6 @@ class Population(Protocol):
         """
         ...
 
-    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
-        """At or below which a p-value computed on these rows now may be called significant at ``alpha``."""
-        ...
-
-    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
-        """The least level at which it would be significant; 1 if at none."""
-        ...
-
-    @property
-    def last_look(self) -> str:
-        """The theorem behind these two."""
-        ...
-
     # Of an answer whose interval is not missing:
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:

@@ -18,11 +18,9 @@ import numpy as np
 
 from adyton.accounting.noisy_reading import NoisyReading, step_of
 from adyton.certify import Absent
-from adyton.errors import InvalidRequest
 from adyton.exact import float_up, units_down
 from adyton.exact.cells import Array, Floats
 from adyton.exact.outward import FEW, UP
-from adyton.exact.search import edge
 from adyton.ledger.links import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
@@ -31,12 +29,10 @@ from adyton.study import Study, Validity, keys_failure, planned
 from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
 from adyton.validity.hinge.planned import PlannedSchedule
-from adyton.validity.published.mutual_information import information_of, threshold_after
 from adyton.validity.subset.tails import Places, question_share
 from adyton.validity.subset.widths import ratio_ends
 
 _LEVELS = 10
-_HALVINGS = 60
 _ROUNDING = 1  # a step, of geometric noise
 
 _OPEN = ("PEELING", "NOISE-GIVEN-TRANSCRIPT", "CENTRED-HINGE")
@@ -103,31 +99,6 @@ class HingePopulation:
         theorems += ("RATIO-OF-MEANS",) if ratios else ()
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
         return theorems, assumptions_about(self.level)
-
-    last_look = "EVENTS-AFTER-INFORMATION"
-
-    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
-        """The levels of stability were fixed in advance and share alpha equally; the lowest that covers what
-        was spent is used.  0 if nothing can be called significant any more.
-        Theorem: EVENTS-AFTER-INFORMATION.
-        """
-        if self.study.keys_delta:
-            raise InvalidRequest(
-                "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
-            )
-        assert self.schedule is not None
-        covering = [level for level in self.schedule.levels if level.spent >= at.before]
-        if not covering:
-            return 0.0
-        return threshold_after(alpha / len(self.schedule.levels), information_of(units, covering[0].spent))
-
-    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
-        """Found by trying: the threshold rises with the level."""
-
-        def enough(alpha: Fraction) -> bool:
-            return self.p_value_threshold(alpha, at, units) >= p_value
-
-        return float_up(edge(enough, Fraction(1), Fraction(0), halvings=_HALVINGS))
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         reach = float_up(self._hidden(part, context)[0] + self._drift(part, context))

@@ -3,52 +3,87 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
 from adyton.certify import LastLook
+from adyton.certify.last_look import ByRoute
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive
 from adyton.exact.outward import UNIT_ROUNDOFF
-from adyton.ledger import Order
-from adyton.population.base import Population, Position, StandIn
+from adyton.ledger import Order, Totals
+from adyton.population.base import StandIn
+from adyton.study import Study
+from adyton.validity.last_look.best import Route, routes_after
+from adyton.validity.last_look.told import Told
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
+_LEAST = Fraction(1, 10**40)  # what is smaller counts as this
 _PUBLISHED = "A TEST ON THE ROWS WAS PUBLISHED"
+_NO_SECTION = "a threshold for p-values needs a [validity] section and the number of units"
+_UNPROVED = "no threshold for p-values is proved after keys were found in the data or a test was published"
+_SPLIT = "no threshold for p-values is proved for a study that splits its units"
+_KEYS = "no threshold for p-values is proved where keys may be found in the data (privacy.keys_delta)"
 
 
 def look(
-    population: Population, stand_in: StandIn, at: Position, alpha: Number, p_value: Number | None
+    study: Study, stand_in: StandIn, totals: Totals, told: Told, alpha: Number, p_value: Number | None
 ) -> LastLook:
     """What a p-value means at the level ``alpha`` after everything that was released.
 
-    ``at.before`` is the sum of all radii as they were charged: that answers settled for less holds with a
-    failure of its own, which a test at a small level could not bear.
+    ``told`` has all radii as they were charged: that answers settled for less holds with a failure of its
+    own, which a test at a small level could not bear.  Of all routes that apply the best is taken, and named.
+    Theorem: LAST-LOOK-ROUTES.
     """
     level = _probability(alpha, "alpha, the level of a test,")
     for_counts = Fraction(0) if stand_in.public else _FOR_COUNTS
     units = stand_in.units(level * _FOR_COUNTS)
-    if population.validity is None or units is None:
-        raise InvalidRequest("a threshold for p-values needs a [validity] section and the number of units")
-    if at.unproved:
-        raise InvalidRequest(
-            "no threshold for p-values is proved after keys were found in the data or a test was published"
-        )
-    threshold = population.p_value_threshold(level * (1 - for_counts), at, units)
-    found = LastLook(float(level), threshold, at.question - 1, population.last_look)
+    if study.validity is None or units is None:
+        raise InvalidRequest(_NO_SECTION)
+    _check(study, totals)
+    told_by = tuple(
+        ByRoute(route.name, route.theorem, route.threshold(level * (1 - for_counts)))
+        for route in _routes(study, told, units)
+    )
+    found = LastLook(float(level), totals.receipts, told_by)
     if p_value is None:
         return found
-    p = _probability(p_value, "a p-value")
+    p = _p_value(p_value)
     more = stand_in.units(p * _FOR_COUNTS)  # the level at which it is significant is no smaller than this
     assert more is not None
-    worth = population.corrected_p_value(p, at, more) / (1 - float(for_counts)) * (1 + 10 * UNIT_ROUNDOFF)
+    worth = min(route.worth(p) for route in _routes(study, told, more))
+    if for_counts:
+        worth = worth / (1 - float(for_counts)) * (1 + 10 * UNIT_ROUNDOFF)
     return replace(found, p_value=float_up(p), corrected=min(1.0, worth))
+
+
+def _routes(study: Study, told: Told, units: int) -> list[Route]:
+    return routes_after(told, units, gaussian=study.filter_name != "pure")
+
+
+def _check(study: Study, totals: Totals) -> None:
+    """Refuses where no route is proved."""
+    if totals.unproved:
+        raise InvalidRequest(_UNPROVED)
+    if study.parts > 1:
+        raise InvalidRequest(_SPLIT)
+    if study.filter_name == "pure" and study.keys_delta:
+        raise InvalidRequest(_KEYS)
 
 
 def order_of(p_value: Number) -> Order:
     """A note in the ledger that costs next to nothing, and after which nothing is proved."""
-    p = _probability(p_value, "a p-value")
+    p = _p_value(p_value)
     return Order(_PUBLISHED, json.dumps({"p_value": repr(float(p))}), 1, 0, unproved=True)
+
+
+def _p_value(value: Number) -> Fraction:
+    """Tests of large tables print p-values that are smaller than any number that a person would write."""
+    with suppress(ValueError, TypeError, OverflowError):
+        if 0 < float(value) < _LEAST:
+            return _LEAST
+    return _probability(value, "a p-value")
 
 
 def _probability(value: Number, what: str) -> Fraction:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.errors import InvalidRequest
 from adyton.exact import float_down
 from adyton.ledger.links import Cap
 from adyton.population.base import Counted, PopulationContext, Position
@@ -18,8 +17,6 @@ from adyton.population.subset_ends import Certain
 from adyton.study.validity import FOR_COUNTS
 from adyton.validity.part_sizes import most_in_part, most_units
 from adyton.validity.subset.tails import Before, largest_normal
-
-_NO_TEST = "no threshold for p-values is proved for a study that splits its units"
 
 
 @dataclass(frozen=True)
@@ -45,12 +42,6 @@ class SplitPopulation(SubsetPopulation):
         subset = ("SUBSET-TRANSFER", "PAY-AS-YOU-GO", "SUBSET-VARIANCE")  # for answers before, which are none
         kept = tuple(name for name in theorems if name not in subset)
         return kept, (*assumptions, "a salted hash sends each unit to a part as if by lot")
-
-    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
-        raise InvalidRequest(_NO_TEST)
-
-    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
-        raise InvalidRequest(_NO_TEST)
 
     def units_read(self, units: int | None) -> int | None:
         return None if units is None else most_in_part(units, self.study.parts, self._for_sizes)

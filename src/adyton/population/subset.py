@@ -46,7 +46,6 @@ from adyton.sensitivity.readings import search_weights
 from adyton.study import Study, Validity
 from adyton.study.validity import FOR_COUNTS, FOR_NOISE, claims_failure, gaussian_plan
 from adyton.validity.plans.study_plans import StudyPlan
-from adyton.validity.subset.last_look import corrected_p_value, p_value_threshold_paid
 from adyton.validity.subset.tails import Before, KnownLevels, OpenLevels, largest_normal
 
 OF_VARIANCES = 1 / 2  # of the level of a variance, for its upper end
@@ -111,14 +110,6 @@ class SubsetPopulation:
         theorems += ("SUBSET-WITH-PURE-PARTS",) if at.pure else ()
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
         return theorems, assumptions_about(self.level)
-
-    last_look = "SUBSET-P-VALUES"
-
-    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
-        return p_value_threshold_paid(alpha, units, Before(at.before, at.pure))
-
-    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
-        return corrected_p_value(p_value, units, Before(at.before, at.pure))
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         squares = context.learned.get(learned_key(part.reading))

@@ -21,14 +21,25 @@ Publish = Annotated[
         "--publish", help="Record that the result is published: later answers have no population interval."
     ),
 ]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Add the theorem, and what the others that apply would say.")
+]
 
 
 def p_value(
-    study: StudyFile, alpha: Alpha = "0.05", p: PValue = None, publish: Publish = False, as_json: Json = False
+    study: StudyFile,
+    alpha: Alpha = "0.05",
+    p: PValue = None,
+    publish: Publish = False,
+    verbose: Verbose = False,
+    as_json: Json = False,
 ) -> None:
     """Say how small a p-value on the rows must be, after all that was asked, to be called significant.
 
     The answers so far may have led to the very test, so its own p-value is too small to be believed as it is.
+    Several theorems may say how much; the best one is taken, and named.
+
+    Example: adyton p-value people.toml --alpha 0.05 --p 0.0001
     """
 
     def make() -> Any:
@@ -38,4 +49,4 @@ def p_value(
             found = curator.last_look(alpha, p)
             return replace(found, published=curator.publish_test(p).number) if publish and p else found
 
-    show(make, as_json)
+    show(make, as_json, lambda found: found.sheet(verbose=verbose))

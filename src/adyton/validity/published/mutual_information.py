@@ -7,7 +7,7 @@ from typing import Any
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_up, positive, probability, whole
-from adyton.exact.outward import SAFE, digits, down
+from adyton.exact.outward import SAFE, digits, down, up
 from adyton.exact.search import edge, minimise
 
 _STEPS = 30
@@ -55,6 +55,22 @@ def threshold_after(alpha: Number, information: float) -> float:
     # kl grows as q falls, so ``low`` is never above the solution
     low = edge(lambda q: bool(_kl(mp, p, q) >= room), least, p, middle=lambda a, b: mp.sqrt(a * b))
     return down(low * (1 - mp.mpf(10) ** -20))
+
+
+def level_after(p_value: Number, information: float, times: int = 0) -> float:
+    """The other way round: the least alpha at which such a p-value would be significant, rounded up.
+
+    The p above q, the p-value, with kl(p || q) equal to ``information`` and so many ``times`` p.
+    Theorem: EVENTS-AFTER-INFORMATION.
+    """
+    level = probability(p_value, "a p-value")
+    mp = digits(50)
+    q, room = mp.mpf(level.numerator) / level.denominator, mp.mpf(_nats(information))
+    if -mp.log(q) <= room + times:
+        return 1.0
+    # kl(p || q) - times p is convex and not above 0 at q, so ``high`` is never below the solution
+    high = edge(lambda p: bool(_kl(mp, p, q) >= room + times * p), mp.mpf(1), q)
+    return min(1.0, up(high * (1 + mp.mpf(10) ** -20)))
 
 
 def _kl(mp: Any, p: Any, q: Any) -> Any:

@@ -1,0 +1,84 @@
+"""What a ledger has released, in every measure in which a test on the rows may pay for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger import Ledger, Order, Receipt
+from adyton.ledger.texts import many_from_text, receipts_carried
+from adyton.mechanisms import NumericSparse
+from adyton.streams.notes import fed_from
+from adyton.streams.plan import machine_in, of_validity
+from adyton.study import Study
+from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
+from adyton.validity.last_look.told import Numbers, Told
+
+
+def told_by(study: Study, ledger: Ledger) -> Told:
+    """All that was charged, and all that was seen.
+
+    In a pure study everything is paid for by its epsilon.  Radii are as they were charged, not as answers
+    settled.
+    """
+    told = Told()
+    for receipt in ledger.receipts():
+        told = _and(told, study, ledger, receipt)
+    return told
+
+
+def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
+    order = receipt.order
+    radius, pure = _one(order.radius), exchanged(study, order)
+    told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
+    rate = geometric_rate(pure) if study.filter_name == "pure" else gaussian_rate(radius)
+    if (machine := machine_in(order.question, order.detail)) is not None:
+        fed = [fed_from(text) for text in ledger.notes(receipt.number, 1)]
+        values = Numbers(sum(one.value is not None for one in fed), rate)
+        other = isinstance(machine, NumericSparse) and not machine.gaussian and study.filter_name != "pure"
+        if other:  # their epsilon is with that of the comparisons
+            return replace(told, numbers=None)
+        said = told.said + comparisons_nats(one.above for one in fed)
+        by_streams, of_streams = told.by_streams + pure, (*told.of_streams, values)
+        return replace(told, said=said, by_streams=by_streams, of_streams=of_streams)
+    many = _integers(ledger, receipt) if pure == 0 or study.filter_name == "pure" else None
+    if many is None or told.numbers is None:
+        return replace(told, numbers=None)
+    return replace(told, numbers=(*told.numbers, Numbers(many, rate)))
+
+
+def exchanged(study: Study, order: Order) -> Fraction:
+    """The epsilon of what is not Gaussian, if one unit is exchanged for another.
+
+    In a pure study that is what was charged, or where neighbours have a unit more or less at most twice as
+    much; there a stream knows it, and the radius of one reading: a unit is nowhere farther from the centre.
+    """
+    if study.filter_name != "pure":
+        return _one(order.pure)
+    charged = _one(order.amount)
+    if study.unit.neighbours == "replace":
+        return charged
+    if (machine := machine_in(order.question, order.detail)) is not None:
+        return _one(of_validity("gdp", machine)[1])
+    parts = json.loads(order.detail) if order.detail.startswith("[[") else []
+    if len(parts) == 1 and not any(isinstance(fact, int) for fact in parts[0]):
+        return min(2 * charged, 2 * Fraction(pure_distance(_one(order.radius))))
+    return 2 * charged
+
+
+def _integers(ledger: Ledger, receipt: Receipt) -> int | None:
+    """How many an answer has; None where that is unknown, or they are not sums with noise of their own."""
+    order, stored = receipt.order, ledger.recall(receipt.number)
+    plain = order.detail.startswith("[[") and not receipts_carried(order.question, order.detail)
+    if stored is None or not plain:
+        return None
+    answers = many_from_text(stored)
+    if any(answer.keys is not None for answer in answers):
+        return None
+    return sum(len(column) for answer in answers for part in answer.released for column in part)
+
+
+def _one(units: int) -> Fraction:
+    return Fraction(units, UNITS_PER_ONE)

@@ -1,0 +1,38 @@
+"""What was released about the units, in every measure that a route to a p-value may pay in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """``many`` integers with noise: for each of them, how far one unit can move the exact one, times the
+    greatest density of the noise, both in the same scale.
+    """
+
+    many: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Everything that was released, as it was charged.
+
+    ``radius`` is the sum of squared radii, each in units of its noise; ``pure`` the sum of the epsilons, if
+    one unit is exchanged for another, of what is not Gaussian; ``by_streams`` the part of it that paid for
+    streams whose yes and no are counted.  What was seen itself: ``said``, the price in nats of those yes and
+    no; ``numbers``, the integers of all questions, and ``of_streams``, those of streams.  None: not counted.
+    """
+
+    radius: Fraction = Fraction(0)
+    pure: Fraction = Fraction(0)
+    by_streams: Fraction = Fraction(0)
+    said: float = 0.0
+    numbers: tuple[Numbers, ...] | None = ()
+    of_streams: tuple[Numbers, ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        return self.radius == self.pure == 0

@@ -1,0 +1,130 @@
+"""What a ledger has released, in every measure in which a test on the rows may pay for it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import adyton
+from adyton.accounting.noisy_reading import stability_units
+from adyton.curator.curator import Curator
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger import Order
+from adyton.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.schema import CategoryColumn, IntegerColumn, Table
+from adyton.streams.told import told_by
+from adyton.study import Study, Validity
+from adyton.validity.last_look.leakage import comparisons_nats
+from adyton.validity.last_look.told import Told
+from populations import seeded
+
+ROWS, REGIONS = 300, ("north", "south", "east")
+TABLE = Table("t", (CategoryColumn("region", REGIONS), IntegerColumn("age", 0, 100)), ROWS)
+
+
+def opened(filter_name: str, neighbours: str = "replace") -> Curator:
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**6)
+    stability = Fraction(1, 2) if filter_name == "pure" else None
+    validity = Validity(Fraction(19, 20), stability=stability, beyond_plan="answer")
+    unit = PrivacyUnit(neighbours)  # type: ignore[arg-type]
+    study = Study(TABLE, unit, Guarantee(Fraction(50), delta), filter_name, validity=validity)
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"region": rng.choice(REGIONS, ROWS), "age": rng.integers(0, 100, ROWS)})
+    return seeded(study, rows, 5)
+
+
+def told(asker: Curator) -> Told:
+    return told_by(asker.study, asker._ledger)
+
+
+def routes(asker: Curator) -> set[str]:
+    return {by.route for by in asker.last_look("0.05").routes}
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+def test_every_integer_of_an_answer_is_counted(filter_name: str) -> None:
+    with opened(filter_name) as asker:
+        assert told(asker) == Told()
+        asker.ask("SELECT COUNT(*) FROM t WHERE age > 30", scale=5)
+        asker.ask("SELECT region, COUNT(*), AVG(age) FROM t GROUP BY region", epsilon=1)
+        found, spent = told(asker), asker._ledger.spent_radius()
+        assert found.numbers is not None
+        assert [one.many for one in found.numbers] == [
+            1,
+            9,
+        ]  # three cells of a count, and of a sum and a count
+        assert found.radius * UNITS_PER_ONE >= spent
+        assert found.pure * UNITS_PER_ONE == (asker._ledger.spent() if filter_name == "pure" else 0)
+        asker.ask("SELECT MEDIAN(age) FROM t", epsilon=1)
+        numbers = told(asker).numbers
+        assert numbers is not None
+        assert numbers[-1].many > 3  # every comparison of the search
+        assert "bits of the transcript" in routes(asker)
+
+
+@pytest.mark.parametrize(("asked", "exchanged"), [("COUNT(*)", 1), ("SUM(age)", 100)])
+def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(
+    asked: str, exchanged: int
+) -> None:
+    """Of numbers from 0 to h another unit moves a sum by at most h, as one unit more does."""
+    with opened("pure", "add-or-remove") as asker:
+        asker.ask(f"SELECT {asked} FROM t", scale=50)
+        assert float(told(asker).pure) == pytest.approx(exchanged / 50, rel=1e-9)
+        assert told(asker).pure * UNITS_PER_ONE >= asker._ledger.spent()
+        asker.ask("SELECT region, COUNT(*) FROM t GROUP BY region", scale=50)  # from one cell to another
+        assert float(told(asker).pure) == pytest.approx(exchanged / 50 + 2 / 50, rel=1e-9)
+
+
+def test_a_batch_counts_what_was_charged_twice_where_a_unit_more_or_less_is_exchanged() -> None:
+    with opened("pure", "add-or-remove") as asker:
+        asker.ask_many(
+            ["SELECT COUNT(*) FROM t", "SELECT SUM(age) FROM t"], epsilon=1, strategy="independent"
+        )
+        assert told(asker).pure == 2 * Fraction(asker._ledger.spent(), UNITS_PER_ONE)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+@pytest.mark.parametrize("numeric", [False, True])
+def test_a_stream_is_counted_by_what_it_said(filter_name: str, numeric: bool) -> None:
+    with opened(filter_name) as asker:
+        stream = asker.open_stream(positives=2, epsilon=5, numeric=numeric)
+        assert told(asker).said == 0
+        asked = "SELECT COUNT(*) FROM t WHERE age < 50"
+        above = [stream.feed(asked, above=limit).above for limit in (280, 20, 290, 30)]
+        found = told(asker)
+        assert above == [False, True, False, True]
+        assert found.said == comparisons_nats(above)
+        assert found.pure == found.by_streams > 0
+        assert [one.many for one in found.of_streams] == [2 if numeric else 0]
+        asker.ask("SELECT COUNT(*) FROM t WHERE age > 30", scale=100)
+        names = {"moments, streams by what they said"} if filter_name == "pure" else set()
+        names |= {"subset, streams by what they said"} if filter_name == "gdp" else set()
+        assert names <= routes(asker)
+
+
+def test_a_selection_and_a_batch_that_is_measured_together_are_not_counted() -> None:
+    with opened("gdp") as asker:
+        older = [adyton.count(where=f"age > {age}") for age in range(10, 90, 10)]
+        asker.ask(adyton.best_of(older), epsilon=1)
+        assert told(asker).pure > 0
+        assert told(asker).numbers is None
+        assert routes(asker) == {"moments", "max-information", "information", "all rows exchanged"}
+    with opened("gdp") as asker:
+        ranges = [f"SELECT COUNT(*) FROM t WHERE age >= {low}" for low in range(10, 90, 10)]
+        asker.ask_many(ranges, epsilon=1, strategy="tree")
+        assert told(asker).numbers is None
+        assert routes(asker) == {"subset"}
+
+
+def test_what_is_charged_and_not_answered_is_not_counted() -> None:
+    """Somebody else may be about to see it."""
+    with opened("gdp") as asker:
+        radius = stability_units(PureCost(Fraction(1, 10)))
+        asker._ledger.charge(
+            Order("SELECT COUNT(*) AS n FROM t", '[["n", "rounded Gaussian", "5.0"]]', 10, radius)
+        )
+        assert told(asker).numbers is None
+        assert told(asker).radius * UNITS_PER_ONE == radius
