@@ -184,7 +184,7 @@ def _asked(
     several = isinstance(question, list | tuple)
     named = {key: value for key, value in price.items() if key != "strategy"}
     asked, strategy = curator._tables(list(question) if several else [question]), price.get("strategy")
-    chosen = asked.selection(named, strategy or curator.study.parts > 1)  # type: ignore[arg-type]
+    chosen = asked.selection(named, strategy or curator.study.one_by_one)  # type: ignore[arg-type]
     batch = curator._batch(asked, named, strategy) if chosen is None else None  # type: ignore[arg-type]
     answers = curator.ask_many(question, **price) if several else [curator.ask(question, **price)]
     return [answer.to_json() for answer in answers], batch

@@ -229,8 +229,8 @@ class PopulationClaims:
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
-        if self._study.parts > 1:
-            return None  # no later answer is about the same units
+        if self._study.one_by_one:
+            return None  # no later answer is about the same units, or bits are what it pays
         if self._elsewhere(batch):  # what persons add who are in no sample hides how few of the sample do
             return None
         if self._study.unit.neighbours == "replace":

@@ -19,6 +19,7 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.ledger import Order
 from adyton.ledger.links import Cap
+from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.planning.keys import PART, KeyFinding, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
@@ -293,7 +294,12 @@ class Outline:
         if self.unit.parts > 1:
             whole = whole_price(amount, parts, self.families, self.unit, study.filter)
             amount = still_due(whole, study.allowed - left)
-        return Priced(pricings, parts, findings, amount, paid.radius + sum(n.radius() for n in extra))
+        radius = paid.radius + sum(n.radius() for n in extra)
+        if study.grid is not None:
+            from adyton.planning.grids import transcript_units
+
+            radius = transcript_units(parts)
+        return Priced(pricings, parts, findings, amount, radius)
 
 
 class Shapes:
@@ -393,7 +399,8 @@ def _detail(noisy: NoisyReading) -> list[object]:
     times = [noisy.times] if noisy.times > 1 else []
     kept = noisy.reading.kept  # said, so that an answer with all cells is never taken for one without some
     cells = [f"{len(kept)} cells"] if kept is not None else []
-    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *cells]
+    grids = noisy.mechanism.said if isinstance(noisy.mechanism, NoiseOnAGrid) else ()
+    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *grids, *cells]
 
 
 def _key(group: object, code: str | int) -> KeyLabel:

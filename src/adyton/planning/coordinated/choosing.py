@@ -86,7 +86,7 @@ def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str |
 
 def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyName | None) -> CoordinatedBatch:
     study, unit, price = outline.study, outline.unit, plain.price
-    if study.parts > 1 or price.by == "scale":
+    if study.one_by_one or price.by == "scale":
         raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
     questions = tuple(asking.question for asking in outline.requests)
     readings = tuple(reading for one in outline.measured for reading in one.readings)
