@@ -17,6 +17,7 @@ from adyton.certify import (
     Later,
     LateValues,
     Rows,
+    Transcript,
     Values,
 )
 from adyton.exact import UNITS_PER_ONE
@@ -216,6 +217,12 @@ class PopulationClaims:
         return later_widths(
             self._study, PopulationContext(self._population, at, self.stand_in.units()), after
         )
+
+    def transcript(self, batch: PricedBatch) -> Transcript | None:
+        """Where answers are rounded: the bits of all before, and of these."""
+        if self._study.grid is None:
+            return None
+        return Transcript(self._ledger.totals().radius, batch.radius)
 
     def refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""

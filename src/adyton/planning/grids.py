@@ -41,7 +41,7 @@ def room_for_noise(study: Study, sensitivity: Sensitivity, half_width: float) ->
             "within is not wider than half a cell of the grid that answers are rounded to: ask for a wider "
             "interval, or name an epsilon; the grid is fixed by the study (validity.grid)"
         )
-    return half_width - taken
+    return (half_width - taken) * (1 - 2.0**-20)  # for the noise beyond the padding of a ratio, 2e-9 of it
 
 
 def transcript_units(parts: Iterable[MeasurePlan]) -> int:
@@ -69,4 +69,4 @@ def _ranges(study: Study, sensitivity: Sensitivity) -> list[tuple[int, int]]:
 
 def _step(study: Study, low: int, high: int) -> int:
     assert study.grid is not None
-    return max(1, math.ceil(study.grid * (high - low)))
+    return math.ceil(study.grid * (high - low + 1))

@@ -1,7 +1,7 @@
 """What an answer says about the population where answers are rounded, so that few of them are possible.
 
-Whatever the analyst does, a question after answers with G1, G2, ... possible values is one of G1 G2 ... at its
-place, all of them fixed before the rows were seen.  Each has the interval of a question that was fixed in
+Whatever the analyst does, a question after answers with G1, G2, ... possible values is one of G1 G2 ... at
+its place, all of them fixed before the rows were seen.  Each has the interval of a question that was fixed in
 advance, at as small a part of the level; so all of them hold at once.  What was released, and with how much
 noise, makes no difference: only bits count.  Theorem: ROUNDING-STUDY.
 """

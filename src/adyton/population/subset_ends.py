@@ -30,7 +30,7 @@ _MANY = 256
 HALF_STEP = 0.5
 """Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
 _CORNERS = 4
-"""Of two numbers at the ends of their grids each may have all of its noise or none.  Theorem: ROUNDING-STUDY."""
+"""Of two numbers at ends of their grids each may have all of its noise or none.  Theorem: ROUNDING-STUDY."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,8 @@ def _check_rounding(study: Study, validity: Validity) -> None:
         )
     if validity.grid is None and validity.questions is None:
         raise InvalidRequest(
-            "validity.method = 'rounding' needs validity.grid, the step of the grid as a part of the range of "
-            "an answer, e.g. 0.02; or validity.questions, and the best grid for so many is taken"
+            "validity.method = 'rounding' needs validity.grid, the step of the grid as a part of the range "
+            "of an answer, e.g. 0.02; or validity.questions, and the best grid for so many is taken"
         )
     if validity.tolerance is not None:
         raise InvalidRequest(
