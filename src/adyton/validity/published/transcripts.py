@@ -50,5 +50,7 @@ def corrected_after(p_value: Number, bits: Fraction) -> float:
 def _times_power(value: Fraction, bits: Fraction, direction: int) -> Any:
     """value 2**bits with far more digits than a float has, and a little more or less."""
     mp = digits(_DIGITS)
+    if not bits:
+        return mp.mpf(value.numerator) / value.denominator
     power = mp.mpf(2) ** (mp.mpf(bits.numerator) / bits.denominator)
     return power * value.numerator / value.denominator * (1 + direction * mp.mpf(10) ** -_TRUSTED)
