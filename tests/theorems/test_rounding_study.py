@@ -306,6 +306,7 @@ def test_theorem_ROUNDING_STUDY_holds_against_an_analyst_who_votes() -> None:
     assert forgotten == studies
 
 
+@pytest.mark.literature
 def test_theorem_ROUNDING_STUDY_best_of_two_uses_all_of_a_bit() -> None:
     """Whether one count exceeds another is one bit, and the larger of two misses twice as often: exactly, on
     all pairs of two independent counts.  So no level for a transcript can be left out of the sum.

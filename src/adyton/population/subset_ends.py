@@ -66,7 +66,7 @@ def roundings(part: NoisyReading) -> tuple[float, ...]:
     """How far each released integer may be from the exact one with real noise: half a step, and a grid."""
     mechanism = part.mechanism
     if isinstance(mechanism, NoiseOnAGrid):
-        return tuple(HALF_STEP + grid.moved for grid in mechanism.grids)
+        return tuple((HALF_STEP + grid.moved) * UP for grid in mechanism.grids)
     return (HALF_STEP,) * len(mechanism.scales)
 
 
@@ -174,7 +174,7 @@ def mean_ends(
         far = np.maximum(np.abs(first), np.abs(last))
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
         variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * UP
-        rounding = (of_sum + of_count * far) * UP
+        rounding = of_sum + of_count * far
         if len(places) > _MANY and float(near.max()) == 0 and float(far.min()) == reach:
             # The first step: for the whole range all have the same noise, and it may be rough.
             noise = float(np.hypot(scales[0], reach * scales[1])) * UP
