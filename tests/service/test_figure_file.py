@@ -86,7 +86,7 @@ def test_every_figure_has_the_same_look(
     assert run(command, tmp_path / "figure.html").exit_code == 0
     (drawn,) = seen
     layout = drawn.layout
-    assert layout.font.family.startswith("Source Sans")
+    assert layout.font.family.startswith("'Source Sans 3', ")  # quoted: no bare word begins with a digit
     assert layout.title.text
     assert layout.annotations[0].text.startswith("Source: ")
     for words in (layout.xaxis.title.text, layout.yaxis.title.text, *(trace.name for trace in drawn.data)):

@@ -425,6 +425,14 @@ def test_what_is_not_rounded_is_refused_free_of_charge(sql: str, reason: str) ->
             curator.ask(sql, epsilon=1)
         with pytest.raises(InvalidRequest, match="stream is not put on a grid"):
             curator.open_stream(epsilon=1, positives=3)
+        with pytest.raises(InvalidRequest, match="weighted histogram is not put on a grid"):
+            curator.open_weights(["smoker"], epsilon=1, questions=100)
+        with pytest.raises(InvalidRequest, match="synthetic table is not put on a grid"):
+            curator.synthesize(["smoker"], epsilon=1)
+        with pytest.raises(InvalidRequest, match="is not put on a grid"):
+            curator.suggest_bounds("age", epsilon=1)
+        with pytest.raises(InvalidRequest, match="measured together is not put on a grid"):
+            curator.ask_many([COUNT, COUNT.replace("50", "60")], strategy="optimised", epsilon=1)
         assert curator.statement().questions == 0
 
 

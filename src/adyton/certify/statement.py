@@ -86,7 +86,7 @@ class Statement(Shown):
                 ("stability spent, of what is certified", _shown(stable, verbose)),
                 ("questions certified", "any number" if most is None else f"{most:,}"),
             ]
-        rows += [("possible transcripts so far", in_bits(self.bits))] if self.bits is not None else []
+        rows += [("bits of all answers so far", in_bits(self.bits))] if self.bits is not None else []
         beyond = "The newest answers have no population interval: they are beyond what is certified."
         notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
         return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))

@@ -121,7 +121,9 @@ class Study(Shown):
     @property
     def grid(self) -> Fraction | None:
         """The step to which answers are rounded, as a part of their range; None: they are not."""
-        return None if self.validity is None else rounding_grid(self)
+        if self.validity is None or self.validity.method != "rounding":
+            return None
+        return rounding_grid(self.validity, self.table.rows)
 
     @property
     def one_by_one(self) -> bool:

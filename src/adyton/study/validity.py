@@ -173,16 +173,11 @@ def _check_rounding(study: Study, validity: Validity) -> None:
         raise InvalidRequest("validity.method = 'rounding' goes with one private table, not with several")
 
 
-def rounding_grid(study: Study) -> Fraction | None:
-    """The step of the grid as a part of the range of an answer; None where answers are not rounded."""
-    validity = study.validity
-    if validity is None or validity.method != "rounding":
-        return None
-    if validity.grid is not None:
+def rounding_grid(validity: Validity, rows: int | None) -> Fraction | None:
+    """The step of the grid as a part of the range of an answer; None where nothing says it, which is refused."""
+    if validity.grid is not None or validity.questions is None or rows is None:
         return validity.grid
-    assert validity.questions is not None
-    assert study.table.rows is not None
-    return _best_grid(study.table.rows, validity.questions, 1 - validity.confidence)
+    return _best_grid(rows, validity.questions, 1 - validity.confidence)
 
 
 @lru_cache(maxsize=16)
