@@ -174,7 +174,7 @@ def _check_rounding(study: Study, validity: Validity) -> None:
 
 
 def rounding_grid(validity: Validity, rows: int | None) -> Fraction | None:
-    """The step of the grid as a part of the range of an answer; None where nothing says it, which is refused."""
+    """The step of the grid as a part of the range of an answer; None where nothing says it: it is refused."""
     if validity.grid is not None or validity.questions is None or rows is None:
         return validity.grid
     return _best_grid(rows, validity.questions, 1 - validity.confidence)
