@@ -19,7 +19,6 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.ledger import Order
 from adyton.ledger.links import Cap
-from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.planning.keys import PART, KeyFinding, plan_keys
 from adyton.planning.known import certificate_of, check_size, known_of, known_of_computed
 from adyton.planning.measures.additive import Additive
@@ -30,6 +29,7 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.part import (
     Families,
     MeasurePlan,
+    detail_of,
     due,
     families_of,
     most_for_each,
@@ -161,7 +161,7 @@ class PricedBatch:
     @property
     def detail(self) -> str:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps([_detail(noisy) for plan in self.plans for noisy in plan.noisy])
+        return json.dumps([detail_of(noisy) for plan in self.plans for noisy in plan.noisy])
 
     @property
     def readings(self) -> list[Reading]:
@@ -392,15 +392,6 @@ def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, sha
         case _:
             (reading,) = readings
             return Additive(NoisyReading(reading, pricing.noise(reading, share)))
-
-
-def _detail(noisy: NoisyReading) -> list[object]:
-    scales = [repr(float(scale)) for scale in noisy.mechanism.scales]
-    times = [noisy.times] if noisy.times > 1 else []
-    kept = noisy.reading.kept  # said, so that an answer with all cells is never taken for one without some
-    cells = [f"{len(kept)} cells"] if kept is not None else []
-    grids = noisy.mechanism.said if isinstance(noisy.mechanism, NoiseOnAGrid) else ()
-    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *grids, *cells]
 
 
 def _key(group: object, code: str | int) -> KeyLabel:
