@@ -28,6 +28,7 @@ from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.grid import Grid
 from adyton.planning.plan import make_batch
 from adyton.planning.price import price_of
+from adyton.population import subset_ends
 from adyton.population.base import PopulationContext, Position
 from adyton.population.rounding import RoundingPopulation
 from adyton.privacy import Guarantee, PrivacyUnit
@@ -344,6 +345,33 @@ def test_theorem_ROUNDING_STUDY_means_hold_where_grids_end(scale: str) -> None:
     level = 0.4 * (1 - 1 / math.log2(3))
     assert binom.sf(missed - 1, draws, level) > FALSE_ALARM
     assert np.median(high - low) < 2 * 100 / part.reading.coordinates[1].times + 1e-9
+
+
+def test_theorem_ROUNDING_STUDY_ratios_have_room_for_their_noise_and_counts_for_their_cell() -> None:
+    """Six standard deviations on either side of both ranges, none for a single number; and the count that bounds a
+    mean's variance is the largest of its cell.  Mutants: no padding; the middle of the cell.
+    """
+    known = study(500, "0.1")
+    part, _ = asked(known, MEAN, scale="60")
+    noise: Any = part.mechanism
+    for grid, (low, high), scale in zip(
+        noise.grids, ((-50_000, 50_000), (0, 50_000)), noise.scales, strict=True
+    ):
+        assert grid.low <= low - 6 * scale
+        assert grid.low + grid.step * grid.cells - 1 >= high + 6 * scale
+    single: Any = asked(known, scale="60")[0].mechanism
+    assert single.grids[0].low == 0
+    seen: list[Any] = []
+    released = [noise.grids[0].rounded(np.array([1000])), noise.grids[1].rounded(np.array([20_000]))]
+    with pytest.MonkeyPatch.context() as patch:
+        own = subset_ends.most_rows
+        patch.setattr(
+            subset_ends,
+            "most_rows",
+            lambda coin, counts, *rest: (seen.append(counts), own(coin, counts, *rest))[1],
+        )
+        RoundingPopulation(known).means(part, released, context(known, 1, 0))
+    assert seen[0][0] >= released[1][0] + noise.grids[1].moved
 
 
 # Tests on the rows afterwards --------------------------------------------------------------------------------
