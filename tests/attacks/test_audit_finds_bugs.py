@@ -7,12 +7,15 @@ depends on luck; and by AUDIT-LOWER-BOUND no sound twin would be refuted more of
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from adyton.audit import audit, audit_gdp
+from adyton.mechanisms.gaussian import GaussianNoise
+from adyton.mechanisms.grid import Grid, NoiseOnAGrid
 
 Rng = np.random.Generator
 SAMPLES = 60_000
@@ -183,3 +186,24 @@ def test_A9_keys_without_a_threshold_are_found() -> None:
     assert audit(keys(-(10**9)), pair, (1.0, 1e-3), samples=10_000).refuted
     assert audit(keys(1), pair, (1.0, 1e-3), samples=10_000).refuted
     assert not audit(keys(8), pair, (1.0, 1e-3), samples=10_000).refuted
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_less_noise_because_a_grid_follows_is_found(trusted: bool) -> None:
+    """Noise on a grid of two steps keeps what its noise promises; a grid is no noise: with seven tenths of it the same
+    claim is refuted, although every answer is rounded."""
+    sigma = Fraction(4) if not trusted else Fraction(28, 10)
+    words, mechanism = Words(8), NoiseOnAGrid(GaussianNoise((sigma,)), (Grid.over(0, 100, 2),))
+
+    def release(value: int, n: int) -> np.ndarray:
+        return np.array(mechanism.release([[value] * n], words)[0])
+
+    assert audit_gdp(release, (46, 50), 1.0, samples=100_000).refuted is trusted
+
+
+class Words:
+    def __init__(self, seed: int) -> None:
+        self._dice = rng(seed)
+
+    def words(self, count: int) -> np.ndarray:
+        return self._dice.integers(0, 2**64, count, dtype=np.uint64)

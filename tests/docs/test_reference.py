@@ -135,7 +135,11 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     raw, keys = tomllib.loads(example), every_key()
     assert set(raw["table"]) == set(keys["table"]) - {"lines"}  # for persons of several rows: a later example
     assert set(raw["privacy"]) == set(keys["privacy"])
-    either = {"spread", "stability"}  # in place of a share; the cap of a pure study
+    either = {
+        "spread",
+        "stability",
+        "grid",
+    }  # in place of a share; the cap of a pure study; where answers are rounded
     assert set(raw["validity"]) == set(keys["validity"]) - either
     used: dict[str, set[str]] = {}
     for column in raw["columns"].values():  # a category has one of two keys
@@ -199,6 +203,8 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
     pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
     Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
+    rounded = f'{STUDY}{VALIDITY}method = "rounding"\ngrid = 0.02\n'
+    Path("rounded.toml").write_text(rounded, encoding="utf-8")
     sections = sections_of(REFERENCE / "json.md")
     price = ("--share", "0.5")
     init = ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml")
@@ -206,7 +212,9 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     expected = {
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
-        "statement": every_path(*(printed(0, "statement", file) for file in (*both, "capped.toml"))),
+        "statement": every_path(
+            *(printed(0, "statement", file) for file in (*both, "capped.toml", "rounded.toml"))
+        ),
         "synthesize": every_path(printed(0, "synthesize", study, "--columns", "region", "--share", "0.05")),
         "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),

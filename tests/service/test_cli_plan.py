@@ -207,7 +207,7 @@ def test_the_figure_shows_every_method_and_the_attack(tmp_path: Path) -> None:
     path = tmp_path / "plan.html"
     assert run("--rows", "10000", "--tolerance", "0.1", "--figure", str(path), "--json").exit_code == 0
     page = path.read_text()
-    for name in ("decreasing noise", "sample splitting", "an attack breaks constant noise"):
+    for name in ("decreasing noise", "sample splitting", "attack on constant noise"):
         assert name in page
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adyton.errors import InvalidRequest
 from adyton.validity import planner
 from adyton.validity.hinge.joint import joint_width
-from adyton.validity.methods import ALIKE, METHODS, Certified, Method, methods_for
+from adyton.validity.methods import ALIKE, METHODS, ROUTES, Certified, Method, methods_for
 from adyton.validity.planner import HALF, in_words, plan
 from adyton.validity.plans.expected import ANYTHING, Expected
 from how_often import LONG
@@ -74,18 +74,24 @@ def test_json_of_the_first_task() -> None:
         "split",
         "split, exact",
         "rounding",
+        "rounding, counted",
+        "dp-generalizes",
+        "max-information",
         "laplace",
         "jlnrss",
         "rrsstw",
         "hinge",
         "subset",
         "subset, decreasing",
+        *(route.name for route in ROUTES),
     ]
-    assert all(list(m) == ["method", "questions", "scale", "theorem"] for m in found["methods"][:-1])
-    falling = found["methods"][-1]
+    methods, routes = found["methods"][: len(METHODS)], found["methods"][len(METHODS) :]
+    assert all(list(m) == ["method", "questions", "scale", "theorem"] for m in methods[:-1])
+    assert all(list(m) == ["method", "questions", "scale", "theorem", "applies"] for m in routes)
+    falling = methods[-1]
     assert list(falling) == ["method", "questions", "scale", "last_scale", "theorem"]
     assert falling["scale"] > 5 * falling["last_scale"] > 0
-    hinge = found["methods"][6]
+    hinge = methods[9]
     assert (hinge["questions"], hinge["theorem"]) == (7943, "CENTRED-HINGE-JOINT")
     assert hinge["scale"] == pytest.approx(0.01066, abs=5e-6)
     assert found["recommended"] == "subset, decreasing"
@@ -99,10 +105,10 @@ def test_json_of_the_other_tasks() -> None:
     widths = plan(rows=100_000, questions=7943).to_json()
     assert list(widths) == ["rows", "questions", "confidence", "methods", "recommended"]
     assert isinstance(widths["methods"], list)
-    assert widths["methods"][6]["tolerance"] == pytest.approx(0.0999974, abs=5e-7)
+    assert widths["methods"][9]["tolerance"] == pytest.approx(0.0999974, abs=5e-7)
     rows = plan(tolerance="0.1", questions=7943)
     assert rows.to_json()["recommended"] == "subset, decreasing"
-    assert rows.options[6].value == pytest.approx(99_995, abs=5)
+    assert rows.options[9].value == pytest.approx(99_995, abs=5)
     assert rows.attack_limit() is None
 
 
@@ -200,10 +206,11 @@ def test_a_plan_reads_well() -> None:
     shown = str(plan(rows=100_000, tolerance="0.1"))
     title, *lines = shown.splitlines()
     assert title == "Given rows 100,000, tolerance 0.1, confidence 0.95: questions of every method"
-    assert len(lines) == len(METHODS)
-    assert lines[6].split() == ["hinge", "7,943", "noise", "scale", "0.01066", "CENTRED-HINGE-JOINT"]
-    assert lines[-1].startswith("> subset, decreasing ")
-    assert " .. " in lines[-1]
+    assert len(lines) == len(METHODS) + len(ROUTES)
+    assert lines[9].split() == ["hinge", "7,943", "noise", "scale", "0.01066", "CENTRED-HINGE-JOINT"]
+    best = lines[len(METHODS) - 1]
+    assert best.startswith("> subset, decreasing ")
+    assert " .. " in best
     assert "&gt; subset, decreasing" in plan(rows=100_000, tolerance="0.1")._repr_html_()
     rare = str(plan(rows=100_000, questions=100, expect_share="0.01", group="0.5"))
     assert rare.startswith(

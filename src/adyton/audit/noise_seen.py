@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from adyton.ledger.texts import Stored
+from adyton.mechanisms.grid import Grid, NoiseOnAGrid
 from adyton.noise.refine import Integers
 from adyton.planning.measures.search import Running, Search
 from adyton.planning.part import Columns
@@ -16,6 +18,8 @@ from adyton.query.measures import Extreme, Quantile
 from adyton.sensitivity import Reading
 from adyton.sensitivity.bins import binned, bins_of
 from adyton.sensitivity.readings import search_weights
+
+Run = tuple[Sequence[Stored], Sequence[Columns]]  # what was released, and the exact integers
 
 
 def noise_seen(
@@ -31,6 +35,42 @@ def noise_seen(
                 columns = list(_compared(part, columns[0], released, later))
             seen.append([_minus(z, x) for z, x in zip(released, columns, strict=True)])
     return seen
+
+
+def is_rounded(plans: Sequence[QuestionPlan]) -> bool:
+    """Whether a study puts its answers on grids: then all of them."""
+    return any(isinstance(noisy.mechanism, NoiseOnAGrid) for plan in plans for noisy in plan.noisy)
+
+
+def alike_but_for_cells(plans: Sequence[QuestionPlan], first: Run, second: Run) -> bool:
+    """Whether what was rounded in two runs can have had the same noise.  Behind a grid it is known up to a
+    cell, and at either end of the grid on one side only.
+    """
+    (one, seen), (two, also_seen) = ((_flat(run[0]), noise_seen(plans, *run)) for run in (first, second))
+    noises = [part.noisy[0].mechanism for plan in plans for part in plan.parts]
+    return all(
+        _overlap(_between(grid, *here), _between(grid, *there))
+        for noise, *columns in zip(noises, one, seen, two, also_seen, strict=True)
+        if isinstance(noise, NoiseOnAGrid)
+        for grid, a, x, b, y in zip(noise.grids, *columns, strict=True)
+        for here, there in zip(zip(a, x, strict=True), zip(b, y, strict=True), strict=True)
+    )
+
+
+def _flat(stored: Sequence[Stored]) -> list[Columns]:
+    return [columns for own in stored for columns in own.released]
+
+
+def _between(grid: Grid, released: int, noise: int) -> tuple[float, float]:
+    """From the middle of the cell that was released, and what that is beyond the exact integer."""
+    place = (released - grid.low) // grid.step
+    first = noise - (grid.step - 1) // 2
+    low, high = float(first), float(first + grid.step - 1)
+    return -math.inf if place == 0 else low, math.inf if place == grid.cells - 1 else high
+
+
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return max(one[0], other[0]) <= min(one[1], other[1])
 
 
 def _compared(

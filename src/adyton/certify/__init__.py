@@ -7,7 +7,7 @@ the *population interval* what the world says.
 from adyton.certify.answer import Amount, Answer, Odometer, Promise
 from adyton.certify.chosen import Chosen
 from adyton.certify.last_look import LastLook
-from adyton.certify.later import Later
+from adyton.certify.later import Later, Transcript
 from adyton.certify.preview import OpeningPreview, Preview, Step
 from adyton.certify.rows import Intervals, KeyColumn, Keys, Known, LateValues, Rows, Values
 from adyton.certify.statement import Statement
@@ -53,6 +53,7 @@ __all__ = [
     "Rows",
     "Statement",
     "Step",
+    "Transcript",
     "Value",
     "Values",
     "json_text",

@@ -1,9 +1,10 @@
-"""What later answers pay for one that is asked now."""
+"""What later answers pay for one that is asked now, or for all that were."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adyton.exact import UNITS_PER_ONE, decimal_text
 from adyton.show import number
 
 
@@ -26,3 +27,27 @@ class Later:
 
     def to_json(self) -> dict[str, float | None]:
         return {"without": self.without, "after": self.after}
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Of a study that rounds its answers: bits, in units of 10**-18, of all answers ``before`` one, which it
+    pays for, and its ``own``, which later ones pay for as well.
+    """
+
+    before: int
+    own: int
+
+    def __str__(self) -> str:
+        return (
+            f"Answers are on a grid: this one has {in_bits(self.own)}, {in_bits(self.before)} came before. "
+            "Its population interval pays for those before; later ones pay for its own as well."
+        )
+
+    def to_json(self) -> dict[str, str]:
+        return {"before": decimal_text(self.before), "own": decimal_text(self.own)}
+
+
+def in_bits(units: int) -> str:
+    """Rounded up to a tenth."""
+    return f"{-(-units * 10 // UNITS_PER_ONE) / 10:,.1f} bits"

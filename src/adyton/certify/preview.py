@@ -8,7 +8,7 @@ from typing import Any
 
 from adyton.certify.answer import Amount, Promise, verbose_notes
 from adyton.certify.chosen import Chosen
-from adyton.certify.later import Later
+from adyton.certify.later import Later, Transcript
 from adyton.certify.rows import Keys
 from adyton.certify.values import Absent, Bound, Certificate, KeysSought
 from adyton.show import Sheet, Shown, number
@@ -76,6 +76,7 @@ class Preview(Shown):
     chosen: Chosen | None = None  # how near to the best of their candidates those shown would be
     strategy: str | None = None  # how the values of a batch would be measured together, and what it gains
     determined: Mapping[str, Bound] = field(default_factory=dict)  # how far ``derive`` knows values, free
+    transcript: Transcript | None = None  # where answers are rounded: how many bits they have
 
     @property
     def fits(self) -> bool:
@@ -114,6 +115,7 @@ class Preview(Shown):
             **({"chosen": self.chosen.to_json()} if self.chosen else {}),
             **({"strategy": self.strategy} if self.strategy else {}),
             **({"determined": _bounds_json(self.determined)} if self.determined else {}),
+            **({"transcript": self.transcript.to_json()} if self.transcript else {}),
         }
 
     def _rows_json(self) -> list[dict[str, object]]:
@@ -148,6 +150,7 @@ class Preview(Shown):
             *_if_rows_note(self.bounds),
             *_absent_note(self.population),
             *([str(self.later)] if self.later else []),
+            *([str(self.transcript)] if self.transcript else []),
             *_spread_note(self.spread_first),
             *([f"Measured together: {self.strategy}."] if self.strategy else []),
             *_determined_note(self.determined),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adyton.certify.answer import Amount, Odometer, Promise
+from adyton.certify.later import in_bits
 from adyton.exact import decimal_text
 from adyton.show import Sheet, Shown
 
@@ -36,6 +37,7 @@ class Statement(Shown):
     stability: int | None = None
     stability_cap: int | None = None
     certified_questions: int | None = None
+    bits: int | None = None  # of all answers so far, in units of 10**-18, where they are rounded
 
     @property
     def beyond(self) -> bool:
@@ -55,6 +57,8 @@ class Statement(Shown):
             "more": self.more,
             "odometer": self.odometer.to_json(),
         }
+        if self.bits is not None:
+            shown["transcript"] = {"bits": decimal_text(self.bits)}
         if self.stability is None or self.stability_cap is None:
             return shown
         validity = {
@@ -82,6 +86,7 @@ class Statement(Shown):
                 ("stability spent, of what is certified", _shown(stable, verbose)),
                 ("questions certified", "any number" if most is None else f"{most:,}"),
             ]
+        rows += [("bits of all answers so far", in_bits(self.bits))] if self.bits is not None else []
         beyond = "The newest answers have no population interval: they are beyond what is certified."
         notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
         return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))

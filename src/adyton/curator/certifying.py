@@ -17,6 +17,7 @@ from adyton.certify import (
     Later,
     LateValues,
     Rows,
+    Transcript,
     Values,
 )
 from adyton.exact import UNITS_PER_ONE
@@ -217,6 +218,12 @@ class PopulationClaims:
             self._study, PopulationContext(self._population, at, self.stand_in.units()), after
         )
 
+    def transcript(self, batch: PricedBatch) -> Transcript | None:
+        """Where answers are rounded: the bits of all before, and of these."""
+        if self._study.grid is None:
+            return None
+        return Transcript(self._ledger.totals().radius, batch.radius)
+
     def refuse_beyond_cap(self, radius: int) -> None:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
         cap = self._population.cap
@@ -229,8 +236,8 @@ class PopulationClaims:
         population = self._population
         if not isinstance(population, SubsetPopulation) or population.validity is None:
             return None
-        if self._study.parts > 1:
-            return None  # no later answer is about the same units
+        if self._study.one_by_one:
+            return None  # no later answer is about the same units, or bits are what it pays
         if self._elsewhere(batch):  # what persons add who are in no sample hides how few of the sample do
             return None
         if self._study.unit.neighbours == "replace":

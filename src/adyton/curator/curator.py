@@ -92,7 +92,7 @@ class Curator(PaidOnce, Shown):
         "independent", "atoms", "tree", "optimised", "product" or "marginals".
         """
         asked = self._tables(questions, dialect)
-        if (selection := asked.selection(price, strategy or self.study.parts > 1)) is not None:
+        if (selection := asked.selection(price, strategy or self.study.one_by_one)) is not None:
             return [self._choose(selection, price, request)]
         return asked.answers(lambda: self._answer(self._batch(asked, price, strategy), request), self._purse)
 
@@ -122,7 +122,7 @@ class Curator(PaidOnce, Shown):
     ) -> list[Preview]:
         """What ``ask_many`` would cost, for all together, and how wide the intervals of each would be."""
         asked, known = self._tables(questions, dialect), (self._purse, self._claims, self._asked)
-        if (selection := asked.selection(price, strategy or self.study.parts > 1)) is not None:
+        if (selection := asked.selection(price, strategy or self.study.one_by_one)) is not None:
             return [self._preview_choice(selection, price, expect)]
         made = asked.previews(
             lambda: previews(self._batch(asked, price, strategy), expect, *known), self._purse

@@ -65,6 +65,7 @@ def previews(
             spread_first=spread_first(plan, context, expected),
             later=claims.later(batch.radius, unproved=True) if batch.unproved else None,
             strategy=None if together is None else together.said,
+            transcript=claims.transcript(batch),
         )
         for plan in batch.plans
     ]

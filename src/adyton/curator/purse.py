@@ -158,6 +158,7 @@ class Purse:
             stability=totals.radius if cap is not None else None,
             stability_cap=cap,
             certified_questions=certified,
+            bits=totals.radius if self.study.grid is not None else None,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:

@@ -29,6 +29,7 @@ from adyton.planning.price import Price
 from adyton.population.which import population_of
 from adyton.sensitivity import Reading
 from adyton.study import Study
+from adyton.study.validity import refuse_where_rounded
 
 _operator_log = logging.getLogger("adyton.operator")
 _Found = TypeVar("_Found")
@@ -283,6 +284,7 @@ class Walk:
 
     def _opened(self, plan: Opening, named: Price, planned: Planned, request: str | None) -> Fed:
         """Charged, and nothing read."""
+        refuse_where_rounded(self.study, "what is opened once and fed later")
         with self._purse.advising(named, planned):
             self._claims.refuse_beyond_cap(plan.radius)
             self._releasing.prepare()

@@ -100,11 +100,11 @@ class Header:
 class Order:
     """What is to be charged.  An order that could give budget back cannot be made at all.
 
-    ``radius`` is what validity pays for the Gaussian part, as mu0 squared; ``pure`` for the rest of what is
-    released, as an epsilon for exchanging one unit; ``unproved`` says that no theorem covers it.  ``by`` is
-    who asks, None in process.  ``cap`` and ``sub_limit``, which is the limit of that name, are conditions of
-    the charge and no part of what is charged: they are not compared, so that a retry finds its receipt
-    although they have been reached or changed since.
+    ``radius`` is what validity pays for the Gaussian part, as mu0 squared (in a study that rounds, in
+    bits); ``pure`` for the rest of what is released, as an epsilon for exchanging one unit; ``unproved``
+    says that no theorem covers it. ``by`` is who asks, None in process. ``cap`` and ``sub_limit``, which is
+    the limit of that name, are conditions of the charge and no part of what is charged: they are not
+    compared, so that a retry finds its receipt although they have been reached or changed since.
     """
 
     question: str

@@ -32,6 +32,8 @@ def spread_first(plan: QuestionPlan, context: PopulationContext, expected: Expec
     population = context.population
     if not isinstance(population, SubsetPopulation) or context.missing is not None:
         return {}
+    if population.study.grid is not None:  # nothing is learned there
+        return {}
     learned = {
         part.name: _with_spread_learned(plan, part, population, context, expected(part.name))
         for part in plan.parts

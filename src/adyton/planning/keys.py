@@ -29,6 +29,7 @@ from adyton.query.nodes import Question
 from adyton.schema import TextColumn
 from adyton.sensitivity import Coordinate, Reading, Sensitivity, readings_for
 from adyton.study import keys_failure
+from adyton.study.validity import refuse_where_rounded
 from adyton.validity.subset.tails import question_share
 
 NUMBER_OF_KEYS = "number of keys"  # the reading that tells questions whose keys were found from all others
@@ -106,6 +107,7 @@ def plan_keys(question: Question, unit: PrivacyUnit, pricing: Pricing, paid_for_
         raise InvalidRequest(
             "keys are not found in a study that splits its units: declare the column's values"
         )
+    refuse_where_rounded(study, "a list of keys that are found")
     if not study.keys_delta:
         undeclared = next(group.name for group in question.by if isinstance(group, TextColumn))
         raise InvalidRequest(

@@ -17,6 +17,7 @@ from adyton.accounting.noisy_reading import NoisyReading
 from adyton.certify import Absent, Bound, Values
 from adyton.exact.cells import Cells
 from adyton.mechanisms import Mechanism, Ratio
+from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.mechanisms.ratio import Solved
 from adyton.noise import Bits
 from adyton.population.base import PopulationContext
@@ -125,6 +126,16 @@ class OfOneReading:
 
     def ratios(self, released: Columns, context: PopulationContext) -> list[Ratio]:
         return []
+
+
+def detail_of(noisy: NoisyReading) -> list[object]:
+    """A mechanism as receipts have it."""
+    scales = [repr(float(scale)) for scale in noisy.mechanism.scales]
+    times = [noisy.times] if noisy.times > 1 else []
+    kept = noisy.reading.kept  # said, so that an answer with all cells is never taken for one without some
+    cells = [f"{len(kept)} cells"] if kept is not None else []
+    grids = noisy.mechanism.said if isinstance(noisy.mechanism, NoiseOnAGrid) else ()
+    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *grids, *cells]
 
 
 # What parts pay together -----------------------------------------------------------------------------------

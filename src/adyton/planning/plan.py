@@ -29,6 +29,7 @@ from adyton.planning.measures.spread import Spread
 from adyton.planning.part import (
     Families,
     MeasurePlan,
+    detail_of,
     due,
     families_of,
     most_for_each,
@@ -160,7 +161,7 @@ class PricedBatch:
     @property
     def detail(self) -> str:
         """The mechanisms as canonical JSON: with the text it says exactly what was asked at which price."""
-        return json.dumps([_detail(noisy) for plan in self.plans for noisy in plan.noisy])
+        return json.dumps([detail_of(noisy) for plan in self.plans for noisy in plan.noisy])
 
     @property
     def readings(self) -> list[Reading]:
@@ -293,7 +294,12 @@ class Outline:
         if self.unit.parts > 1:
             whole = whole_price(amount, parts, self.families, self.unit, study.filter)
             amount = still_due(whole, study.allowed - left)
-        return Priced(pricings, parts, findings, amount, paid.radius + sum(n.radius() for n in extra))
+        radius = paid.radius + sum(n.radius() for n in extra)
+        if study.grid is not None:
+            from adyton.planning.grids import transcript_units
+
+            radius = transcript_units(parts)
+        return Priced(pricings, parts, findings, amount, radius)
 
 
 class Shapes:
@@ -386,14 +392,6 @@ def _part(measure: Measure, readings: tuple[Reading, ...], pricing: Pricing, sha
         case _:
             (reading,) = readings
             return Additive(NoisyReading(reading, pricing.noise(reading, share)))
-
-
-def _detail(noisy: NoisyReading) -> list[object]:
-    scales = [repr(float(scale)) for scale in noisy.mechanism.scales]
-    times = [noisy.times] if noisy.times > 1 else []
-    kept = noisy.reading.kept  # said, so that an answer with all cells is never taken for one without some
-    cells = [f"{len(kept)} cells"] if kept is not None else []
-    return [noisy.reading.name, noisy.mechanism.name, *scales, *times, *cells]
 
 
 def _key(group: object, code: str | int) -> KeyLabel:

@@ -39,6 +39,7 @@ from adyton.query.request import Request
 from adyton.schema import Table, TextColumn
 from adyton.sensitivity import Reading, Sensitivity
 from adyton.study import Study
+from adyton.study.validity import refuse_where_rounded
 
 By = Literal["within", "epsilon", "share", "scale"]
 _MOST_NAMED = 8  # values of a long batch in one message
@@ -245,11 +246,22 @@ class Pricing:
         return units_of(self.study, self.price, self.left)
 
     def noise(self, reading: Reading, part: Fraction) -> Mechanism:
-        """For a reading that may use this part of the price."""
+        """For a reading that may use this part of the price; on a grid, where the study rounds."""
+        if self.study.grid is None:
+            return self._plain_noise(reading, part)
+        from adyton.planning.grids import on_grid
+
+        return on_grid(self.study, reading.sensitivity, self._plain_noise(reading, part))
+
+    def _plain_noise(self, reading: Reading, part: Fraction) -> Mechanism:
         if self.is_total:
             return self.noise_for_units(reading, int(self.units * part))
         steps = float(self._in_steps(reading))
         if self.price.by == "within":
+            if self.study.grid is not None:
+                from adyton.planning.grids import room_for_noise
+
+                steps = room_for_noise(self.study, reading.sensitivity, steps)
             return _no_wider(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as below
         return _of_scale(self._kind, reading.sensitivity, steps)  # type: ignore[arg-type]  # as above
 
@@ -258,7 +270,8 @@ class Pricing:
         return _quietest(self._kind, reading.sensitivity, cost)  # type: ignore[arg-type]  # classes have hashes
 
     def check_total(self, what: str) -> None:
-        """For values whose width nobody can promise before the rows are read."""
+        """For values whose width nobody can promise before the rows are read, and which are never rounded."""
+        refuse_where_rounded(self.study, what)
         if not self.is_total:
             raise InvalidRequest(
                 f"how wide the interval of {what} is depends on the rows: name the price as epsilon or share"

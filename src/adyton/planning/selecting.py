@@ -31,6 +31,7 @@ from adyton.privacy import BoundedRangeCost, Cost, Neighbours, PureCost
 from adyton.query.selecting import Selection
 from adyton.sensitivity import Reading, Sensitivity, readings_of
 from adyton.study import Study
+from adyton.study.validity import refuse_where_rounded
 
 _FOR_VALUES = Fraction(1, 2)  # of the price, where the values of those selected are asked for too
 _LARGEST_EPSILON = 2.0**40  # of one round: more makes no difference to any score
@@ -56,6 +57,7 @@ class Candidates:
             raise InvalidRequest("candidates are about one table, or one join of tables")
         if study.parts > 1:
             raise InvalidRequest("a selection reads all units: it does not go with a split of them")
+        refuse_where_rounded(study, "a selection")
         unit = study.unit_of(selection.questions[0].table)
         readings = tuple(r for question in selection.questions for r in readings_of(question, unit))
         for reading in readings:
@@ -205,7 +207,7 @@ def plan_selection(study: Study, selection: Selection, price: Price, left: int) 
 
 def plan_all_values(study: Study, selection: Selection, price: Price, left: int) -> AllValues | None:
     """The same by releasing all values; None where candidates are no groups of one question."""
-    if selection.whole is None or study.parts > 1:
+    if selection.whole is None or study.one_by_one:
         return None
     planned = partial(make_batch, study, [selection.whole], left=left)
     if price.by != "within":

@@ -2,8 +2,9 @@
 
 Two theorems, by the noise of the study: with Gaussian noise every answer pays for what was released before
 it (``subset``); with the noise of a pure study the stability of everything is capped in advance
-(``hinge``).  What both have in common is here, also how many units there are: public under ``replace``,
-else an upper end from a noisy count of all of them.
+(``hinge``). A study may also give each question units of its own (``split``), or round its answers and
+count bits (``rounding``). What all have in common is here, also how many units there are: public under
+``replace``, else an upper end from a noisy count of all of them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def assumptions_about(level: float) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where an answer stands in the study: its number, what was released before it and by it, and how many
-    values it has.  Radii are squared, in units of the noise; ``pure`` is an epsilon.
+    values it has.  Radii are squared, in units of the noise, or bits where answers are rounded; ``pure`` is
+    an epsilon.
     """
 
     question: int

@@ -14,6 +14,7 @@ from adyton.exact import UNITS_PER_ONE, float_down, float_up
 from adyton.exact.cells import Array, Floats, Line
 from adyton.exact.outward import CANCELLED, FEW, UP
 from adyton.mechanisms import largest_ratio
+from adyton.mechanisms.grid import NoiseOnAGrid
 from adyton.mechanisms.ratio import Ends
 from adyton.validity.plans.study_plans import OF_THE_COUNT
 from adyton.validity.subset.tails import Before, Places, Way, ways_after
@@ -28,6 +29,8 @@ from adyton.validity.subset.widths import (
 _MANY = 256
 HALF_STEP = 0.5
 """Noise is rounded to whole steps.  Theorem: ROUNDED-ANSWERS."""
+_CORNERS = 4
+"""Of two numbers at ends of their grids each may have all of its noise or none.  Theorem: ROUNDING-STUDY."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,16 @@ def single_ends(part: NoisyReading, released: Array, certain: Certain) -> Ends:
         Coin(certain.units, *span_of(part), float_up(part.mechanism.scales[0])),
         released.astype(float),
     )
-    ways = certain.ways(1 / 2)
-    return coin.least(answers - HALF_STEP, ways), coin.greatest(answers + HALF_STEP, ways)
+    ways, (moved,) = certain.ways(1 / 2), roundings(part)
+    return coin.least(answers - moved, ways), coin.greatest(answers + moved, ways)
+
+
+def roundings(part: NoisyReading) -> tuple[float, ...]:
+    """How far each released integer may be from the exact one with real noise: half a step, and a grid."""
+    mechanism = part.mechanism
+    if isinstance(mechanism, NoiseOnAGrid):
+        return tuple((HALF_STEP + grid.moved) * UP for grid in mechanism.grids)
+    return (HALF_STEP,) * len(mechanism.scales)
 
 
 def combined_ends(answers: Floats, scales: Floats, slack: Floats, rows: int, certain: Certain) -> Ends:
@@ -151,24 +162,27 @@ def mean_ends(
     sensitivity, counts = part.reading.sensitivity, bottom.astype(float)
     reach, each = largest_ratio(sensitivity), float(sensitivity.boxes[1][1] * sensitivity.rows)
     # The most of a unit's count, times this, bounds the sum of the variances if one value's is 1.
-    weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), counts, certain) * each * UP
+    of_sum, of_count = roundings(part)
+    on_grid = isinstance(part.mechanism, NoiseOnAGrid)
+    raised = counts + (of_count - HALF_STEP)  # most_rows allows for half a step itself
+    weighed = most_rows(Coin(certain.units, 0, int(each), scales[1]), raised, certain) * each * UP
     step = float_down(uncentred(part).scale)
     known = np.full(len(counts), np.inf) if learned is None else learned / step**2 * UP
-    ways = certain.ways((1 - OF_THE_COUNT) / 2)
+    ways = certain.ways((1 - OF_THE_COUNT) / 2 / (_CORNERS if on_grid else 1))
 
     def widths(first: Floats, last: Floats, places: Places) -> Ends:
         far = np.maximum(np.abs(first), np.abs(last))
         near = np.where((first <= 0) & (last >= 0), 0.0, np.minimum(np.abs(first), np.abs(last)))
         variance = weighed[places] * np.minimum(np.maximum(reach**2 - near**2, 0.0), known[places]) * UP
-        rounding = HALF_STEP * (1 + far)
+        rounding = of_sum + of_count * far
         if len(places) > _MANY and float(near.max()) == 0 and float(far.min()) == reach:
             # The first step: for the whole range all have the same noise, and it may be rough.
             noise = float(np.hypot(scales[0], reach * scales[1])) * UP
-            least = scales[0] / noise / UP
+            least = 0.0 if on_grid else scales[0] / noise / UP
             width = rough_variance_width(variance, 2 * each * reach * UP, noise, ways, least) + rounding
             return width, width
         noises = np.hypot(scales[0], far * scales[1]) * UP
-        steady = np.hypot(scales[0], near * scales[1]) / noises / UP
+        steady = np.zeros(len(far)) if on_grid else np.hypot(scales[0], near * scales[1]) / noises / UP
         beyond = np.concatenate([reach - first, reach + last]) * each * UP + each * reach * 2.0**-20
         both = variance_width(np.tile(variance, 2), beyond, np.tile(noises, 2), ways, np.tile(steady, 2))
         above, below = np.split(both, 2)

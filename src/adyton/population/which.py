@@ -12,4 +12,8 @@ from adyton.study import Study
 def population_of(study: Study) -> Population:
     if study.filter_name == "pure":
         return HingePopulation(study)
+    if study.grid is not None:
+        from adyton.population.rounding import RoundingPopulation
+
+        return RoundingPopulation(study)
     return SplitPopulation(study) if study.parts > 1 else SubsetPopulation(study)

@@ -44,6 +44,11 @@ def amend(old: Study, new: Study) -> Amended:
     """
     if old.parts > 1:
         raise InvalidRequest("a study that splits its units cannot be amended: its parts would change")
+    if old.grid is not None or new.grid is not None:
+        raise InvalidRequest(
+            "a study that rounds its answers cannot be amended: bits count under the facts that they were "
+            "released under"
+        )
     changed = _changes(old, new)
     files = _files(old, new)
     with closing(_opened(old)) as ledger:

@@ -23,6 +23,7 @@ from adyton.query.measures import Count
 from adyton.query.nodes import Question
 from adyton.sensitivity import readings_of
 from adyton.study import Study
+from adyton.study.validity import refuse_where_rounded
 
 Machine = Sparse | NumericSparse
 
@@ -55,6 +56,7 @@ def plan_stream(
         raise InvalidRequest("the price of a stream is named as epsilon or as share")
     if study.parts > 1:
         raise InvalidRequest("a stream reads all units again and again: it does not go with a split of them")
+    refuse_where_rounded(study, "a stream")
     if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
         raise InvalidRequest("numeric is True or False, refresh is True, False or None")
     check_positives(positives)

@@ -27,7 +27,7 @@ from adyton.schema import (
 )
 from adyton.show import Sheet, Shown
 from adyton.study.told import facts_of
-from adyton.study.validity import Validity, check_validity
+from adyton.study.validity import Validity, check_validity, rounding_grid
 
 # Where nobody says how many rows there are, delta must be small enough for a hundred million.
 _ROWS_WHERE_PRIVATE = 10**8
@@ -118,6 +118,18 @@ class Study(Shown):
             return 1
         return self.validity.questions or 1
 
+    @property
+    def grid(self) -> Fraction | None:
+        """The step to which answers are rounded, as a part of their range; None: they are not."""
+        if self.validity is None or self.validity.method != "rounding":
+            return None
+        return rounding_grid(self.validity, self.table.rows)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether nothing but questions is answered, each by itself: by its own units, or rounded."""
+        return self.parts > 1 or self.grid is not None
+
     def rows_expected(self, table: Table) -> int | None:
         """About how many rows of ``table`` a question reads, as far as public: a guess that chooses noise."""
         rows = table.rows if self.unit_of(table).rows == 1 else table.lines
@@ -168,6 +180,7 @@ class Study(Shown):
             facts.append([str(v.confidence), str(v.stability), v.questions, str(v.tolerance), v.beyond_plan])
             facts[-1] += [str(v.share), str(v.spread), str(v.group), v.noise]
             facts[-1] += [v.method] if v.method is not None else []
+            facts[-1] += [str(v.grid)] if v.grid is not None else []
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
         facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]

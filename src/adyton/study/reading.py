@@ -115,7 +115,7 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 
 _VALIDITY_KEYS = (
     *("independent", "confidence", "stability", "questions", "tolerance", "beyond_plan"),
-    *("share", "spread", "group", "noise", "method"),
+    *("share", "spread", "group", "noise", "method", "grid"),
 )
 
 
@@ -128,7 +128,7 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         )
     given: dict[str, Fraction] = {
         key: positive(section[key], f"validity.{key}")
-        for key in ("stability", "tolerance", "share", "spread", "group")
+        for key in ("stability", "tolerance", "share", "spread", "group", "grid")
         if key in section
     }
     return Validity(
@@ -138,7 +138,7 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         if "beyond_plan" in section
         else None,
         noise=choice(section.get("noise", "constant"), "validity.noise", ("constant", "decreasing")),
-        method=choice(section["method"], "validity.method", ("subset", "split"))
+        method=choice(section["method"], "validity.method", ("subset", "split", "rounding"))
         if "method" in section
         else None,
         **given,

@@ -44,6 +44,8 @@ def _promises(study: Study) -> Facts:
     yield "population", at_once
     if study.parts > 1:
         yield "", f"units are split: each of {study.parts:,} questions reads a part of its own"
+    if study.grid is not None:
+        yield "", f"answers are rounded, in steps of {_plain(100 * study.grid)} % of their range"
 
 
 def _about(study: Study, table: Table) -> Facts:

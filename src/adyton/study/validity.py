@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _COUNTING = Fraction(1, 100)  # of the failure, in a pure study
 
+MethodName = Literal["subset", "split", "rounding"]
+
 FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
 FOR_COUNTS = Fraction(1, 32)  # that noisy counts of all units are right, where their number is private
 
@@ -34,7 +36,8 @@ class Validity:
     pure study needs such a plan, or a cap on what all questions together may spend of ``stability`` (mu0).
     ``beyond_plan`` says whether a later question is refused, or answered.  By the ``method`` of splitting,
     for Gaussian noise, each of the ``questions`` reads a part of the units of its own, and there are no
-    others.
+    others.  By the method of rounding answers get noise and are then put on a ``grid``, whose step is this
+    part of the range of what is asked; where none is given, the best for so many ``questions``.
     """
 
     confidence: Fraction
@@ -46,7 +49,8 @@ class Validity:
     spread: Fraction | None = None
     group: Fraction | None = None
     noise: Literal["constant", "decreasing"] = "constant"
-    method: Literal["subset", "split"] | None = None  # None: that of the study's noise
+    method: MethodName | None = None  # None: that of the study's noise
+    grid: Fraction | None = None
 
     if TYPE_CHECKING:
 
@@ -61,11 +65,12 @@ class Validity:
             spread: Number | None = None,
             group: Number | None = None,
             noise: Literal["constant", "decreasing"] = "constant",
-            method: Literal["subset", "split"] | None = None,
+            method: MethodName | None = None,
+            grid: Number | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        keep_exactly(self, "confidence", "stability", "tolerance", "share", "spread", "group")
+        keep_exactly(self, "confidence", "stability", "tolerance", "share", "spread", "group", "grid")
         if not 0 < self.confidence < 1:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
         if self.questions is not None and self.questions < 1:
@@ -79,10 +84,12 @@ class Validity:
                 "validity.share, spread, group and noise choose the noise of a plan: give validity.tolerance "
                 "and validity.questions too"
             )
-        for name, most in (("share", 1), ("spread", Fraction(1, 2)), ("group", 1)):
+        for name, most in (("share", 1), ("spread", Fraction(1, 2)), ("group", 1), ("grid", Fraction(1, 2))):
             value = getattr(self, name)
             if value is not None and not 0 < value <= most:
                 raise InvalidRequest(f"validity.{name} must be above 0 and at most {float(most):g}")
+        if self.grid is not None and self.method != "rounding":
+            raise InvalidRequest("validity.grid goes with validity.method = 'rounding'")
         if self.share is not None and self.spread is not None:
             raise InvalidRequest("a plan is for a share or for values with a spread: give one of the two")
 
@@ -124,6 +131,8 @@ def check_validity(study: Study) -> None:
 def _check_method(study: Study, validity: Validity) -> None:
     if study.filter_name == "pure":
         raise InvalidRequest("validity.method goes with Gaussian noise (privacy.filter = 'gdp' or 'zcdp')")
+    if validity.method == "rounding":
+        _check_rounding(study, validity)
     if validity.method != "split":
         return
     if validity.questions is None or validity.questions < 2:
@@ -142,6 +151,49 @@ def _check_method(study: Study, validity: Validity) -> None:
         raise InvalidRequest(
             "validity.method = 'split' tells units apart by the person, or by a row's position, which changes"
             " for all later rows if one is removed: write privacy.unit = 'person', or neighbours = 'replace'"
+        )
+
+
+def _check_rounding(study: Study, validity: Validity) -> None:
+    if study.unit.neighbours != "replace":
+        raise InvalidRequest(
+            "validity.method = 'rounding' counts which answers are possible, by the public number of units: "
+            "write privacy.neighbours = 'replace' and table.rows"
+        )
+    if validity.grid is None and validity.questions is None:
+        raise InvalidRequest(
+            "validity.method = 'rounding' needs validity.grid, the step of the grid as a part of the range "
+            "of an answer, e.g. 0.02; or validity.questions, and the best grid for so many is taken"
+        )
+    if validity.tolerance is not None:
+        raise InvalidRequest(
+            "with validity.method = 'rounding' each question names its own price: remove validity.tolerance"
+        )
+    if study.further:
+        raise InvalidRequest("validity.method = 'rounding' goes with one private table, not with several")
+
+
+def rounding_grid(validity: Validity, rows: int | None) -> Fraction | None:
+    """The step of the grid as a part of the range of an answer; None where nothing says it: it is refused."""
+    if validity.grid is not None or validity.questions is None or rows is None:
+        return validity.grid
+    return _best_grid(rows, validity.questions, 1 - validity.confidence)
+
+
+@lru_cache(maxsize=16)
+def _best_grid(rows: int, questions: int, failure: Fraction) -> Fraction:
+    """For means without noise: it chooses, and whatever it chooses is certified as it is."""
+    from adyton.validity.published.compressibility import counted_rounding_width
+
+    return Fraction(1, counted_rounding_width(rows, questions, failure).levels)
+
+
+def refuse_where_rounded(study: Study, what: str) -> None:
+    """For releases other than counts, sums and means, of which nobody counted how many are possible."""
+    if study.grid is not None:
+        raise InvalidRequest(
+            f"{what} is not put on a grid: a study with validity.method = 'rounding' answers counts, sums, "
+            "means and proportions"
         )
 
 

@@ -29,6 +29,7 @@ from adyton.schema import BooleanColumn, CategoryColumn, Column, TextColumn
 from adyton.sensitivity import Reading, Sensitivity
 from adyton.sensitivity.readings import readings_of
 from adyton.study import Study
+from adyton.study.validity import refuse_where_rounded
 
 Method = Literal["cells", "graph"]
 MOST_CELLS_IN_MEMORY = 10**7
@@ -169,6 +170,7 @@ def plan_synthesis(
         raise InvalidRequest("the price of a synthetic table is named as epsilon or as share")
     if study.parts > 1:
         raise InvalidRequest("a synthetic table is made of all units: it does not go with a split of them")
+    refuse_where_rounded(study, "a synthetic table")
     axes = _axes_of(study, columns, bins)
     ways = min(USUAL_WAYS, len(axes.axes)) if ways is None else ways
     if type(ways) is not int or not 1 <= ways <= _MOST_WAYS:

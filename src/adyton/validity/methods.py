@@ -13,11 +13,19 @@ from adyton.validity.hinge.joint import Width as JointWidth
 from adyton.validity.hinge.joint import joint_questions, joint_rows, joint_width
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.plans import MOST, Noise, NoisePlan, questions_within, rows_needed, within
-from adyton.validity.published.compressibility import rounding_width
+from adyton.validity.published.compressibility import (
+    compressed_width,
+    counted_rounding_width,
+    rounding_width,
+)
 from adyton.validity.published.jung import NoisyWidth, jlnrss_width
 from adyton.validity.published.rogers import rrsstw_width
 from adyton.validity.published.six_epsilon import laplace_width
+from adyton.validity.routes import dp_width, expected_width, max_information_width, yes_no_width
 from adyton.validity.splitting import exact_splitting_width, expected_splitting_width, splitting_width
+from adyton.validity.textbook.accuracy import fixed_width
+
+_YES_NO = "each answer is only yes or no"
 
 
 class Certified(NamedTuple):
@@ -38,6 +46,7 @@ class Method:
     """``width`` decides; ``questions`` and ``rows`` only return what it has certified.
 
     ``shares``: only for questions with values 0 and 1.  ``groups``: it knows means over a part of the rows.
+    ``applies``: the condition under which it holds, where that is not known to a planner.
     """
 
     name: str
@@ -47,6 +56,7 @@ class Method:
     fewest_rows: Inverse | None = None
     shares: bool = False
     groups: bool = False
+    applies: str | None = None
 
     def questions(
         self, rows: int, tolerance: Fraction, failure: Fraction, expected: Expected = ANYTHING
@@ -91,6 +101,29 @@ def _exact_split(rows: int, questions: int, failure: Fraction, expected: Expecte
 def _rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
     found = rounding_width(rows, questions, failure)
     return Certified(found.tolerance, found.step)
+
+
+def _counted_rounding(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
+    found = counted_rounding_width(rows, questions, failure)
+    return Certified(found.tolerance, found.step)
+
+
+def _fixed(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
+    return Certified(fixed_width(rows, questions, failure))
+
+
+def _forking(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
+    return Certified(yes_no_width(rows, questions, failure))
+
+
+def _described(rows: int, questions: int, failure: Fraction, _: Expected) -> Certified:
+    """One bit for each answer."""
+    return Certified(compressed_width(rows, questions, questions, failure))
+
+
+def _expected(rows: int, questions: int, _: Fraction, __: Expected) -> Certified:
+    found = expected_width(rows, questions)
+    return Certified(found.tolerance, found.scale)
 
 
 def _by(width_of: Callable[[int, int, Fraction], NoisyWidth | JointWidth | None]) -> Width:
@@ -144,6 +177,9 @@ METHODS: tuple[Method, ...] = (
     Method("split", "SAMPLE-SPLITTING", _split, groups=True),
     Method("split, exact", "SAMPLE-SPLITTING", _exact_split, shares=True),
     Method("rounding", "TRANSCRIPT-COMPRESSION", _rounding),
+    Method("rounding, counted", "FORKING-PATHS", _counted_rounding),
+    Method("dp-generalizes", "LAPLACE-ROUTES", _by(dp_width)),
+    Method("max-information", "LAPLACE-ROUTES", _by(max_information_width)),
     Method("laplace", "SIX-EPSILON", _by(laplace_width)),
     Method("jlnrss", "JLNRSS-TRANSFER", _by(jlnrss_width)),
     Method("rrsstw", "RRSSTW-MONITOR", _by(rrsstw_width)),
@@ -158,6 +194,23 @@ ALIKE: tuple[Method, ...] = (
 """Where something is expected of the questions."""
 
 
+ROUTES: tuple[Method, ...] = (
+    Method("fixed questions", "FIXED-QUESTIONS", _fixed, applies="all questions are fixed in advance"),
+    Method("forking paths", "FORKING-PATHS", _forking, applies=_YES_NO),
+    Method("description length", "TRANSCRIPT-COMPRESSION", _described, applies=_YES_NO),
+    Method(
+        "stability", "LAPLACE-ROUTES", _expected, applies="an expectation is enough: it has no confidence"
+    ),
+)
+"""Routes of the textbooks that hold under a condition, or say less: shown beside the others, and never
+recommended.  Another one is another line: a name, a theorem, a width, and when it applies."""
+
+
+def routes_for(expected: Expected) -> tuple[Method, ...]:
+    """Those that can say anything about such questions: nothing about means over a part of the rows."""
+    return () if expected.group is not None else ROUTES
+
+
 def methods_for(expected: Expected) -> tuple[Method, ...]:
     """Those that can say anything about such questions."""
     if expected.group is not None:
@@ -165,4 +218,4 @@ def methods_for(expected: Expected) -> tuple[Method, ...]:
     return METHODS + ALIKE if expected else METHODS
 
 
-__all__ = ["ALIKE", "METHODS", "Certified", "Method", "methods_for"]
+__all__ = ["ALIKE", "METHODS", "ROUTES", "Certified", "Method", "methods_for", "routes_for"]

@@ -16,7 +16,7 @@ from typing import Literal
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, failure_of, positive, rational, whole
 from adyton.validity.attack_limit import attack_limit, decreasing_attack_limit
-from adyton.validity.methods import Certified, Method, methods_for
+from adyton.validity.methods import Certified, Method, methods_for, routes_for
 from adyton.validity.plans.expected import ANYTHING, Expected
 from adyton.validity.plans.plans import MOST
 
@@ -30,6 +30,7 @@ class Option:
     """What one method offers: the wanted number (None: it cannot), and the scale of the noise for it.
 
     ``last_scale``: of the last question, if the noise decreases.  ``shares``: only if all values are 0 and 1.
+    ``applies``: the condition under which a route holds that is shown beside the methods.
     """
 
     method: str
@@ -39,12 +40,14 @@ class Option:
     theorem: str
     last_scale: float | None = None
     shares: bool = False
+    applies: str | None = None
 
     def to_json(self) -> dict[str, object]:
         shown: dict[str, object] = {"method": self.method, self.wanted: self.value, "scale": self.scale}
         if self.last_scale is not None:
             shown["last_scale"] = self.last_scale
-        return {**shown, "theorem": self.theorem}
+        applies = {"applies": self.applies} if self.applies is not None else {}
+        return {**shown, "theorem": self.theorem, **applies}
 
     @property
     def noise(self) -> str:
@@ -64,6 +67,9 @@ class Comparison:
     confidence: Fraction
     options: tuple[Option, ...]
     expected: Expected = ANYTHING
+    routes: tuple[
+        Option, ...
+    ] = ()  # of the textbooks: each holds under a condition, and is never recommended
 
     @property
     def recommended(self) -> str | None:
@@ -115,7 +121,7 @@ class Comparison:
         lines = [
             f"{'> ' if option.method == self.recommended else '  '}{option.method:<26}"
             f"{in_words(option.value, up=True):>16}  noise scale {option.noise:<24}{option.theorem}"
-            for option in self.options
+            for option in (*self.options, *self.routes)
         ]
         return "\n".join([f"{self.title}: {self.wanted} of every method", *lines])
 
@@ -133,7 +139,7 @@ class Comparison:
             given["questions"] = self.questions
         if self.expected:
             given["expected"] = {name: float(value) for name, value in _hopes(self.expected).items()}
-        methods = [option.to_json() for option in self.options]
+        methods = [option.to_json() for option in (*self.options, *self.routes)]
         rest = {"confidence": float(self.confidence), "methods": methods, "recommended": self.recommended}
         return {**given, **rest}
 
@@ -161,8 +167,11 @@ def plan(
     within = None if tolerance is None else _tolerance(tolerance)
     expected = Expected.of(expect_share, spread, group)
     wanted, offer = _task(n, within, k, failure, expected)
-    options = tuple(_option(method, wanted, offer(method)) for method in methods_for(expected))
-    return Comparison(wanted, n, within, k, rational(confidence, "confidence"), options, expected)
+    options, routes = (
+        tuple(_option(method, wanted, offer(method)) for method in methods)
+        for methods in (methods_for(expected), routes_for(expected))
+    )
+    return Comparison(wanted, n, within, k, rational(confidence, "confidence"), options, expected, routes)
 
 
 def _task(
@@ -182,11 +191,10 @@ def _task(
 
 def _option(method: Method, wanted: Unknown, offered: Certified) -> Option:
     value = offered.value
+    known = {"shares": method.shares, "applies": method.applies}
     if value is None or not math.isfinite(value):
-        return Option(method.name, wanted, None, None, method.theorem, shares=method.shares)
-    return Option(
-        method.name, wanted, value, offered.scale, method.theorem, offered.last_scale, method.shares
-    )
+        return Option(method.name, wanted, None, None, method.theorem, **known)  # type: ignore[arg-type]
+    return Option(method.name, wanted, value, offered.scale, method.theorem, offered.last_scale, **known)  # type: ignore[arg-type]
 
 
 def _hopes(expected: Expected) -> dict[str, Fraction]:

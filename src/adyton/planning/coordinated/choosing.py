@@ -28,6 +28,7 @@ from adyton.planning.plan import Outline, PricedBatch, QuestionPlan
 from adyton.planning.price import cost_of_units, units_of
 from adyton.privacy import PrivacyUnit
 from adyton.sensitivity import Reading, readings_of
+from adyton.study.validity import refuse_where_rounded
 
 _GAIN = 1.02
 _SURE = 1e-6  # of a row, that floats may be off by
@@ -86,6 +87,7 @@ def coordinated(outline: Outline, plain: PricedBatch, left: int, strategy: str |
 
 def _best(outline: Outline, plain: PricedBatch, left: int, strategy: StrategyName | None) -> CoordinatedBatch:
     study, unit, price = outline.study, outline.unit, plain.price
+    refuse_where_rounded(study, "a batch that is measured together")
     if study.parts > 1 or price.by == "scale":
         raise InvalidRequest("answers are coordinated at a width, an epsilon or a share, of all units")
     questions = tuple(asking.question for asking in outline.requests)

@@ -27,6 +27,7 @@ from adyton.query.conditions.atoms import Bins, axes_of_columns
 from adyton.streams.plan import Wanted, least_noise, of_validity, stability_cost
 from adyton.streams.weights.terms import Terms, checked_columns, kept_bins
 from adyton.study import Study
+from adyton.study.validity import refuse_where_rounded
 
 MOST_QUESTIONS = 10**6
 MOST_CELLS = 10**7  # of the guess, which is in memory; the histogram is never read
@@ -145,6 +146,7 @@ def _expected_units(study: Study, price: Price) -> int:
         raise InvalidRequest("the price of weights is named as epsilon or as share")
     if study.parts > 1:
         raise InvalidRequest("weights read all units again and again: they do not go with a split of them")
+    refuse_where_rounded(study, "a weighted histogram")
     if study.unit.rows > 1:
         raise InvalidRequest("weights are for units of one row: several would be in several cells")
     public = study.unit.neighbours == "replace"

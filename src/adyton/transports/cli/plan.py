@@ -24,6 +24,7 @@ Spread = Annotated[
 ]
 Group = Annotated[str | None, typer.Option(help="Plan for means over this share of the rows.", metavar="G")]
 Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
+MOST = 10**15  # as far as a planner looks
 _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
 
@@ -89,15 +90,17 @@ class _Plan(Shown):
                 option.noise,
                 option.theorem,
             )
-            for option in plan.options
+            for option in (*plan.options, *plan.routes)
         )
         rows += tuple(
             (s.method, in_words(s.value, up=True), in_words(s.scale), s.theorem) for s in self._special
         )
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
         notes += _in_a_study(plan)
+        notes += _not_noisy(plan)
         notes += _if_shares(plan) + _expected(plan) + _limits(plan)
-        notes += [f"{special.method}: if {special.applies}." for special in self._special if special.value]
+        conditional = (*plan.routes, *self._special)
+        notes += [f"{one.method}: if {one.applies}." for one in conditional if one.value]
         return Sheet(plan.title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
 
 
@@ -108,6 +111,18 @@ def _in_a_study(plan: Any) -> list[str]:
     return [
         f'A study takes it from [validity]: questions, tolerance and noise = "{noise}"; then its questions '
         f"need no price."
+    ]
+
+
+def _not_noisy(plan: Any) -> list[str]:
+    beyond = [option.method for option in (*plan.options, *plan.routes) if option.value == MOST]
+    notes = [f"{name}: {MOST:,} is as far as is looked." for name in beyond]
+    if plan.expected.group is not None:
+        return notes
+    return [
+        *notes,
+        'split and rounding need no noise for validity; in a study, [validity] method = "split" or "rounding"'
+        " adds what privacy needs. They are better than subset at prices that leave little noise.",
     ]
 
 

@@ -1,0 +1,72 @@
+"""In a study that rounds its answers: the grid of each integer, and how many bits an answer can have.
+
+A grid covers all that the integer can be, by public facts: the number of units and what each can add.  Its
+step is the study's part of that range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+from adyton.errors import InvalidRequest
+from adyton.exact import units_up
+from adyton.mechanisms import GaussianNoise, Mechanism, largest_ratio
+from adyton.mechanisms.grid import Grid, NoiseOnAGrid, padding
+from adyton.planning.part import MeasurePlan
+from adyton.sensitivity import Sensitivity
+from adyton.study import Study
+from adyton.validity.published.transcripts import bits_of
+
+
+def on_grid(study: Study, sensitivity: Sensitivity, noise: Mechanism) -> NoiseOnAGrid:
+    """The noise, and the grids that its answers are rounded to."""
+    assert isinstance(noise, GaussianNoise)
+    grids = []
+    for place, (low, high) in enumerate(_ranges(study, sensitivity)):
+        beyond = padding(noise, place) if len(sensitivity.boxes) > 1 else 0
+        grids.append(Grid.over(low - beyond, high + beyond, _step(study, low, high)))
+    return NoiseOnAGrid(noise, tuple(grids))
+
+
+def room_for_noise(study: Study, sensitivity: Sensitivity, half_width: float) -> float:
+    """What a half-width, in steps of the (first) integer, leaves for noise: the grid takes the rest."""
+    halves = [_step(study, *ends) // 2 for ends in _ranges(study, sensitivity)]
+    weights = [1.0] if len(halves) == 1 else [1.0, largest_ratio(sensitivity)]
+    taken = math.fsum(half * weight for half, weight in zip(halves, weights, strict=True))
+    if half_width <= taken:
+        raise InvalidRequest(
+            "within is not wider than half a cell of the grid that answers are rounded to: ask for a wider "
+            "interval, or name an epsilon; the grid is fixed by the study (validity.grid)"
+        )
+    return (half_width - taken) * (1 - 2.0**-20)  # for the noise beyond the padding of a ratio, 2e-9 of it
+
+
+def transcript_units(parts: Iterable[MeasurePlan]) -> int:
+    """The bits of all that is released for some parts, in units of 10**-18, rounded up.
+
+    Claim:    the answer is one of at most 2**bits, whatever the rows are.
+    Assumes:  every reading has noise on a grid.
+    Source:   counting.  Theorem: ROUNDING-STUDY.
+    """
+    return sum(_units(noisy.mechanism, noisy.reading.cells) for part in parts for noisy in part.noisy)
+
+
+@lru_cache(maxsize=4096)
+def _units(mechanism: Mechanism, cells: int) -> int:
+    assert isinstance(mechanism, NoiseOnAGrid)
+    return units_up(cells * sum((bits_of(grid.cells) for grid in mechanism.grids), Fraction(0)))
+
+
+def _ranges(study: Study, sensitivity: Sensitivity) -> list[tuple[int, int]]:
+    """Between which numbers the integers of one cell lie: each unit adds a part of its box, or nothing."""
+    assert study.table.rows is not None
+    most = study.table.rows * sensitivity.rows
+    return [(min(low, 0) * most, max(high, 0) * most) for low, high in sensitivity.boxes]
+
+
+def _step(study: Study, low: int, high: int) -> int:
+    assert study.grid is not None
+    return math.ceil(study.grid * (high - low + 1))

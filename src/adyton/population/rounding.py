@@ -1,0 +1,66 @@
+"""What an answer says about the population where answers are rounded, so that few of them are possible.
+
+Whatever the analyst does, a question after answers with G1, G2, ... possible values is one of G1 G2 ... at
+its place, all of them fixed before the rows were seen.  Each has the interval of a question that was fixed in
+advance, at as small a part of the level; so all of them hold at once.  What was released, and with how much
+noise, makes no difference: only bits count.  Theorem: ROUNDING-STUDY.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from adyton.population.base import PopulationContext, Position, assumptions_about
+from adyton.population.subset import SubsetPopulation
+from adyton.population.subset_ends import Certain
+from adyton.validity.published.transcripts import corrected_after, nats_of, threshold_after
+from adyton.validity.subset.tails import Before, Way
+
+
+@dataclass(frozen=True, slots=True)
+class CertainOfAll(Certain):
+    """What the intervals of one answer rest on, whichever of all possible transcripts came before it."""
+
+    transcripts: float = 0.0  # the logarithm of their number
+
+    def ways(self, share: float, more: Fraction = Fraction(0)) -> list[Way]:
+        """One: as if the question was fixed in advance, at a level for each transcript."""
+        return [Way(1.0, self.transcripts, math.log(self.level * share))]
+
+
+@dataclass(frozen=True)
+class RoundingPopulation(SubsetPopulation):
+    """The population intervals of a study that rounds its answers.  A radius is a number of bits here.
+
+    Claim:    with the confidence of the study all intervals hold at once, however questions, prices and the
+              number of questions were chosen.
+    Assumes:  units are independent draws from the population; nothing about these units was released but
+              answers on grids, each of which can have no more values than its receipt says.
+    Source:   Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015 (description length), with the weights of a
+              prefix code.  Theorem: ROUNDING-STUDY.
+    """
+
+    last_look = "ROUNDING-STUDY"
+
+    def certificate(
+        self, at: Position, units: int | None, *, ratios: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.missing(at, units) is not None:
+            return (), ()
+        theorems: tuple[str, ...] = ("SUBSET-SHARES",)
+        theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
+        theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
+        known = "nothing about these units is known but what this study answered"
+        return theorems, (*assumptions_about(self.level), known)
+
+    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
+        return threshold_after(alpha, at.before)
+
+    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
+        return corrected_after(p_value, at.before)
+
+    def _certain(self, context: PopulationContext) -> CertainOfAll:
+        level = float(self._failure) * self._levels.share(context.at.question) / context.at.values
+        return CertainOfAll(Before(), context.known_units, level, None, nats_of(context.at.before))
