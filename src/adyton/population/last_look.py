@@ -17,6 +17,7 @@ from adyton.population.base import StandIn
 from adyton.study import Study
 from adyton.validity.last_look.best import Route, routes_after
 from adyton.validity.last_look.told import Told
+from adyton.validity.published.transcripts import Transcripts
 
 _FOR_COUNTS = Fraction(1, 100)  # of the level, for noisy counts of the units where their number is private
 _LEAST = Fraction(1, 10**40)  # what is smaller counts as this
@@ -59,6 +60,8 @@ def look(
 
 
 def _routes(study: Study, told: Told, units: int) -> list[Route]:
+    if study.validity is not None and study.validity.method == "rounding":  # whose radii are bits
+        return [Route("bits of the transcript", "ROUNDING-STUDY", Fraction(1), Transcripts(told.radius))]
     return routes_after(told, units, gaussian=study.filter_name != "pure")
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from adyton.population.base import PopulationContext, Position, assumptions_about
 from adyton.population.subset import SubsetPopulation
 from adyton.population.subset_ends import Certain
-from adyton.validity.published.transcripts import corrected_after, nats_of, threshold_after
+from adyton.validity.published.transcripts import nats_of
 from adyton.validity.subset.tails import Before, Way
 
 
@@ -42,8 +42,6 @@ class RoundingPopulation(SubsetPopulation):
               prefix code.  Theorem: ROUNDING-STUDY.
     """
 
-    last_look = "ROUNDING-STUDY"
-
     def certificate(
         self, at: Position, units: int | None, *, ratios: bool
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -54,12 +52,6 @@ class RoundingPopulation(SubsetPopulation):
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
         known = "nothing about these units is known but what this study answered"
         return theorems, (*assumptions_about(self.level), known)
-
-    def p_value_threshold(self, alpha: Fraction, at: Position, units: int) -> float:
-        return threshold_after(alpha, at.before)
-
-    def corrected_p_value(self, p_value: Fraction, at: Position, units: int) -> float:
-        return corrected_after(p_value, at.before)
 
     def _certain(self, context: PopulationContext) -> CertainOfAll:
         level = float(self._failure) * self._levels.share(context.at.question) / context.at.values

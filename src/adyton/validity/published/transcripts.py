@@ -8,6 +8,7 @@ possible is 1, however many answers there are at each of them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +46,19 @@ def corrected_after(p_value: Number, bits: Fraction) -> float:
     """p 2**bits, rounded up, at most 1: the least level at which a p-value is significant."""
     level = _times_power(rational(p_value, "the p-value"), bits, 1)
     return 1.0 if level >= 1 else up(level)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """That a test may have been chosen by any of 2**bits transcripts, as a bound on its level."""
+
+    bits: Fraction
+
+    def threshold(self, alpha: Fraction) -> float:
+        return threshold_after(alpha, self.bits)
+
+    def level(self, p_value: float) -> float:
+        return corrected_after(p_value, self.bits)
 
 
 def _times_power(value: Fraction, bits: Fraction, direction: int) -> Any:
