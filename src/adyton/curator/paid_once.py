@@ -49,8 +49,9 @@ class PaidOnce(Walk):
         noise: anew in gdp and zcdp studies of several positives, otherwise kept.
         """
         left, named = self._purse.left_now, price_of(**price)
-        wanted = {"positives": positives, "numeric": numeric, "refresh": refresh, "of": of}
-        planned = partial(plan_stream, self.study, left=left, **wanted)
+        planned = partial(
+            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
+        )
         return Stream(*self._opened(planned(named), named, planned, request))
 
     def preview_stream(

@@ -22,6 +22,7 @@ from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_o
 from adyton.privacy import Cost
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
+from adyton.schema import IntegerColumn, RealColumn
 from adyton.sensitivity import readings_of
 from adyton.streams.kinds import KINDS, StreamKind, checked_kind, exchanged_reach, moves_one_way
 from adyton.study import Study
@@ -29,7 +30,7 @@ from adyton.study import Study
 Machine = Sparse | NumericSparse
 
 _OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
-_FINEST, _COARSEST = 2**44, 2**12  # steps that one unit can move a sum by: more lose less in scaling it
+_FINE, _FINER, _COARSEST = 2**32, 2**10, 2**12  # steps that one unit can move a scaled sum by
 _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the noise outgrows 64 bits
 
 
@@ -65,26 +66,31 @@ def plan_stream(
         raise InvalidRequest("numeric is True or False, refresh is True, False or None")
     check_positives(positives)
     kind = checked_kind(of)
-    wanted, units = (
-        Wanted(study, positives, numeric, moves_one_way(study, kind)),
-        units_of(study, price, left),
-    )
+    wanted = Wanted(study, positives, numeric, moves_one_way(study, kind))
+    units = units_of(study, price, left)
     if kind != "counts":
-        wanted = replace(wanted, reach=_finest_reach(least_noise(replace(wanted, reach=1), units, refresh)))
+        alone = least_noise(replace(wanted, reach=1), units, refresh)
+        wanted = replace(wanted, reach=_fine_reach(study, alone))
     machine = least_noise(wanted, units, refresh)
     validity = of_validity(study.filter_name, machine, exchanged_reach(study, kind))
     return StreamPlan(machine, kind, study.filter.amount(machine.cost()), *validity)
 
 
-def _finest_reach(machine: Machine) -> int:
-    """A power of two whose noise can still be drawn; ``machine`` is the one for a reach of 1."""
+def _fine_reach(study: Study, machine: Machine) -> int:
+    """A power of two, many times what one unit can move the sum of any column by, if its noise can still be
+    drawn: so little is lost in scaling by whole numbers.  ``machine`` is the one for a reach of 1.
+    """
     sparse = sparse_of(machine)
     scales = [sparse.threshold_scale, sparse.question_scale]
     scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
     room = math.floor(Fraction(LARGEST_SCALE) / max(scales)) // 2
     if room < _COARSEST:
         raise InvalidRequest(f"this price is too small for {sparse.positives} positives")
-    return min(1 << (room.bit_length() - 1), _FINEST)
+    columns = [one for one in study.table.columns if isinstance(one, IntegerColumn | RealColumn)]
+    boxes = [(one.lattice.low, one.lattice.high) for one in columns]
+    widest = max((max(abs(low), abs(high), high - low) for low, high in boxes), default=1)
+    wanted = max(_FINE, 1 << (_FINER * widest * study.unit.rows).bit_length())
+    return min(1 << (room.bit_length() - 1), wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +211,8 @@ def of_validity(filter_name: str, machine: Machine, reaches: int = 1) -> tuple[i
 
 
 def certificate_of(study: Study, machine: Machine, kind: StreamKind = "counts") -> Certificate:
-    theorems = [
-        *machine.theorems,
-        *(["STREAM-OF-SUMS"] if kind != "counts" else []),
-        "SPARSE-ACCURACY",
-        "STREAM-IS-ONE-RELEASE",
-        *_OF_PURE[study.filter_name],
-    ]
+    theorems = [*machine.theorems, *(("STREAM-OF-SUMS",) if kind != "counts" else ())]
+    theorems += ["SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
     theorems += [*study.filter.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))

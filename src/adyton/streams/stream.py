@@ -7,7 +7,7 @@ neither a crash nor a second process can see another threshold or get a positive
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
@@ -23,7 +23,7 @@ from adyton.query.nodes import Question
 from adyton.query.request import Request, asked_of, request_of
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading
-from adyton.streams.answer import StreamAnswer, StreamStatement
+from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
 from adyton.streams.compared import Compared, compared
 from adyton.streams.notes import (
     CLOSED,
@@ -62,8 +62,7 @@ class Stream:
         also one AVG or PROPORTION.  Below costs nothing, above costs one of the positives.  The threshold is
         one that such a number of this table could pass or miss.
         """
-        asked = self._asked(question, dialect)
-        fitted = compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
+        asked, fitted = self._fitted(question, above, dialect)
         self._running()  # public facts end here: until now a refusal reads nothing
         exact = self._read(fitted.reading)  # the only line that sees private data
         while True:
@@ -73,6 +72,31 @@ class Stream:
                 self._seen = before.then(fed)
                 return self._answer(fed, before.feeds + 1)
             # Another thread or process was first: what was compared here is forgotten, never released.
+
+    def feed_many(
+        self,
+        questions: Sequence[tuple[str | Draft | Question, Number | None]],
+        *,
+        dialect: str | None = None,
+    ) -> StreamAnswers:
+        """Questions with a threshold each, in their order, until they or the positives end.
+
+        All are looked at first: if one of them cannot be asked, none is.
+        """
+        for place, (question, above) in enumerate(questions, start=1):
+            try:
+                self._fitted(question, above, dialect)
+            except InvalidRequest as wrong:
+                said = f"question {place} of {len(questions)}: {wrong.message}"
+                raise InvalidRequest(said, **wrong.facts) from None
+        self._running()
+        answers: list[StreamAnswer] = []
+        for question, above in questions:
+            try:
+                answers.append(self.feed(question, above=above, dialect=dialect))
+            except PrivacyRefused:  # it has halted, by these answers or by those of others
+                break
+        return StreamAnswers(answers, self.statement(), len(questions) - len(answers))
 
     def close(self) -> StreamStatement:
         """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
@@ -135,14 +159,19 @@ class Stream:
                 f"in a stream of {self._kind} it depends on the question: name one, as in "
                 "stream.error(100, of='SELECT SUM(income) FROM people', above=0)"
             )
-        asked = self._asked(of, None)
-        fitted = compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
+        _, fitted = self._fitted(of, above, None)
         return float_up(error * fitted.step)
 
     def __repr__(self) -> str:
         return f"<Stream {self.number}: {self._receipt.order.question}>"
 
     # Steps of feed, in the order in which they happen.
+
+    def _fitted(
+        self, question: str | Draft | Question, above: Number | None, dialect: str | None
+    ) -> tuple[Question, Compared]:
+        asked = self._asked(question, dialect)
+        return asked, compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
 
     def _asked(self, question: str | Draft | Question, dialect: str | None) -> Question:
         table, words = self._study.table, dialect or self._study.dialect
