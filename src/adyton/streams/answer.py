@@ -94,6 +94,7 @@ class StreamAnswers(Shown):
             "halted": self.statement.halted,
             "closed": self.statement.closed,
             "feeds": self.statement.feeds,
+            "head": self.statement.head,
             "stream": self.statement.number,
         }
 
@@ -226,7 +227,7 @@ class StreamList(Shown):
         rows = tuple(
             (
                 str(one.number),
-                one.stream,
+                one.kind + (", with values" if " WITH VALUES " in one.stream else ""),
                 one.short_state,
                 f"{one.positives - one.positives_left} of {one.positives}",
                 str(one.feeds),
@@ -234,6 +235,6 @@ class StreamList(Shown):
             )
             for one in self.streams
         )
-        headers = ("number", "stream", "state", "positives", "questions", "cost, of the limit")
+        headers = ("number", "of", "state", "positives", "questions", "cost, of the limit")
         notes = () if rows else ("No stream was opened yet: adyton stream open.",)
         return Sheet("Streams", headers, rows, notes, left_aligned=3)
