@@ -48,7 +48,7 @@ _FED: dict[StreamKind, tuple[tuple[str, str], ...]] = {
     "means": (
         ("SELECT AVG(income) FROM people", "18"),
         ("SELECT SUM(income) FROM people", "235.25"),
-        ("SELECT AVG(age) FROM people WHERE income < 0", "65"),
+        ("SELECT AVG(100 - age) FROM people", "50"),
         ("SELECT PROPORTION(age > 90) FROM people", "0.04"),
     ),
 }
