@@ -11,6 +11,7 @@ from adyton.curator.previewing import would_cost
 from adyton.curator.releasing import Walk
 from adyton.exact import float_up
 from adyton.ledger import Receipt
+from adyton.ledger.texts import RESTORED
 from adyton.planning.price import PriceWords, price_of
 from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
 from adyton.streams.kinds import StreamKind
@@ -77,9 +78,13 @@ class PaidOnce(Walk):
         return Stream(*self._opened_before(number))
 
     def streams(self) -> StreamList:
-        """How far every stream of the study is, oldest first.  Reads no data."""
-        paid = [r for r in self._ledger.receipts() if stream_in(r.order.question, r.order.detail)]
-        return StreamList([Stream(*self._fed_by(receipt)).statement() for receipt in paid])
+        """How far every stream of the study is, oldest first, but for those that a restored ledger ended.
+
+        Reads no data.
+        """
+        paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.question, r.order.detail)]
+        going_on = [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
+        return StreamList([self.stream(number).statement() for number in going_on])
 
     def open_weights(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
