@@ -33,8 +33,9 @@ terminal allows, or as `COLUMNS` says. A whole number may be written 100000, 100
 questions that are understood are in [sql.md](sql.md), the study file in [study-file.md](study-file.md). What
 the other commands are for: [plan](../how-to/plan-a-study.md), [compose and calibrate](accounting.md),
 [audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md),
-[suggest-bounds](../how-to/bounds.md), [synthesize](../how-to/make-a-synthetic-table.md),
-[dummy](../how-to/try-questions.md), [derive](../how-to/many-questions-at-once.md).
+[stream](streams.md), [suggest-bounds](../how-to/bounds.md),
+[synthesize](../how-to/make-a-synthetic-table.md), [dummy](../how-to/try-questions.md),
+[derive](../how-to/many-questions-at-once.md).
 """
 
 

@@ -252,9 +252,29 @@ def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:
 def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
     np.save("labels.npy", np.arange(3000) % 3)
     new = ("create", "new.holdout.toml", "--labels", "labels.npy", "--tolerance", "0.2")
+    np.save("other.npy", np.arange(3000) % 2)
     commands = (new, ("score", new[1], "labels.npy"), ("statement", new[1]), ("verify", new[1]))
+    commands += (("submit", new[1], "ann", "labels.npy"), ("leaderboard", new[1]))
+    commands += (("compare", new[1], "labels.npy", "other.npy"),)
     keys = every_path(*(printed(0, "holdout", *words) for words in commands))
     assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
+
+
+def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
+    """Those of statements and answers stand on the page once, also where they are printed in a list."""
+    Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    wanted = ("valid.toml", "--positives", "2", "--of", "means", "--share", "0.5", "--numeric")
+    commands = (
+        ("open", *wanted, "--preview"),
+        ("open", *wanted),
+        ("feed", "valid.toml", "1", "SELECT COUNT(*) FROM people", "--above", "0"),
+        ("list", "valid.toml"),
+        ("list", "valid.toml", "1"),
+        ("close", "valid.toml", "1"),
+    )
+    keys = every_path(*(printed(0, "stream", *words) for words in commands))
+    keys = {key.removeprefix("streams[].").removeprefix("answers[].") for key in keys}
+    assert first_cells(sections_of(REFERENCE / "json.md")["stream"]) == keys
 
 
 def keys_of_all_audits(one: dict[str, Any]) -> set[str]:

@@ -90,6 +90,7 @@ class Model:
     positives: int
     said: list[tuple[int | None, Fraction, bool]] = field(default_factory=list)
     broken: bool = False
+    closed: bool = False
     kept_heads: list[str] = field(default_factory=list)
 
     @property
@@ -147,8 +148,9 @@ class StreamMachine(RuleBasedStateMachine):
 
     def refused(self, model: Model, who: int, sql: str, threshold: Any) -> bool:
         """True if the stream has to refuse, and does so without reading or writing."""
-        if model.broken or not model.left:
-            expected = adyton.LedgerCorrupt if model.broken else adyton.BudgetRefused
+        if model.broken or model.closed or not model.left:
+            expected: Any = adyton.BudgetRefused if not model.left else adyton.InvalidRequest
+            expected = adyton.LedgerCorrupt if model.broken else expected
             with self.nothing_happens(), pytest.raises(expected):
                 self.stream(model, who).feed(sql, above=threshold)
             return True
@@ -165,6 +167,13 @@ class StreamMachine(RuleBasedStateMachine):
         with self.nothing_happens(), pytest.raises(wrong):
             self.stream(model, who).feed(COUNT.format(50), above=threshold)
 
+    @precondition(lambda self: any(not m.broken for m in self.models))
+    @rule(data=st.data(), who=st.integers(0, 1))
+    def close_one(self, data: st.DataObject, who: int) -> None:
+        model = data.draw(st.sampled_from([m for m in self.models if not m.broken]))
+        assert self.stream(model, who).close().closed
+        model.closed = True
+
     @rule(who=st.integers(0, 1))
     def restart(self, who: int) -> None:
         self.curators[who].close()
@@ -179,11 +188,11 @@ class StreamMachine(RuleBasedStateMachine):
 
     # What a stranger, or an older version, leaves in the file.
 
-    @precondition(lambda self: any(not m.broken and m.left for m in self.models))
+    @precondition(lambda self: any(m.left for m in self.unharmed()))
     @rule(data=st.data(), sign=st.sampled_from([1, -1]))
     def a_note_of_an_older_version(self, data: st.DataObject, sign: int) -> None:
         """It took any threshold, stored the answer, and only then failed to show it."""
-        model = data.draw(st.sampled_from([m for m in self.models if not m.broken and m.left]))
+        model = data.draw(st.sampled_from([m for m in self.unharmed() if m.left]))
         ledger = self.curators[0]._ledger
         offset = json.loads(ledger.notes(model.number)[-1])["offset"]
         threshold, above = sign * 10**400, sign < 0
@@ -196,7 +205,7 @@ class StreamMachine(RuleBasedStateMachine):
     @rule(data=st.data(), garbage=st.sampled_from(GARBAGE))
     def a_note_that_is_none(self, data: st.DataObject, garbage: str) -> None:
         model = data.draw(st.sampled_from([m for m in self.models if not m.broken]))
-        place = len(model.said) + 1
+        place = len(model.said) + model.closed + 1
         assert self.curators[0]._ledger.annotate(model.number, place, garbage)
         model.broken = True
 
@@ -216,7 +225,7 @@ class StreamMachine(RuleBasedStateMachine):
             assert all(str(answer) for answer in stream.answers())
             statement = stream.statement()
             assert (statement.positives_left, statement.feeds) == (model.left, len(model.said))
-            assert statement.halted is (model.left == 0)
+            assert (statement.halted, statement.closed) == (model.left == 0, model.closed)
             assert all(stream.verify(head).head == statement.head for head in model.kept_heads)
 
     @invariant()
@@ -229,6 +238,9 @@ class StreamMachine(RuleBasedStateMachine):
         for curator in self.curators:
             curator.close()
         self.folder.cleanup()
+
+    def unharmed(self) -> list[Model]:
+        return [model for model in self.models if not (model.broken or model.closed)]
 
     def stream(self, model: Model, who: int) -> Stream:
         return self.curators[who].stream(model.number)

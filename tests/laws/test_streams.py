@@ -28,7 +28,8 @@ from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
-from adyton.streams.notes import StreamEntry, chained, fed_from
+from adyton.streams.kinds import KINDS
+from adyton.streams.notes import StreamEntry, chained, fed_from, fed_text
 from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
 
@@ -741,6 +742,129 @@ def test_law_a_note_that_cannot_be_read_stops_the_stream(text: str) -> None:
     ledger.annotate(1, 1, text)
     with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
         curator.stream(1).feed(COUNT.format(50), above=3)
+
+
+# Closing ---------------------------------------------------------------------------------------------------------
+
+
+def test_law_a_closed_stream_answers_nobody_and_keeps_what_it_said() -> None:
+    """Mutants: no note in ``close``; no check of ``closed`` in ``_running``."""
+    curator, engine, ledger = asker(study("pure", epsilon="400"))
+    stream, other = curator.open_stream(positives=2, epsilon=100), curator.stream(1)
+    first = stream.feed(COUNT.format(50), above=ALWAYS)
+    head = stream.statement().head
+    assert other.close().to_json()["closed"] is True
+    before = (ledger.spent(), ledger.notes(1), len(engine.charged_at_read))
+    for one in (stream, other, curator.stream(1)):
+        with pytest.raises(adyton.InvalidRequest, match="was closed"):
+            one.feed(COUNT.format(50), above=ALWAYS)
+        with pytest.raises(adyton.InvalidRequest, match="was closed"):
+            one.feed_many([(COUNT.format(50), ALWAYS)])
+        assert one.answers() == [first]
+        assert (one.close(), one.verify(head).receipts) == (stream.statement(), 1)
+    assert (ledger.spent(), ledger.notes(1), len(engine.charged_at_read)) == before
+    assert len({head, stream.verify().head}) == 2
+    assert "Closed, after 1 of 2 answers" in str(stream.statement())
+
+
+def test_law_who_feeds_while_another_closes_gets_nothing() -> None:
+    known = study("pure", epsilon="400")
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    stream = late.open_stream(positives=2, epsilon=300)
+    slow.first = lambda: quick.stream(1).close()
+    with pytest.raises(adyton.InvalidRequest, match="was closed"):
+        stream.feed(COUNT.format(50), above=ALWAYS)
+    assert stream.answers() == []
+
+
+def test_law_who_closes_while_another_feeds_closes_after_the_answer() -> None:
+    known = study("pure", epsilon="400")
+    ledger = MemoryLedger(header(known))
+    slow, (quick, _, _) = Overtaken(ledger), asker(known, ledger, seed=2)
+    late = Curator(known, Watched(known, ledger), slow, Seeded(1))  # type: ignore[arg-type]
+    stream = late.open_stream(positives=2, epsilon=300)
+    slow.first = lambda: quick.stream(1).feed(COUNT.format(50), above=ALWAYS)
+    closed = stream.close()
+    assert (closed.closed, closed.feeds, closed.positives_left) == (True, 1, 1)
+
+
+def test_law_a_note_after_the_last_stops_the_stream() -> None:
+    curator, _, ledger = asker(study("pure", epsilon="400"))
+    stream = curator.open_stream(positives=2, epsilon=100)
+    fed = StreamEntry("q", Fraction(3), False, None, 2, secrets_of(ledger)[0])
+    stream.close()
+    assert ledger.annotate(1, 2, fed_text(fed))
+    with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
+        curator.stream(1).statement()
+    with pytest.raises(adyton.LedgerCorrupt, match="cannot be read back"):
+        stream.feed(COUNT.format(50), above=ALWAYS)
+
+
+def test_law_every_stream_of_a_study_is_listed() -> None:
+    curator, engine, _ = asker(study("pure", epsilon="400"))
+    assert "No stream was opened yet" in str(curator.streams())
+    curator.ask("SELECT COUNT(*) FROM people", epsilon=1)
+    opened = [curator.open_stream(positives=2, epsilon=9, of=kind) for kind in KINDS]
+    read = len(engine.charged_at_read)
+    assert [one.number for one in curator.streams().streams] == [one.number for one in opened] == [2, 3, 4]
+    assert list(curator.streams().streams) == [one.statement() for one in opened]
+    assert len(engine.charged_at_read) == read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_law_each_kind_takes_its_measures_and_no_others(kind: Any, neighbours: str) -> None:
+    """The same noise for all sums: a stream of sums is monotone where rows come and go, one of means never."""
+    curator, engine, ledger = asker(study("pure", neighbours, "400"))
+    stream = curator.open_stream(positives=9, epsilon=100, of=kind)
+    asked = {
+        "counts": ["SELECT COUNT(*) FROM people WHERE smoker"],
+        "sums": ["SELECT SUM(age) FROM people", "SELECT SUM(2 * age) FROM people WHERE smoker"],
+        "means": ["SELECT AVG(age) FROM people", "SELECT PROPORTION(smoker) FROM people"],
+    }
+    known = KINDS[: KINDS.index(kind) + 1]
+    for other, texts in asked.items():
+        for sql in texts:
+            reads = len(engine.charged_at_read)
+            if other in known:
+                assert stream.feed(sql, above="0.5").feeds == len(ledger.notes(1)) - 1
+            else:
+                with pytest.raises(adyton.InvalidRequest, match=f"a stream of {kind} takes one"):
+                    stream.feed(sql, above="0.5")
+                assert len(engine.charged_at_read) == reads
+    sparse = machine_of(curator.receipts()[0])
+    assert isinstance(sparse, Sparse)
+    assert sparse.monotone is (neighbours == "add-or-remove" and kind != "means")
+    assert sparse.sensitivity == 1 if kind == "counts" else sparse.sensitivity >= 2**32
+    assert ("STREAM-OF-SUMS" in stream.statement().certificate.theorems) is (kind != "counts")
+
+
+def test_law_the_error_of_a_sum_is_told_in_its_own_unit() -> None:
+    """A sum of ages is off by as many units as a count, each of 120 years."""
+    curator, _, _ = asker(study("pure", epsilon="400"))
+    stream = curator.open_stream(positives=2, epsilon=9, of="means")
+    rows = stream.error(100, of="SELECT COUNT(*) FROM people", above=0)
+    years = stream.error(100, of="SELECT SUM(age) FROM people", above=0)
+    excess = stream.error(100, of="SELECT AVG(age) FROM people", above=33)
+    assert years == pytest.approx(120 * rows, rel=1e-6)
+    assert excess == pytest.approx(years, rel=1e-6)
+    preview = curator.preview_stream(positives=2, epsilon=9, of="means")
+    assert preview.right_beyond == pytest.approx(rows, rel=1e-6)
+    with pytest.raises(adyton.InvalidRequest, match="depends on the question"):
+        stream.error(100)
+
+
+def test_law_a_study_in_a_dialect_is_fed_in_it() -> None:
+    known = replace(study("pure", epsilon="400"), dialect="postgres")
+    curator, _, _ = asker(known)
+    stream = curator.open_stream(positives=2, epsilon=100)
+    sql = "SELECT COUNT(*) FROM people WHERE age::int < 50"
+    assert stream.feed(sql, above=ALWAYS).question == "SELECT COUNT(*) AS count FROM people WHERE (age < 50)"
+    with pytest.raises(adyton.InvalidRequest):
+        curator.stream(1).feed(
+            "SELECT COUNT(*) FROM people WHERE age < 5 UNION ALL SELECT COUNT(*) FROM people", above=3
+        )
 
 
 # Certificates ------------------------------------------------------------------------------------------------------

@@ -128,3 +128,17 @@ def test_what_is_charged_and_not_answered_is_not_counted() -> None:
         )
         assert told(asker).numbers is None
         assert told(asker).radius * UNITS_PER_ONE == radius
+
+
+def test_a_stream_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> None:
+    """Mutants: a mean is taken to move one way; that a stream was closed is read as an answer."""
+    paid = {}
+    for kind in ("counts", "means"):
+        with opened("pure", "add-or-remove") as asker:
+            stream = asker.open_stream(positives=1, epsilon=1, of=kind)
+            stream.feed("SELECT COUNT(*) FROM t", above=1000)
+            stream.close()
+            paid[kind] = told(asker).pure
+            assert told(asker).said > 0
+    assert paid["means"] == pytest.approx(2)
+    assert paid["counts"] < paid["means"]

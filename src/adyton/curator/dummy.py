@@ -86,6 +86,9 @@ class DummyCurator(Curator):
     def stream(self, number: int) -> NoReturn:
         raise InvalidRequest("a dummy has no streams; ask it questions")
 
+    def streams(self) -> NoReturn:
+        raise InvalidRequest("a dummy has no streams; ask it questions")
+
     def preview_synthesis(self, *_: Any, **__: Any) -> NoReturn:
         raise InvalidRequest("a dummy is made up already; ask it questions")
 

@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from adyton.accounting.noisy_reading import LEVEL
 from adyton.curator.previewing import would_cost
 from adyton.curator.releasing import Walk
+from adyton.exact import float_up
 from adyton.ledger import Receipt
+from adyton.ledger.texts import RESTORED
 from adyton.planning.price import PriceWords, price_of
-from adyton.streams.answer import StreamPreview
-from adyton.streams.plan import plan_stream, text_of
+from adyton.streams.answer import PREVIEWED, StreamList, StreamPreview
+from adyton.streams.kinds import StreamKind
+from adyton.streams.plan import plan_stream, stream_in, text_of
 from adyton.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -32,20 +36,22 @@ class PaidOnce(Walk):
         self,
         *,
         positives: int,
+        of: StreamKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         request: str | None = None,
         **price: Unpack[PriceWords],
     ) -> Stream:
-        """A stream of counts, charged now, at ``epsilon`` or a ``share``, whatever is fed into it later.
+        """A stream ``of`` "counts", charged now, at ``epsilon`` or a ``share``, whatever is fed later.
 
-        It halts after ``positives`` counts were found above their threshold.  ``numeric`` adds a noisy value
-        to each of them; ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is
-        what needs less noise: anew in gdp and zcdp studies of several positives, otherwise kept.
+        It halts after ``positives`` of them were found above their threshold.  One of "sums" takes sums too,
+        one of "means" also means and proportions.  ``numeric`` adds a noisy value to each of the positives;
+        ``refresh`` draws the noise of the threshold anew after each, or keeps it; None is what needs less
+        noise: anew in gdp and zcdp studies of several positives, otherwise kept.
         """
         left, named = self._purse.left_now, price_of(**price)
         planned = partial(
-            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh
+            plan_stream, self.study, left=left, positives=positives, numeric=numeric, refresh=refresh, of=of
         )
         return Stream(*self._opened(planned(named), named, planned, request))
 
@@ -53,19 +59,32 @@ class PaidOnce(Walk):
         self,
         *,
         positives: int,
+        of: StreamKind = "counts",
         numeric: bool = False,
         refresh: bool | None = None,
         **price: Unpack[PriceWords],
     ) -> StreamPreview:
         """What ``open_stream`` would cost, and how much wider later population intervals would be.  Free."""
-        plan = plan_stream(self.study, price_of(**price), self._purse.left_now, positives, numeric, refresh)
+        left, named = self._purse.left_now, price_of(**price)
+        plan = plan_stream(self.study, named, left, positives, numeric, refresh, of)
         return StreamPreview(
-            stream=text_of(plan.machine), **would_cost(plan, plan.pure, self._purse, self._claims)
+            stream=text_of(plan.machine, plan.kind),
+            right_beyond=float_up(plan.units_of_error(LEVEL, PREVIEWED)),
+            **would_cost(plan, plan.pure, self._purse, self._claims),
         )
 
     def stream(self, number: int) -> Stream:
         """The stream that receipt ``number`` paid for, where it was left, also after a restart."""
         return Stream(*self._opened_before(number))
+
+    def streams(self) -> StreamList:
+        """How far every stream of the study is, oldest first, but for those that a restored ledger ended.
+
+        Reads no data.
+        """
+        paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.question, r.order.detail)]
+        going_on = [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
+        return StreamList([self.stream(number).statement() for number in going_on])
 
     def open_weights(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]

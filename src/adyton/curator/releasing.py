@@ -289,6 +289,7 @@ class Walk:
             self._claims.refuse_beyond_cap(plan.radius)
             self._releasing.prepare()
             charged = self._ledger.charge(replace(plan.order(request), cap=self._population.cap))
+        self.paid_for = charged.receipt.number
         return self._fed_by(charged.receipt)
 
     def _opened_before(self, number: int) -> Fed:
@@ -300,8 +301,12 @@ class Walk:
                 f"what receipt {number} paid for is over: a copy of the ledger was put back since, which may "
                 "have forgotten some of its answers"
             )
-        self._releasing.prepare()
         return self._fed_by(receipt)
 
     def _fed_by(self, receipt: Receipt) -> Fed:
-        return self.study, self._ledger, self._bits, lambda r: self._releasing.once(r)[0][0], receipt
+        return self.study, self._ledger, self._bits, self._one_integer, receipt
+
+    def _one_integer(self, reading: Reading) -> int:
+        """Of what was paid for before.  Data that are missing are found before they are read."""
+        self._releasing.prepare([reading])
+        return self._releasing.once(reading)[0][0]

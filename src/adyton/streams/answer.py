@@ -1,17 +1,26 @@
-"""What a stream says: to one question, and of itself."""
+"""What a stream says: to one question, to several, and of itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adyton.certify import Amount, Certificate, Interval, OpeningPreview, Proof
 from adyton.show import Sheet, Shown, ends, number
+from adyton.streams.compared import ComparedAs
+
+_EXCESS = "Excess: the sum of what each row has above the threshold; the mean has it divided by their number."
+_LAST = "This was the last positive that the price paid for: the stream has halted and answers no more."
+PREVIEWED = 100  # questions, for which a preview says how far from a threshold answers are right
 
 
 @dataclass(frozen=True, slots=True)
 class StreamAnswer(Shown):
-    """``above`` is noisy; ``value`` and its noise interval exist only in a numeric stream, if ``above``."""
+    """``above`` is noisy; ``value`` and its noise interval exist only in a numeric stream, if ``above``.
+
+    Of a mean the value is the excess: the sum of what each row has above the threshold.
+    """
 
     question: str
     threshold: float
@@ -22,10 +31,12 @@ class StreamAnswer(Shown):
     feeds: int
     stream: int
     left_out_rows: str | None = None  # which rows the study never counts
+    compared_as: ComparedAs = "count"
 
     def to_json(self) -> dict[str, Any]:
         return {
             "question": self.question,
+            "compared_as": self.compared_as,
             "threshold": self.threshold,
             "above": self.above,
             "value": self.value,
@@ -36,30 +47,95 @@ class StreamAnswer(Shown):
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
 
-    def sheet(self, verbose: bool = False) -> Sheet:
-        said = "above" if self.above else "not above"
-        rows: list[tuple[str, str]] = [("answer", f"{said} {self.threshold:,.15g}")]
-        if self.value is not None and self.noise_interval is not None:
-            low, high = self.noise_interval.low, self.noise_interval.high
+    @property
+    def said(self) -> str:
+        return f"{'above' if self.above else 'not above'} {self.threshold:,.15g}"
+
+    @property
+    def shown_value(self) -> tuple[str, str]:
+        """The value and its interval, for people: no count below 0."""
+        if self.value is None or self.noise_interval is None:
+            return "-", "-"
+        low, high = self.noise_interval.low, self.noise_interval.high
+        if self.compared_as == "count":
             shown = number(max(0.0, self.value), step=1.0)
-            rows += [("value", shown), ("noise interval", ends(max(0.0, low), max(0.0, high), step=1.0))]
-        rows += [("positives left", str(self.positives_left)), ("questions so far", str(self.feeds))]
+            return shown, ends(max(0.0, low), max(0.0, high), step=1.0)
+        half = (high - low) / 2
+        return number(self.value, half), ends(low, high, half)
+
+    def notes(self) -> tuple[str, ...]:
         left_out = (self.left_out_rows,) if self.left_out_rows else ()
-        notes = (*left_out, f"Stream {self.stream}; paid for when opened.")
-        return Sheet(self.question, ("", ""), tuple(rows), notes)
+        excess = (_EXCESS,) if self.value is not None and self.compared_as == "mean" else ()
+        halted = (_LAST,) if self.above and not self.positives_left else ()
+        return *left_out, *excess, *halted, f"Stream {self.stream}; paid for when opened."
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows: list[tuple[str, str]] = [("answer", self.said)]
+        if self.value is not None:
+            shown, reach = self.shown_value
+            rows += [("excess" if self.compared_as == "mean" else "value", shown), ("noise interval", reach)]
+        rows += [("positives left", str(self.positives_left)), ("questions so far", str(self.feeds))]
+        return Sheet(self.question, ("", ""), tuple(rows), self.notes())
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAnswers(Shown):
+    """Several answers of one stream, in their order; ``not_asked``: how many questions it halted before."""
+
+    answers: Sequence[StreamAnswer]
+    statement: StreamStatement
+    not_asked: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "answers": [answer.to_json() for answer in self.answers],
+            "not_asked": self.not_asked,
+            "positives_left": self.statement.positives_left,
+            "halted": self.statement.halted,
+            "closed": self.statement.closed,
+            "feeds": self.statement.feeds,
+            "head": self.statement.head,
+            "stream": self.statement.number,
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        numeric = any(answer.value is not None for answer in self.answers)
+        rows = [
+            (str(one.feeds), one.question, one.said, *(one.shown_value if numeric else ()))
+            for one in self.answers
+        ]
+        headers = ("", "question", "answer", *(("value", "noise interval") if numeric else ()))
+        excess = numeric and any(one.compared_as == "mean" and one.above for one in self.answers)
+        left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
+        notes = [*left_out, *([_EXCESS] if excess else []), self.statement.state]
+        if self.not_asked:
+            many = "question was" if self.not_asked == 1 else "questions were"
+            notes.append(f"{self.not_asked} {many} not asked: nothing was read for them.")
+        title = f"Stream {self.statement.number}: {self.statement.stream}"
+        return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPreview(OpeningPreview):
-    """What a stream would cost."""
+    """What a stream would cost.
+
+    ``right_beyond``: with probability 95 % a hundred answers are all right for numbers that are farther from
+    their thresholds than so many units can move them.
+    """
 
     stream: str
+    right_beyond: float
 
     def to_json(self) -> dict[str, Any]:
-        return {"stream": self.stream, **self.charge_json()}
+        return {"stream": self.stream, "right_beyond": self.right_beyond, **self.charge_json()}
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        return Sheet(f"Preview: {self.stream}", ("", ""), self.charge_rows(), self.charge_notes())
+        rows = (("right beyond, in units", number(self.right_beyond, step=1.0)), *self.charge_rows())
+        beyond = (
+            f"{PREVIEWED} answers are all right, with probability 95 %, for numbers farther from their "
+            "thresholds than so many units can move them.",
+        )
+        return Sheet(f"Preview: {self.stream}", ("", ""), rows, beyond + self.charge_notes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +143,12 @@ class StreamStatement(Shown):
     """How far a stream is.  The noise of its threshold is no part of it."""
 
     stream: str
+    number: int
+    kind: str
     positives: int
     positives_left: int
     feeds: int
+    closed: bool
     head: str  # keep it elsewhere, and give it to Stream.verify later
     cost: Amount
     receipt: Proof
@@ -79,12 +158,38 @@ class StreamStatement(Shown):
     def halted(self) -> bool:
         return self.positives_left < 1
 
+    @property
+    def short_state(self) -> str:
+        return "halted" if self.halted else "closed" if self.closed else "running"
+
+    @property
+    def state(self) -> str:
+        """Whether it still answers, and if not, why."""
+        found = self.positives - self.positives_left
+        if self.halted:
+            return (
+                f"Halted: it was paid for {self.positives} answers above their threshold, and gave them. "
+                "It answers no more; its cost stays spent. For further questions open another stream."
+            )
+        if self.closed:
+            return (
+                f"Closed, after {found} of {self.positives} answers above their threshold: it answers no "
+                "more, and its cost stays spent."
+            )
+        return (
+            f"Running: after {self.positives_left} more of its answers above their threshold it halts. "
+            "Answers that are not above are free, however many there are."
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "stream": self.stream,
+            "number": self.number,
+            "kind": self.kind,
             "positives": self.positives,
             "positives_left": self.positives_left,
             "halted": self.halted,
+            "closed": self.closed,
             "feeds": self.feeds,
             "head": self.head,
             "cost": self.cost.to_json(),
@@ -94,13 +199,42 @@ class StreamStatement(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = (
+            ("number", str(self.number)),
             ("positives", f"{self.positives - self.positives_left} of {self.positives}"),
             ("questions so far", str(self.feeds)),
             ("halted", "yes" if self.halted else "no"),
+            *([("closed", "yes")] if self.closed else []),
             ("cost, of the limit", str(self.cost)),
         )
         notes = (
+            self.state,
             f"Receipt {self.receipt.number}, {self.receipt.digest[:12]}; head {self.head[:12]}.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )
         return Sheet(self.stream, ("", ""), rows, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamList(Shown):
+    """Every stream of a study, oldest first."""
+
+    streams: Sequence[StreamStatement]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"streams": [stream.to_json() for stream in self.streams]}
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = tuple(
+            (
+                str(one.number),
+                one.kind + (", with values" if " WITH VALUES " in one.stream else ""),
+                one.short_state,
+                f"{one.positives - one.positives_left} of {one.positives}",
+                str(one.feeds),
+                str(one.cost),
+            )
+            for one in self.streams
+        )
+        headers = ("number", "of", "state", "positives", "questions", "cost, of the limit")
+        notes = () if rows else ("No stream was opened yet: adyton stream open.",)
+        return Sheet("Streams", headers, rows, notes, left_aligned=3)

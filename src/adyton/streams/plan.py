@@ -10,43 +10,50 @@ from fractions import Fraction
 from adyton.accounting.noisy_reading import stability_units
 from adyton.certify import Certificate
 from adyton.errors import InvalidRequest
-from adyton.exact import Number, rational, units_up
+from adyton.exact import units_up
 from adyton.ledger import Order, Receipt
 from adyton.mechanisms import GaussianNoise, NumericSparse, Sparse
 from adyton.mechanisms.composed_cost import ComposedCost
 from adyton.mechanisms.sparse.numeric_sparse import GAUSSIAN_VALUES, one_integer
 from adyton.mechanisms.sparse.sparse import check_positives
+from adyton.noise.two_sided_geometric import LARGEST_SCALE
 from adyton.planning.known import assumptions_of
 from adyton.planning.price import Price, cost_of_units, largest_epsilon, units_of
 from adyton.privacy import Cost
 from adyton.query.measures import Count
 from adyton.query.nodes import Question
+from adyton.schema import IntegerColumn, RealColumn
 from adyton.sensitivity import readings_of
+from adyton.streams.kinds import KINDS, StreamKind, checked_kind, exchanged_reach, moves_one_way
 from adyton.study import Study
 from adyton.study.validity import refuse_where_rounded
 
 Machine = Sparse | NumericSparse
 
 _OF_PURE = {"gdp": ("PURE-IMPLIES-GDP",), "zcdp": ("PURE-IMPLIES-ZCDP",), "pure": ()}
-_MOST_IN_A_COUNT = 2**63 - 1  # where the number of units is private: what every engine can count to
-_LONGEST_DENOMINATOR = 10**100  # a note keeps every digit
+_FINE, _FINER, _COARSEST = 2**32, 2**10, 2**12  # steps that one unit can move a scaled sum by
 _LEAST_SHARE = Fraction(1, 2**40)  # of epsilon for each positive: less, and the noise outgrows 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
     machine: Machine
+    kind: StreamKind
     amount: int
     radius: int
     pure: int
 
+    def units_of_error(self, confidence: float, questions: int) -> Fraction:
+        """SPARSE-ACCURACY, in numbers of what one unit can move."""
+        return Fraction(self.machine.error(confidence, questions), sparse_of(self.machine).sensitivity)
+
     def order(self, request: str | None) -> Order:
-        what = (text_of(self.machine), detail_of(self.machine), self.amount, self.radius)
+        what = (text_of(self.machine, self.kind), detail_of(self.machine), self.amount, self.radius)
         return Order(*what, request, pure=self.pure)
 
 
 def plan_stream(
-    study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None
+    study: Study, price: Price, left: int, positives: int, numeric: bool, refresh: bool | None, of: str
 ) -> StreamPlan:
     """The quietest stream whose cost, as the study's filter counts it, is not above the price.
 
@@ -60,11 +67,32 @@ def plan_stream(
     if type(numeric) is not bool or not (refresh is None or type(refresh) is bool):
         raise InvalidRequest("numeric is True or False, refresh is True, False or None")
     check_positives(positives)
-    monotone = study.unit.neighbours == "add-or-remove"  # then all counts rise together, or fall together
-    wanted = Wanted(study, positives, numeric, monotone)
-    machine = least_noise(wanted, units_of(study, price, left), refresh)
-    validity = of_validity(study.filter_name, machine)
-    return StreamPlan(machine, study.filter.amount(machine.cost()), *validity)
+    kind = checked_kind(of)
+    wanted = Wanted(study, positives, numeric, moves_one_way(study, kind))
+    units = units_of(study, price, left)
+    if kind != "counts":
+        alone = least_noise(replace(wanted, reach=1), units, refresh)
+        wanted = replace(wanted, reach=_fine_reach(study, alone))
+    machine = least_noise(wanted, units, refresh)
+    validity = of_validity(study.filter_name, machine, exchanged_reach(study, kind))
+    return StreamPlan(machine, kind, study.filter.amount(machine.cost()), *validity)
+
+
+def _fine_reach(study: Study, machine: Machine) -> int:
+    """A power of two, many times what one unit can move the sum of any column by, if its noise can still be
+    drawn: so little is lost in scaling by whole numbers.  ``machine`` is the one for a reach of 1.
+    """
+    sparse = sparse_of(machine)
+    scales = [sparse.threshold_scale, sparse.question_scale]
+    scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
+    room = math.floor(Fraction(LARGEST_SCALE) / max(scales)) // 2
+    if room < _COARSEST:
+        raise InvalidRequest(f"this price is too small for {sparse.positives} positives")
+    columns = [one for one in study.table.columns if isinstance(one, IntegerColumn | RealColumn)]
+    boxes = [(one.lattice.low, one.lattice.high) for one in columns]
+    widest = max((max(abs(low), abs(high), high - low) for low, high in boxes), default=1)
+    wanted = max(_FINE, 1 << (_FINER * widest * study.unit.rows).bit_length())
+    return min(1 << (room.bit_length() - 1), wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +100,7 @@ class Wanted:
     """A machine, but for its noise.
 
     ``for_values``: the part of the price that buys Gaussian values; None makes them as loud as comparisons.
+    ``reach``: how far one unit moves an integer; None: as far as a count.
     """
 
     study: Study
@@ -79,6 +108,11 @@ class Wanted:
     numeric: bool
     monotone: bool
     for_values: Fraction | None = None
+    reach: int | None = None
+
+    @property
+    def moved(self) -> int:
+        return _reach_of_a_count(self.study) if self.reach is None else self.reach
 
 
 def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
@@ -88,18 +122,17 @@ def least_noise(wanted: Wanted, units: int, refresh: bool | None) -> Machine:
 
 
 def _quietest(wanted: Wanted, units: int, refresh: bool) -> Machine:
-    study, positives = wanted.study, wanted.positives
-    if not wanted.numeric or study.filter_name == "pure":
+    if not wanted.numeric or wanted.study.filter_name == "pure":
         return _geometric(NumericSparse if wanted.numeric else Sparse, wanted, units, refresh)
     if wanted.for_values is None:
         # If each had all units; a part w of them makes 1 / w of the variance, at least where epsilon is small
         loud = _loudness(_geometric(Sparse, wanted, units, refresh))
-        quiet = float(_values(study, units, positives).scales[0]) ** 2
+        quiet = float(_values(wanted, units).scales[0]) ** 2
         for_values = math.ceil(units * quiet / (quiet + loud))
     else:
         for_values = math.ceil(units * wanted.for_values)
-    sparse = _sparse_of(_geometric(Sparse, wanted, units - for_values, refresh))
-    return NumericSparse(sparse, _values(study, for_values, positives).scales[0], gaussian=True)
+    sparse = sparse_of(_geometric(Sparse, wanted, units - for_values, refresh))
+    return NumericSparse(sparse, _values(wanted, for_values).scales[0], gaussian=True)
 
 
 def _geometric(
@@ -111,7 +144,7 @@ def _geometric(
     epsilon = runs * largest_epsilon(study.filter, units // runs) if units >= runs else Fraction(0)
     if epsilon < positives * _LEAST_SHARE:
         raise InvalidRequest(f"this price is too small for {positives} positives")
-    reach, monotone = _reach_of_a_count(study), wanted.monotone
+    reach, monotone = wanted.moved, wanted.monotone
     for _ in range(64):
         machine = kind.for_cost(epsilon, positives, sensitivity=reach, monotone=monotone, refresh=refresh)
         if study.filter.amount(machine.cost()) <= units:
@@ -120,15 +153,15 @@ def _geometric(
     raise InvalidRequest("no noise scale can be represented for this price")
 
 
-def _values(study: Study, units: int, positives: int) -> GaussianNoise:
+def _values(wanted: Wanted, units: int) -> GaussianNoise:
     """Gaussian noise for the value of each positive, all of which cost ``units``."""
-    cost = cost_of_units(study.filter_name, units // positives)
-    return GaussianNoise.for_cost(one_integer(_reach_of_a_count(study)), cost)
+    cost = cost_of_units(wanted.study.filter_name, units // wanted.positives)
+    return GaussianNoise.for_cost(one_integer(wanted.moved), cost)
 
 
 def _loudness(machine: Machine) -> float:
     """The variance of a comparison, nearly."""
-    sparse = _sparse_of(machine)
+    sparse = sparse_of(machine)
     return 2 * float(sparse.threshold_scale**2 + sparse.question_scale**2)
 
 
@@ -138,38 +171,40 @@ def _reach_of_a_count(study: Study) -> int:
     return math.ceil(reading.sensitivity.l1_diameter((Fraction(1),)))
 
 
-def replace_one_cost(machine: Machine) -> ComposedCost:
-    """What a whole unit exchanged for another can do to the comparisons: the same noise, and counts that move
-    either way.  They have no radius of their own, so validity pays this.  Theorem: STREAM-IS-ONE-RELEASE.
+def replace_one_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
+    """What a whole unit exchanged for another can do to the comparisons: the same noise, and integers that
+    move either way, by so many times the reach.  They have no radius of their own, so validity pays this.
+    Theorem: STREAM-IS-ONE-RELEASE.
     """
-    return replace(_sparse_of(machine), monotone=False).cost()
+    sparse = sparse_of(machine)
+    return replace(sparse, monotone=False, sensitivity=reaches * sparse.sensitivity).cost()
 
 
-def stability_cost(machine: Machine) -> ComposedCost:
-    """What validity pays: that, and for each value the radius of a count.  Theorem: STREAM-IS-ONE-RELEASE."""
-    parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine), 1),)
+def stability_cost(machine: Machine, reaches: int = 1) -> ComposedCost:
+    """What validity pays: that, and for each value its radius.  Theorem: STREAM-IS-ONE-RELEASE."""
+    parts: tuple[tuple[Cost, int], ...] = ((replace_one_cost(machine, reaches), 1),)
     if isinstance(machine, NumericSparse):
-        value = machine.values.radius(one_integer(machine.sparse.sensitivity))
+        value = machine.values.radius(one_integer(reaches * machine.sparse.sensitivity))
         parts += ((value, machine.sparse.positives),)
     return ComposedCost(parts)
 
 
-def _sparse_of(machine: Machine) -> Sparse:
+def sparse_of(machine: Machine) -> Sparse:
     return machine.sparse if isinstance(machine, NumericSparse) else machine
 
 
-def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
+def of_validity(filter_name: str, machine: Machine, reaches: int = 1) -> tuple[int, int]:
     """What validity pays for a stream, as a radius and as a pure part, in whole units.
 
     In a pure study the radius says it all.  The theorem of studies with Gaussian noise pays for comparisons
-    by their epsilon, and for values as for other counts, unless their noise is geometric.
+    by their epsilon, and for values as for other numbers, unless their noise is geometric.
     """
     if filter_name == "pure":
-        return stability_units(stability_cost(machine)), 0
-    epsilon, radius = replace_one_cost(machine).pure, 0
+        return stability_units(stability_cost(machine, reaches)), 0
+    epsilon, radius = replace_one_cost(machine, reaches).pure, 0
     assert epsilon is not None
     if isinstance(machine, NumericSparse):
-        one, values = one_integer(machine.sparse.sensitivity), machine.sparse.positives
+        one, values = one_integer(reaches * machine.sparse.sensitivity), machine.sparse.positives
         if machine.gaussian:
             radius = values * stability_units(machine.values.radius(one))
         else:
@@ -177,42 +212,24 @@ def of_validity(filter_name: str, machine: Machine) -> tuple[int, int]:
     return radius, units_up(epsilon)
 
 
-def checked_threshold(study: Study, above: Number | None) -> Fraction:
-    """A threshold that a count could be on either side of, judged by public facts alone."""
-    if above is None:
-        raise InvalidRequest("a stream compares each count with a threshold: name it, as in above=100")
-    threshold, most = rational(above, "above"), largest_count(study)
-    if threshold.denominator > _LONGEST_DENOMINATOR:
-        raise InvalidRequest("above must be a number such as 25 or 0.5, not a fraction of hundreds of digits")
-    if not 0 <= threshold <= most:
-        raise InvalidRequest(f"above must be from 0 to {most}: no count of this table lies beyond")
-    return threshold
-
-
-def largest_count(study: Study) -> int:
-    """Of rows, if the number of units is public; otherwise what a count can hold."""
-    if study.unit.neighbours == "replace" and study.table.rows is not None:
-        return study.table.rows * study.unit.rows
-    return _MOST_IN_A_COUNT
-
-
-def certificate_of(study: Study, machine: Machine) -> Certificate:
-    theorems = [*machine.theorems, "SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
+def certificate_of(study: Study, machine: Machine, kind: StreamKind = "counts") -> Certificate:
+    theorems = [*machine.theorems, *(("STREAM-OF-SUMS",) if kind != "counts" else ())]
+    theorems += ["SPARSE-ACCURACY", "STREAM-IS-ONE-RELEASE", *_OF_PURE[study.filter_name]]
     theorems += [*study.filter.theorems, "POST-PROCESSING"]
     theorems += ["NOISE-INTERVAL"] if isinstance(machine, NumericSparse) else []
     return Certificate(tuple(dict.fromkeys(theorems)), assumptions_of(study, study.table))
 
 
-def text_of(machine: Machine) -> str:
-    sparse = _sparse_of(machine)
+def text_of(machine: Machine, kind: StreamKind = "counts") -> str:
+    sparse = sparse_of(machine)
     values = " WITH VALUES" if isinstance(machine, NumericSparse) else ""
     plural = "" if sparse.positives == 1 else "S"
-    return f"STREAM OF COUNTS{values} HALTING AFTER {sparse.positives} POSITIVE{plural}"
+    return f"STREAM OF {kind.upper()}{values} HALTING AFTER {sparse.positives} POSITIVE{plural}"
 
 
 def detail_of(machine: Machine) -> str:
     """The mechanism as canonical JSON; scales are floats exactly, so nothing is lost on the way back."""
-    sparse = _sparse_of(machine)
+    sparse = sparse_of(machine)
     scales = [sparse.threshold_scale, sparse.question_scale]
     scales += [machine.value_scale] if isinstance(machine, NumericSparse) else []
     facts = [machine.name, sparse.positives, sparse.sensitivity, sparse.monotone, sparse.refresh]
@@ -221,16 +238,28 @@ def detail_of(machine: Machine) -> str:
 
 def machine_of(receipt: Receipt) -> Machine:
     """The mechanism that a receipt paid for; InvalidRequest if it paid for something else."""
-    machine = machine_in(receipt.order.question, receipt.order.detail)
-    if machine is None:
+    return stream_of(receipt)[0]
+
+
+def stream_of(receipt: Receipt) -> tuple[Machine, StreamKind]:
+    """The mechanism that a receipt paid for, and what it may be fed with."""
+    found = stream_in(receipt.order.question, receipt.order.detail)
+    if found is None:
         raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
-    return machine
+    return found
 
 
 def machine_in(text: str, detail: str) -> Machine | None:
     """The mechanism that these texts of an order describe, None if they are not those of a stream."""
-    machine = machine_from(detail)
-    return machine if machine is not None and text_of(machine) == text else None
+    found = stream_in(text, detail)
+    return found[0] if found else None
+
+
+def stream_in(text: str, detail: str) -> tuple[Machine, StreamKind] | None:
+    machine = machine_from(detail) if text.startswith("STREAM OF ") else None
+    if machine is None:
+        return None
+    return next(((machine, kind) for kind in KINDS if text_of(machine, kind) == text), None)
 
 
 def machine_from(detail: str) -> Machine | None:

@@ -1,4 +1,4 @@
-"""A stream of counts: any number of questions for one price, until so many were found above their threshold.
+"""A stream: any number of questions for one price, until so many were found above their threshold.
 
 The price is charged when the stream is opened.  Its state lives in the ledger, as notes on the receipt that
 paid for it: the noise of the threshold before the first answer, then each answer before it leaves.  So
@@ -7,38 +7,37 @@ neither a crash nor a second process can see another threshold or get a positive
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 
 from adyton.accounting.noisy_reading import LEVEL
 from adyton.certify import Amount, Interval, Proof
 from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
-from adyton.exact import Number
+from adyton.exact import Number, float_down, float_up
 from adyton.ledger import Ledger, Receipt, Verification
 from adyton.ledger.texts import check_head
-from adyton.mechanisms import NumericSparse, SparseState
+from adyton.mechanisms import NumericSparse
 from adyton.noise import Bits
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
-from adyton.query.measures import Count
 from adyton.query.nodes import Question
-from adyton.query.persons import TableOfPersons
-from adyton.query.request import request_of
+from adyton.query.request import Request, asked_of, request_of
 from adyton.query.text import question_text
-from adyton.sensitivity import Reading, readings_of
-from adyton.streams.answer import StreamAnswer, StreamStatement
+from adyton.sensitivity import Reading
+from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
+from adyton.streams.compared import Compared, compared
 from adyton.streams.notes import (
+    CLOSED,
+    Progress,
     StreamEntry,
     chained,
-    fed_from,
+    closed_after,
     fed_text,
-    following,
     nearest_float,
+    note_from,
     start_from,
     start_text,
 )
-from adyton.streams.plan import certificate_of, checked_threshold, machine_of
+from adyton.streams.plan import certificate_of, sparse_of, stream_of
 from adyton.study import Study
 
 
@@ -50,46 +49,81 @@ class Stream:
     ) -> None:
         self.number = receipt.number
         self._study, self._ledger, self._bits, self._read, self._receipt = study, ledger, bits, read, receipt
-        self._machine = machine_of(receipt)
-        self._sparse = self._machine.sparse if isinstance(self._machine, NumericSparse) else self._machine
-        self._seen = (self._begin(), 0)  # what to keep for the next question, and how many came before it
+        self._machine, self._kind = stream_of(receipt)
+        self._sparse = sparse_of(self._machine)
+        self._seen = self._begin()
 
-    def feed(self, question: str | Draft | Question, *, above: Number | None = None) -> StreamAnswer:
-        """Whether the count is above a threshold, noisily; if so, a numeric stream adds a noisy value.
+    def feed(
+        self, question: str | Draft | Question, *, above: Number | None = None, dialect: str | None = None
+    ) -> StreamAnswer:
+        """Whether the number is above a threshold, noisily; if so, a numeric stream adds a noisy value.
 
-        The question is one COUNT without groups.  Below costs nothing, above costs one of the positives.
-        The threshold is one that a count of this table could pass or miss, from 0 on.
+        The question is one COUNT without groups; in a stream of sums or means also one SUM, in one of means
+        also one AVG or PROPORTION.  Below costs nothing, above costs one of the positives.  The threshold is
+        one that such a number of this table could pass or miss.
         """
-        asked = request_of(question, self._study.table).alone
-        reading = self._reading(asked)
-        threshold = checked_threshold(self._study, above)
+        asked, fitted = self._fitted(question, above, dialect)
         self._running()  # public facts end here: until now a refusal reads nothing
-        exact = self._read(reading)  # the only line that sees private data
+        exact = self._read(fitted.reading)  # the only line that sees private data
         while True:
-            watch, before = self._running()
-            fed, after = self._compare(watch, exact, question_text(asked), threshold)
-            if self._ledger.annotate(self.number, before + 1, fed_text(fed)):
-                self._seen = (after, before + 1)
-                return self._answer(fed, before + 1)
+            before = self._running()
+            fed = self._compare(before, exact, question_text(asked), fitted)
+            if self._ledger.annotate(self.number, before.feeds + 1, fed_text(fed)):
+                self._seen = before.then(fed)
+                return self._answer(fed, before.feeds + 1)
             # Another thread or process was first: what was compared here is forgotten, never released.
+
+    def feed_many(
+        self,
+        questions: Sequence[tuple[str | Draft | Question, Number | None]],
+        *,
+        dialect: str | None = None,
+    ) -> StreamAnswers:
+        """Questions with a threshold each, in their order, until they or the positives end.
+
+        All are looked at first: if one of them cannot be asked, none is.
+        """
+        for place, (question, above) in enumerate(questions, start=1):
+            try:
+                self._fitted(question, above, dialect)
+            except InvalidRequest as wrong:
+                said = f"question {place} of {len(questions)}: {wrong.message}"
+                raise InvalidRequest(said, **wrong.facts) from None
+        self._running()
+        answers: list[StreamAnswer] = []
+        for question, above in questions:
+            try:
+                answers.append(self.feed(question, above=above, dialect=dialect))
+            except PrivacyRefused:  # it has halted, by these answers or by those of others
+                break
+        return StreamAnswers(answers, self.statement(), len(questions) - len(answers))
+
+    def close(self) -> StreamStatement:
+        """For good: nothing is answered after it, here or in any other process.  What was paid stays paid."""
+        while not (known := self._state()).closed:
+            self._ledger.annotate(self.number, known.feeds + 1, CLOSED)
+        return self.statement()
 
     def answers(self) -> list[StreamAnswer]:
         """Every answer so far, oldest first; also one that a crash kept from its asker.  Free of charge."""
-        notes = self._ledger.notes(self.number, 1)
-        return [self._answer(fed_from(text), index) for index, text in enumerate(notes, start=1)]
+        notes = map(note_from, self._ledger.notes(self.number, 1))
+        return [self._answer(fed, place) for place, fed in enumerate(notes, start=1) if fed is not None]
 
     def statement(self) -> StreamStatement:
         """How far the stream is, and what it cost."""
         heads, last = self._heads()
         return StreamStatement(
             stream=self._receipt.order.question,
+            number=self.number,
+            kind=self._kind,
             positives=self._sparse.positives,
-            positives_left=last.left,
-            feeds=len(heads) - 1,
+            positives_left=last.watch.left,
+            feeds=last.feeds,
+            closed=last.closed,
             head=heads[-1],
             cost=Amount(self._study.filter_name, self._receipt.order.amount, self._study.allowed),
             receipt=Proof(self.number, self._receipt.digest, self._receipt.previous),
-            certificate=certificate_of(self._study, self._machine),
+            certificate=certificate_of(self._study, self._machine, self._kind),
         )
 
     def verify(self, head: str | None = None) -> Verification:
@@ -98,37 +132,60 @@ class Stream:
         ``Curator.verify`` replays the receipts and notes themselves.
         """
         check_head(head)
-        heads, _ = self._heads()
+        heads, last = self._heads()
         if head not in (None, *heads):
             raise LedgerCorrupt("the stream was rolled back or exchanged: the expected head is not in it")
-        return Verification(len(heads) - 1, heads[-1], self._receipt.order.amount)
+        return Verification(last.feeds, heads[-1], self._receipt.order.amount)
 
-    def error(self, questions: int, confidence: float = LEVEL) -> int:
-        """With this probability ``questions`` answers are all right, for counts farther from their threshold.
+    def error(
+        self,
+        questions: int,
+        confidence: float = LEVEL,
+        *,
+        of: str | Draft | Question | None = None,
+        above: Number | None = None,
+    ) -> float:
+        """With this probability ``questions`` answers are right, for numbers farther from their threshold.
 
-        Theorem: SPARSE-ACCURACY.
+        In a stream of counts that is a whole number of rows.  In others it depends on the question: ``of``
+        says of which, and for a mean ``above`` which threshold; it is then in the unit of a sum, of a mean
+        in that of the sum over its rows.  Theorem: SPARSE-ACCURACY.
         """
-        return self._machine.error(confidence, questions)
+        error = self._machine.error(confidence, questions)
+        if of is None and self._kind == "counts":
+            return error
+        if of is None:
+            raise InvalidRequest(
+                f"in a stream of {self._kind} it depends on the question: name one, as in "
+                "stream.error(100, of='SELECT SUM(income) FROM people', above=0)"
+            )
+        _, fitted = self._fitted(of, above, None)
+        return float_up(error * fitted.step)
 
     def __repr__(self) -> str:
         return f"<Stream {self.number}: {self._receipt.order.question}>"
 
     # Steps of feed, in the order in which they happen.
 
-    def _reading(self, asked: Question) -> Reading:
-        if asked.by or len(asked.measures) != 1 or not isinstance(asked.measures[0][1], Count):
-            raise InvalidRequest("a stream takes one COUNT without GROUP BY at a time; nothing was charged")
-        if isinstance(asked.table, TableOfPersons):
-            raise InvalidRequest("a stream asks about rows, not about numbers of each person")
-        (reading,) = readings_of(asked, self._study.unit)
-        if reading.sensitivity.l1_diameter((Fraction(1),)) > self._sparse.sensitivity:
-            raise InvalidRequest("one unit can move this count farther than the stream allows for")
-        return reading
+    def _fitted(
+        self, question: str | Draft | Question, above: Number | None, dialect: str | None
+    ) -> tuple[Question, Compared]:
+        asked = self._asked(question, dialect)
+        return asked, compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
 
-    def _running(self) -> tuple[SparseState, int]:
-        """The state, if the stream has not halted."""
-        watch, feeds = self._state()
-        if watch.left < 1:
+    def _asked(self, question: str | Draft | Question, dialect: str | None) -> Question:
+        table, words = self._study.table, dialect or self._study.dialect
+        if words is None or not isinstance(question, str):
+            return request_of(question, table).alone
+        read = asked_of(question, table, dialect=words)
+        if not isinstance(read, Request):
+            raise InvalidRequest("a stream takes one question with one value at a time; nothing was charged")
+        return read.alone
+
+    def _running(self) -> Progress:
+        """The state, if the stream has not halted and was not closed."""
+        known = self._state()
+        if known.watch.left < 1:
             positives = str(self._sparse.positives)
             raise PrivacyRefused(
                 f"stream {self.number} has halted: all its {positives} positives are used up; "
@@ -139,60 +196,66 @@ class Stream:
                 largest="0",
                 counted_in="positives",
             )
-        return watch, feeds
+        if known.closed:
+            raise InvalidRequest(
+                f"stream {self.number} was closed: it answers no more, and what it cost stays spent; "
+                "nothing was read and nothing was charged"
+            )
+        return known
 
-    def _compare(
-        self, watch: SparseState, exact: int, text: str, threshold: Fraction
-    ) -> tuple[StreamEntry, SparseState]:
-        """A count is above t if it is at least the next whole number after t."""
-        whole, value = math.floor(threshold) + 1, None
+    def _compare(self, known: Progress, exact: int, text: str, asked: Compared) -> StreamEntry:
+        """The scaled integer against the scaled threshold; a tie is above."""
+        scaled, value = asked.factor * exact, None
         if isinstance(self._machine, NumericSparse):
-            value, after = self._machine.step(watch, exact, whole, self._bits)
+            value, after = self._machine.step(known.watch, scaled, asked.least, self._bits)
             above = value is not None
         else:
-            above, after = self._machine.step(watch, exact, whole, self._bits)
-        return StreamEntry(text, threshold, above, value, after.left, after.offset), after
+            above, after = self._machine.step(known.watch, scaled, asked.least, self._bits)
+        said = (text, asked.threshold, above, value, after.left, after.offset)
+        return StreamEntry(*said, asked.step, asked.compared_as)
 
     def _answer(self, fed: StreamEntry, feeds: int) -> StreamAnswer:
-        interval = None
+        interval, value = None, None
         if fed.value is not None and isinstance(self._machine, NumericSparse):
             error = self._machine.value_error(LEVEL)
-            interval = Interval(LEVEL, float(fed.value - error), float(fed.value + error))
-        value = None if fed.value is None else float(fed.value)
+            low, high = ((fed.value + end) * fed.step for end in (-error, error))
+            value, interval = float(fed.value * fed.step), Interval(LEVEL, float_down(low), float_up(high))
         return StreamAnswer(
-            fed.question,
-            nearest_float(fed.threshold),
-            fed.above,
-            value,
-            interval,
-            fed.left,
-            feeds,
-            self.number,
-            left_out_of(self._study, self._study.table),
+            question=fed.question,
+            threshold=nearest_float(fed.threshold),
+            above=fed.above,
+            value=value,
+            noise_interval=interval,
+            positives_left=fed.left,
+            feeds=feeds,
+            stream=self.number,
+            left_out_rows=left_out_of(self._study, self._study.table),
+            compared_as=fed.compared_as,
         )
 
     # The state, which is the ledger's.
 
-    def _begin(self) -> SparseState:
+    def _begin(self) -> Progress:
         """The first noise of the threshold: drawn and stored once, whoever comes first."""
         if not self._ledger.notes(self.number):
             self._ledger.annotate(self.number, 0, start_text(self._machine.start(self._bits)))
-        return start_from(self._ledger.notes(self.number)[0])
+        return Progress(start_from(self._ledger.notes(self.number)[0]))
 
-    def _heads(self) -> tuple[list[str], SparseState]:
-        """The digests of the receipt and of every answer with all before it, and the newest state."""
+    def _heads(self) -> tuple[list[str], Progress]:
+        """The digests of the receipt and of every note with all before it, and the newest state."""
         start, *notes = self._ledger.notes(self.number)
-        heads, last = [self._receipt.digest], start_from(start)
+        heads, last = [self._receipt.digest], Progress(start_from(start))
         for text in notes:
-            fed = fed_from(text)
-            heads.append(chained(heads[-1], fed))
-            last = following(last, fed)
+            note = note_from(text)
+            heads.append(closed_after(heads[-1]) if note is None else chained(heads[-1], note))
+            last = last.then(note)
         return heads, last
 
-    def _state(self) -> tuple[SparseState, int]:
+    def _state(self) -> Progress:
         """What this object knows and what others have added since."""
-        watch, feeds = self._seen
-        for text in self._ledger.notes(self.number, feeds + 1):
-            watch, feeds = following(watch, fed_from(text)), feeds + 1
-        self._seen = (watch, feeds)
-        return watch, feeds
+        known = self._seen
+        first = known.feeds + known.closed + 1
+        for text in self._ledger.notes(self.number, first):
+            known = known.then(note_from(text))
+        self._seen = known
+        return known

@@ -10,8 +10,9 @@ from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.texts import many_from_text, receipts_carried
 from adyton.mechanisms import NumericSparse
-from adyton.streams.notes import fed_from
-from adyton.streams.plan import machine_in, of_validity
+from adyton.streams.kinds import exchanged_reach
+from adyton.streams.notes import note_from
+from adyton.streams.plan import machine_in, of_validity, stream_in
 from adyton.study import Study
 from adyton.validity.last_look.leakage import comparisons_nats, gaussian_rate, geometric_rate, pure_distance
 from adyton.validity.last_look.told import Numbers, Told
@@ -35,7 +36,8 @@ def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
     rate = geometric_rate(pure) if study.filter_name == "pure" else gaussian_rate(radius)
     if (machine := machine_in(order.question, order.detail)) is not None:
-        fed = [fed_from(text) for text in ledger.notes(receipt.number, 1)]
+        notes = map(note_from, ledger.notes(receipt.number, 1))
+        fed = [note for note in notes if note is not None]  # that it was closed is public
         values = Numbers(sum(one.value is not None for one in fed), rate)
         other = isinstance(machine, NumericSparse) and not machine.gaussian and study.filter_name != "pure"
         if other:  # their epsilon is with that of the comparisons
@@ -60,8 +62,9 @@ def exchanged(study: Study, order: Order) -> Fraction:
     charged = _one(order.amount)
     if study.unit.neighbours == "replace":
         return charged
-    if (machine := machine_in(order.question, order.detail)) is not None:
-        return _one(of_validity("gdp", machine)[1])
+    if (stream := stream_in(order.question, order.detail)) is not None:
+        machine, kind = stream
+        return _one(of_validity("gdp", machine, exchanged_reach(study, kind))[1])
     parts = json.loads(order.detail) if order.detail.startswith("[[") else []
     if len(parts) == 1 and not any(isinstance(fact, int) for fact in parts[0]):
         return min(2 * charged, 2 * Fraction(pure_distance(_one(order.radius))))

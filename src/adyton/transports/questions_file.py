@@ -27,6 +27,7 @@ _PIECES = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)|(?P<other>[^'"/;\n-]+|.)""",
     re.DOTALL | re.IGNORECASE,
 )
+_COMPARED = 'a list of questions holds texts, or objects such as {"question": "SELECT ...", "above": 100}'
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
 
@@ -103,16 +104,46 @@ def _which(curator: Curator, questions: Sequence[str], dialect: str | None) -> I
 
 def read_questions(path: Path) -> list[str]:
     """The questions in a file; ``-`` is standard input."""
-    try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidRequest(f"there is no file of questions {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError):
-        raise InvalidRequest(f"the file of questions {str(path)!r} cannot be read as text") from None
+    text = _text_of(path)
     questions = _listed(text) if text.lstrip().startswith("[") else split_questions(text)
     if not questions:
         raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
     return questions
+
+
+def read_compared(path: Path, above: str | None) -> list[tuple[str, str | None]]:
+    """The questions in a file, each with its threshold; ``above`` is that of all that name none.
+
+    In a JSON list a question is a text, or an object: {"question": "SELECT ...", "above": 100}.
+    """
+    text = _text_of(path)
+    if not text.lstrip().startswith("["):
+        found: list[Any] = split_questions(text)
+    else:
+        found = _list_in(text)
+    if not found:
+        raise InvalidRequest(f"the file of questions {str(path)!r} has no question in it")
+    return [_compared(one, above) for one in found]
+
+
+def _compared(one: Any, above: str | None) -> tuple[str, str | None]:
+    if isinstance(one, str):
+        return one, above
+    own = one.get("above", above) if isinstance(one, dict) else None
+    if not isinstance(one, dict) or not set(one) <= {"question", "above"}:
+        raise InvalidRequest(_COMPARED)
+    if not isinstance(one.get("question"), str) or not (own is None or type(own) in (str, int)):
+        raise InvalidRequest(_COMPARED)
+    return one["question"], None if own is None else str(own)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidRequest(f"there is no file of questions {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"the file of questions {str(path)!r} cannot be read as text") from None
 
 
 def split_questions(text: str) -> list[str]:
@@ -153,10 +184,16 @@ def _is_whole(text: str) -> bool:
 
 
 def _listed(text: str) -> list[str]:
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidRequest(f"the list of questions is not JSON: {error}") from None
+    found = _list_in(text)
     if not all(isinstance(question, str) for question in found):
         raise InvalidRequest('a list of questions holds strings: ["SELECT ...", "SELECT ..."]')
-    return list(found)
+    return found
+
+
+def _list_in(text: str) -> list[Any]:
+    """Numbers with a point stay as they are written."""
+    try:
+        return list(json.loads(text, parse_float=str))
+    except (json.JSONDecodeError, RecursionError) as error:
+        why = error if isinstance(error, json.JSONDecodeError) else "too many brackets"
+        raise InvalidRequest(f"the list of questions is not JSON: {why}") from None

@@ -1,13 +1,13 @@
 """Streams through a real curator: opened, charged and fed on two neighbouring tables, then sampled.
 
-The curator's receipt says which machine was bought, and its engine reads every count once; after that the
+The curator's receipt says which machine was bought, and its engine reads every number once; after that the
 machine, which is all of a stream that is random, is run as often as there are samples.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,132 +22,172 @@ from adyton.audit.watching import RecordingBits, ReplayedBits, Watched, watch
 from adyton.certify import Promise
 from adyton.curator import open_study
 from adyton.ledger import Receipt
-from adyton.mechanisms import NumericSparse, Sparse
 from adyton.noise import Bits
 from adyton.privacy import NEIGHBOURS, Neighbours
 from adyton.query.request import request_of
-from adyton.sensitivity import Sensitivity, readings_of
-from adyton.streams.plan import machine_of
+from adyton.streams.compared import Compared, compared
+from adyton.streams.kinds import StreamKind
+from adyton.streams.plan import machine_of, sparse_of
 from adyton.study import Study
 
 _CASE = Case(())
-# Half of the counts have the unit that differs on one table, half on the other; all are near their threshold.
-_FED = (
-    ("SELECT COUNT(*) FROM people WHERE age > 90", 1),
-    ("SELECT COUNT(*) FROM people WHERE region = 'east'", 4),
-    ("SELECT COUNT(*) FROM people WHERE age < 10", 0),
-    ("SELECT COUNT(*) FROM people WHERE NOT smoker", 7),
-)
+# Half of the numbers have the unit that differs on one table, half on the other; all are near a threshold.
+_FED: dict[StreamKind, tuple[tuple[str, str], ...]] = {
+    "counts": (
+        ("SELECT COUNT(*) FROM people WHERE age > 90", "1"),
+        ("SELECT COUNT(*) FROM people WHERE region = 'east'", "4"),
+        ("SELECT COUNT(*) FROM people WHERE age < 10", "0"),
+        ("SELECT COUNT(*) FROM people WHERE NOT smoker", "7"),
+    ),
+    "sums": (
+        ("SELECT SUM(age) FROM people WHERE age > 50", "460"),
+        ("SELECT COUNT(*) FROM people WHERE region = 'east'", "4"),
+        ("SELECT SUM(100 - age) FROM people WHERE NOT smoker", "390"),
+        ("SELECT SUM(age) FROM people WHERE smoker", "370"),
+    ),
+    "means": (
+        ("SELECT AVG(income) FROM people", "18"),
+        ("SELECT SUM(income) FROM people", "235.25"),
+        ("SELECT AVG(100 - age) FROM people", "50"),
+        ("SELECT PROPORTION(age > 90) FROM people", "0.04"),
+    ),
+}
 _POSITIVES = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """A stream to open: what it is of, and how."""
+
+    neighbours: Neighbours
+    kind: StreamKind = "counts"
+    numeric: bool = False
+    refresh: bool | None = None
+
+    @property
+    def told(self) -> str:
+        of = "" if self.kind == "counts" else f" of {self.kind}"
+        values = "with values" if self.numeric else "above or not"
+        return values + of + (", threshold kept" if self.refresh is False else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One stream: what was charged, what it said, the counts behind it, and what was done in which order."""
+    """One stream: what was charged and said, the integers behind it, and what was done in which order."""
 
     receipt: Receipt
     said: tuple[bool, ...]
-    counts: tuple[int, ...]
-    sensitivities: tuple[Sensitivity, ...]
+    integers: tuple[int, ...]
+    asked: tuple[Compared, ...]
     events: tuple[str, ...]
 
 
 def _streams(filter_name: str, target: AuditTarget) -> Iterator[Trial]:
     for neighbours in NEIGHBOURS:
-        yield _trial(filter_name, neighbours, neighbours == "add-or-remove", None, target)
+        both_ways = neighbours == "add-or-remove"
+        yield _trial(filter_name, Wish(neighbours, numeric=both_ways), target)
+        yield _trial(filter_name, Wish(neighbours, "means", numeric=both_ways), target)
+    yield _trial(filter_name, Wish("add-or-remove", "sums"), target)
     if filter_name != "pure":  # where a threshold is drawn anew unless somebody wants it kept
-        yield _trial(filter_name, "replace", True, False, target)
+        yield _trial(filter_name, Wish("replace", numeric=True, refresh=False), target)
 
 
-def _trial(
-    filter_name: str, neighbours: Neighbours, numeric: bool, refresh: bool | None, target: AuditTarget
-) -> Trial:
-    study = study_of(_CASE, neighbours, filter_name, target)
+def _trial(filter_name: str, wish: Wish, target: AuditTarget) -> Trial:
+    study = study_of(_CASE, wish.neighbours, filter_name, target)
     with tempfile.TemporaryDirectory() as folder:
-        tables = tables_of(_CASE, neighbours, Path(folder))
+        tables = tables_of(_CASE, wish.neighbours, Path(folder))
         recording = RecordingBits(target.bits)
-        first = _run(study, tables[0], numeric, refresh, recording, target)
+        first = _run(study, tables[0], wish, recording, target)
         replayed = ReplayedBits(recording.handed_out, target.bits)
-        second = _run(study, tables[1], numeric, refresh, replayed, target)
+        second = _run(study, tables[1], wish, replayed, target)
     return Trial(
         f"{filter_name} stream",
-        ("with values" if numeric else "above or not") + (", threshold kept" if refresh is False else ""),
-        neighbours,
-        _release(first.receipt, target.bits),
-        (first.counts, second.counts),
+        wish.told,
+        wish.neighbours,
+        _release(first, target.bits),
+        (first.integers, second.integers),
         Promise(study.epsilon_of(first.receipt.order.amount), float(study.limit.delta)),
-        replayed=_compared(first, second),
+        replayed=_compared(wish.kind, first, second),
         slow=True,
     )
 
 
 def _run(
-    study: Study,
-    data: Path,
-    numeric: bool,
-    refresh: bool | None,
-    bits: RecordingBits | ReplayedBits,
-    target: AuditTarget,
+    study: Study, data: Path, wish: Wish, bits: RecordingBits | ReplayedBits, target: AuditTarget
 ) -> Run:
     """Feeds every question until the stream halts."""
     with open_study(study, data=data) as curator:
         engine, events = watch(curator, bits)
         stream = curator.open_stream(
-            positives=_POSITIVES, numeric=numeric, refresh=refresh, epsilon=target.epsilon
+            positives=_POSITIVES,
+            of=wish.kind,
+            numeric=wish.numeric,
+            refresh=wish.refresh,
+            epsilon=target.epsilon,
         )
         said = []
-        for sql, above in _FED:
+        for sql, above in _FED[wish.kind]:
             if stream.statement().positives_left:
                 said.append(stream.feed(sql, above=above).above)
         happened = tuple(events)
         receipt = curator.receipts()[0]
-    return Run(receipt, tuple(said), *_read(study, data, engine), happened)
+    asked = _asked(study, wish.kind, receipt)
+    return Run(receipt, tuple(said), _read(study, data, engine, asked), asked, happened)
 
 
-def _read(study: Study, data: Path, engine: Watched) -> tuple[tuple[int, ...], tuple[Sensitivity, ...]]:
-    """All counts of the stream: those it read itself, and the others."""
-    readings = [readings_of(request_of(sql, study.table).alone, study.unit)[0] for sql, _ in _FED]
+def _asked(study: Study, kind: StreamKind, receipt: Receipt) -> tuple[Compared, ...]:
+    reach = sparse_of(machine_of(receipt)).sensitivity
+    return tuple(
+        compared(study, kind, reach, request_of(sql, study.table).alone, above) for sql, above in _FED[kind]
+    )
+
+
+def _read(study: Study, data: Path, engine: Watched, asked: Sequence[Compared]) -> tuple[int, ...]:
+    """All integers of the stream, scaled as they are compared: those it read itself, and the others."""
+    readings = [one.reading for one in asked]
     with open_study(study, data=data) as curator:
         curator._engine.prepare(readings)
-        counts = [columns[0][0] for columns in curator._engine.exact(readings)]
-    if [columns[0][0] for columns in engine.exact_integers] != counts[: len(engine.exact_integers)]:
-        raise AssertionError("the stream did not read the counts that are sampled")
-    return tuple(counts), tuple(reading.sensitivity for reading in readings)
+        exact = [columns[0][0] for columns in curator._engine.exact(readings)]
+    if [columns[0][0] for columns in engine.exact_integers] != exact[: len(engine.exact_integers)]:
+        raise AssertionError("the stream did not read the integers that are sampled")
+    return tuple(one.factor * integer for one, integer in zip(asked, exact, strict=True))
 
 
-def _release(receipt: Receipt, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
-    machine: Sparse | NumericSparse = machine_of(receipt)
-    thresholds = tuple(above + 1 for _, above in _FED)  # above t is at least the next whole number
+def _release(run: Run, bits: Bits) -> Callable[[tuple[int, ...]], tuple[Any, ...]]:
+    machine = machine_of(run.receipt)
+    thresholds = tuple(one.least for one in run.asked)
 
-    def release(counts: tuple[int, ...]) -> tuple[Any, ...]:
-        return tuple(machine.release(counts, thresholds, bits))
+    def release(integers: tuple[int, ...]) -> tuple[Any, ...]:
+        return tuple(machine.release(integers, thresholds, bits))
 
     return release
 
 
-def _compared(first: Run, second: Run) -> Replay:
-    """The charge must not differ, what was done only if an answer did, and no count by more than allowed."""
+def _compared(kind: StreamKind, first: Run, second: Run) -> Replay:
+    """The charge must not differ, what was done only if an answer did, no integer by more than allowed, and
+    where the price counts on it none against the others.
+    """
     faults = []
     orders = [(run.receipt.number, run.receipt.order, run.receipt.spent) for run in (first, second)]
     if orders[0] != orders[1]:
         faults.append("the receipt differs")
     if first.said == second.said and first.events != second.events:
         faults.append("the control flow differs although the answers do not")
+    gaps = [b - a for a, b in zip(first.integers, second.integers, strict=True)]
+    sparse = sparse_of(machine_of(first.receipt))
     movements = [
-        _moved(sql, sensitivity, abs(a - b))
-        for (sql, _), sensitivity, a, b in zip(
-            _FED, first.sensitivities, first.counts, second.counts, strict=True
-        )
+        _moved(sql, sparse.sensitivity, abs(gap)) for (sql, _), gap in zip(_FED[kind], gaps, strict=True)
     ]
-    faults += [f"{m.name} moved farther than its sensitivity allows" for m in movements if m.too_far]
+    faults += [f"{m.name} moved farther than the stream allows for" for m in movements if m.too_far]
+    if sparse.monotone and min(gaps) < 0 < max(gaps):
+        faults.append("some numbers rise where others fall")
     return Replay(first.receipt.order.question, tuple(faults), tuple(movements))
 
 
-def _moved(name: str, allowed: Sensitivity, gap: int) -> Movement:
-    one = (Fraction(1),)
-    return Movement(
-        name, Fraction(gap), allowed.l1_diameter(one), Fraction(gap) ** 2, allowed.l2_diameter_squared(one)
-    )
+def _moved(name: str, reach: int, gap: int) -> Movement:
+    """In parts of the reach."""
+    part = Fraction(gap, reach)
+    return Movement(name, part, Fraction(1), part**2, Fraction(1))
 
 
 ENTRIES: tuple[Listed, ...] = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from calendar import isleap
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, get_args
@@ -12,13 +13,17 @@ from typing import Any, ClassVar, get_args
 import pytest
 
 from adyton.errors import InvalidRequest
+from adyton.privacy import Guarantee, Neighbours, PrivacyUnit
 from adyton.query.expressions import And, Compare, Not, Or
 from adyton.query.leaves import Constant, DatePart, DayOf, IsTrue, Part, ValueOf
 from adyton.query.measures import Count, Mean, Moments, Proportion, Sum, Variance
 from adyton.query.nodes import Question
+from adyton.query.request import request_of
 from adyton.query.sql.read import parse_condition, parse_group, parse_number
 from adyton.schema import DateColumn, Table
 from adyton.sensitivity import readings_of
+from adyton.streams.compared import compared
+from adyton.study import Study
 from adyton.testing.engines.cases import (
     AGE,
     BUCKETS,
@@ -50,6 +55,23 @@ class QuestionsContract:
         question = Question(PEOPLE, tuple((f"m{i}", m) for i, m in enumerate(measures)), by=by)
         readings = readings_of(question, ROWS)
         assert engine.exact(readings) == expected(PEOPLE, ROWS, SOME, "salt", readings)
+
+    @pytest.mark.parametrize("neighbours", get_args(Neighbours))
+    def test_what_a_stream_compares_means_the_same(self, opened: Open, neighbours: Neighbours) -> None:
+        """Also the sum of what each row has above the threshold of a mean, on a grain of its own."""
+        unit, table = PrivacyUnit(neighbours), replace(PEOPLE, rows=len(SOME[0].values))
+        study = Study(table, unit, Guarantee(Fraction(1), Fraction(0)), "pure")
+        numbers = ("age", "income", "age - income / 7", "CASE WHEN smoker THEN income ELSE -age END")
+        fed = [
+            (f"SELECT AVG({text}) FROM people", above) for text in numbers for above in ("0", "61.37", "1/3")
+        ]
+        fed += [(f"SELECT SUM({text}) FROM people WHERE smoker", "0") for text in numbers]
+        fed += [("SELECT PROPORTION(age > 40) FROM people WHERE income > 0.5", "0.6")]
+        asked = [request_of(sql, table).alone for sql, _ in fed]
+        above = [Fraction(threshold) for _, threshold in fed]
+        readings = [compared(study, "means", 2**60, *one).reading for one in zip(asked, above, strict=True)]
+        engine = opened(table, SOME, unit)
+        assert engine.exact(readings) == expected(table, unit, SOME, "salt", readings)
 
     def test_a_filter_of_the_whole_question_means_the_same(self, opened: Open) -> None:
         """In every group, also where the filter leaves none."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adyton.transports.cli.leaderboard import compare, leaderboard, submit
 from adyton.transports.terminal import Json, run, show, whole
 
 if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
@@ -209,5 +210,5 @@ def _whole(text: str | None, what: str) -> int | None:
 
 
 app = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
-for command in (create, score, statement, verify):
+for command in (create, score, compare, submit, leaderboard, statement, verify):
     app.command()(command)

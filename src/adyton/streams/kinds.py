@@ -1,0 +1,38 @@
+"""What a stream may be fed with: fixed when it is opened, because the noise is made for it.
+
+- ``counts``: counts of rows.
+- ``sums``: also counts of persons and sums.  Where rows come and go, of numbers that are never negative, so
+  that all questions rise together, or fall together.
+- ``means``: also means and proportions, and sums of numbers of any sign.  They may move either way.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from adyton.errors import InvalidRequest
+from adyton.study import Study
+
+StreamKind = Literal["counts", "sums", "means"]
+KINDS: tuple[StreamKind, ...] = get_args(StreamKind)
+
+
+def checked_kind(of: str) -> StreamKind:
+    for kind in KINDS:
+        if of == kind:
+            return kind
+    raise InvalidRequest(f"a stream is of {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {str(of)[:40]!r}")
+
+
+def moves_one_way(study: Study, kind: StreamKind) -> bool:
+    """Whether one unit moves all questions up, or all of them down."""
+    return study.unit.neighbours == "add-or-remove" and kind != "means"
+
+
+def exchanged_reach(study: Study, kind: StreamKind) -> int:
+    """How far a unit that is exchanged for another can move a question, if neighbours move it by at most 1.
+
+    One that takes 1 away, and one that adds 1: only where numbers have both signs, and neighbours differ by
+    one of the two alone.  Theorem: STREAM-OF-SUMS.
+    """
+    return 2 if study.unit.neighbours == "add-or-remove" and kind == "means" else 1

@@ -1,0 +1,170 @@
+"""adyton stream: watch many numbers for one price, until some were found above their threshold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.curator import Curator, open_study
+from adyton.errors import InvalidRequest
+from adyton.transports.terminal import Json, StudyFile, show, whole
+
+if TYPE_CHECKING:
+    from adyton.streams.answer import StreamAnswers
+
+Number = Annotated[
+    str,
+    typer.Argument(help="Its number, as list shows it.", metavar="NUMBER", show_default=False),
+]
+OneOrAll = Annotated[
+    str | None,
+    typer.Argument(help="All answers of this one.", metavar="NUMBER", show_default=False),
+]
+Positives = Annotated[
+    str,
+    typer.Option(help="Halt after so many answers above a threshold.", metavar="N", show_default=False),
+]
+Of = Annotated[
+    str,
+    typer.Option(
+        help="What it may be fed with: counts; sums, which takes both; means, which takes these, sums of "
+        "numbers of any sign, averages and proportions.",
+        metavar="KIND",
+    ),
+]
+Numeric = Annotated[
+    bool, typer.Option("--numeric", help="Each answer above also has a noisy value, from the same price.")
+]
+Refresh = Annotated[
+    bool | None,
+    typer.Option(
+        "--refresh/--keep",
+        help="Draw the noise of the threshold anew after each answer above, or keep it; or what is quieter.",
+        show_default=False,
+    ),
+]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of the whole stream.", metavar="E")]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.1.", metavar="S")]
+Request = Annotated[str | None, typer.Option(help="An id that makes a retry safe.", metavar="ID")]
+Preview = Annotated[bool, typer.Option("--preview", help="Only say what it would cost: free, reads nothing.")]
+Sql = Annotated[
+    str | None,
+    typer.Argument(help="One COUNT, SUM, AVG or PROPORTION, without groups; or --file.", show_default=False),
+]
+Above = Annotated[
+    str | None,
+    typer.Option(help="The threshold: is the number above it? Of a file, where it names none.", metavar="T"),
+]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        help='Several questions, fed in their order: SQL with semicolons, or a JSON list of {"question": '
+        '"SELECT ...", "above": 100}; - is standard input.',
+        metavar="FILE",
+    ),
+]
+Dialect = Annotated[
+    str | None,
+    typer.Option(help="The database in whose SQL it is written; or as the study file says.", metavar="NAME"),
+]
+
+
+def open_stream(
+    study: StudyFile,
+    positives: Positives,
+    of: Of = "counts",
+    numeric: Numeric = False,
+    refresh: Refresh = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    request: Request = None,
+    preview: Preview = False,
+    as_json: Json = False,
+) -> None:
+    """Pay for a stream now; whatever is fed into it later costs nothing.
+
+    For example: adyton stream open people.toml --positives 3 --of sums --epsilon 0.5
+    """
+    words: dict[str, Any] = {"of": of, "numeric": numeric, "refresh": refresh}
+
+    def make(curator: Curator) -> Any:
+        if (epsilon is None) == (share is None):
+            raise InvalidRequest("give exactly one price: --epsilon or --share")
+        price: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        many = whole(positives, "--positives")
+        if preview:
+            return curator.preview_stream(positives=many, **words, **price)
+        return curator.open_stream(positives=many, request=request, **words, **price).statement()
+
+    _show(study, make, as_json)
+
+
+def feed(
+    study: StudyFile,
+    number: Number,
+    sql: Sql = None,
+    above: Above = None,
+    file: Questions = None,
+    dialect: Dialect = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a stream whether a number is above a threshold. Not above is free; above uses up a positive.
+
+    For example: adyton stream feed people.toml 1 "SELECT SUM(income) FROM people" --above 1e6
+    """
+
+    def make(curator: Curator) -> Any:
+        if (sql is None) == (file is None):
+            raise InvalidRequest("give either a question or --file, a file of questions")
+        stream = curator.stream(whole(number, "NUMBER"))
+        if sql is not None:
+            if above is None:
+                raise InvalidRequest("each number is compared with a threshold: give one, as in --above 100")
+            return stream.feed(sql, above=above, dialect=dialect)
+        from adyton.transports.questions_file import read_compared
+
+        return stream.feed_many(read_compared(file or Path(), above), dialect=dialect)
+
+    _show(study, make, as_json)
+
+
+def list_streams(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -> None:
+    """Show every stream of a study and how far it is, or all answers of one. Free, and reads no data."""
+
+    def make(curator: Curator) -> Any:
+        return curator.streams() if number is None else _all_answers(curator, whole(number, "NUMBER"))
+
+    _show(study, make, as_json)
+
+
+def close(study: StudyFile, number: Number, as_json: Json = False) -> None:
+    """End a stream for good: it answers no more. What it cost stays spent."""
+    _show(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
+
+
+def _all_answers(curator: Curator, number: int) -> StreamAnswers:
+    from adyton.streams.answer import StreamAnswers
+
+    stream = curator.stream(number)
+    return StreamAnswers(stream.answers(), stream.statement())
+
+
+def _show(study: Path, make: Any, as_json: bool) -> None:
+    curators: list[Curator] = []
+
+    def opened() -> Any:
+        with open_study(study) as curator:
+            curators.append(curator)
+            return make(curator)
+
+    show(opened, as_json, paid=lambda: curators[0].paid_for if curators else None)
+
+
+app = typer.Typer(
+    help="Watch many numbers for one price, until some are found above a threshold.",
+    no_args_is_help=True,
+)
+for name, command in (("open", open_stream), ("feed", feed), ("list", list_streams), ("close", close)):
+    app.command(name)(command)

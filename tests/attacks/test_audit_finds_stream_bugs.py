@@ -1,0 +1,59 @@
+"""The audit of streams finds what would break the price of sums and means, from one pair of runs of each."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from adyton.audit.cases import streamed
+from adyton.audit.cases.catalogue import target_of
+from adyton.audit.replay import Replay
+from adyton.privacy import Neighbours
+from adyton.streams import compared as comparing
+from adyton.streams import plan, stream
+from adyton.streams.kinds import StreamKind
+
+
+def replayed(kind: StreamKind, neighbours: Neighbours) -> Replay:
+    trial = streamed._trial("pure", streamed.Wish(neighbours, kind), target_of("1", "0.01"))
+    assert trial.replayed is not None
+    return trial.replayed
+
+
+@pytest.mark.parametrize(
+    ("kind", "neighbours"), [("sums", "add-or-remove"), ("means", "add-or-remove"), ("means", "replace")]
+)
+def test_our_streams_of_sums_and_means_are_replayed_without_a_fault(
+    kind: StreamKind, neighbours: Neighbours
+) -> None:
+    """On neighbours that move questions nearly as far as is allowed."""
+    found = replayed(kind, neighbours)
+    assert found.faults == ()
+    assert Fraction(999, 1000) < max(moved.l1 for moved in found.movements) <= 1
+
+
+def test_a_factor_that_is_too_large_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = comparing._factor
+    monkeypatch.setattr(comparing, "_factor", lambda reading, reach: real(reading, 2 * reach))
+    found = replayed("means", "replace").faults
+    assert any("moved farther than the stream allows for" in fault for fault in found)
+
+
+def test_means_at_the_price_of_questions_that_move_one_way_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "moves_one_way", lambda study, kind: study.unit.neighbours == "add-or-remove")
+    assert "some numbers rise where others fall" in replayed("means", "add-or-remove").faults
+
+
+def test_a_stream_that_compares_what_it_did_not_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sampled is what was read: a stream that reads something else is noticed."""
+    real = stream.compared
+
+    def other(study: Any, kind: Any, reach: int, asked: Any, above: Any) -> Any:
+        return real(study, kind, reach, asked, Fraction(above) / 2)
+
+    monkeypatch.setattr(stream, "compared", other)
+    assert streamed.compared is real
+    with pytest.raises(AssertionError, match="did not read the integers"):
+        replayed("means", "replace")
