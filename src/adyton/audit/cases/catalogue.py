@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from adyton.accounting import FILTERS, gaussian
-from adyton.audit.cases import read_again, selected, selections, split_studies, streamed, streams, workloads
+from adyton.audit.cases import (
+    read_again,
+    selected,
+    selections,
+    split_studies,
+    streamed,
+    streams,
+    surveyed,
+    workloads,
+)
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.certify import Promise
@@ -111,7 +120,10 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
     Entry("gaussian", "rounded Gaussian noise", _gaussian),
     Entry("randomized-response", "two and five categories", _randomized_response),
-    *(Entry(*listed) for listed in (*selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES)),
+    *(
+        Entry(*listed)
+        for listed in (*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES)
+    ),
     *(
         Entry(
             f"{name}-questions",

@@ -29,6 +29,7 @@ from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
 from adyton.transports.cli.serve import serve
+from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.token import app as token
 from adyton.transports.questions_file import Batch, read_questions
@@ -334,6 +335,7 @@ for command in _OF_A_STUDY + _OTHERS:
 app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
 app.add_typer(anchor, name="anchor")
+app.add_typer(survey, name="survey")
 
 
 if __name__ == "__main__":
