@@ -18,6 +18,7 @@ GAUSSIAN_CALIBRATION = Topic(
     "gaussian-calibration",
     (BELLET,),
     "Gaussian noise by the textbook: wasteful where it is proved, wrong from about epsilon 7",
+    story="A textbook gives a formula for Gaussian noise: what delta does that noise really have?",
 )
 _BREAKS = {"1e-2": 6.80, "1e-3": 7.50, "1e-5": 8.45, "1e-6": 8.80, "1e-9": 9.65}
 _DELTA = Fraction(1, 10**5)

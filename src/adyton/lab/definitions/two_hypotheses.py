@@ -15,6 +15,8 @@ TWO_HYPOTHESES = Topic(
     "two-hypotheses",
     (BASSI, NIKOLOV, ZHOU),
     "Two hypotheses: no test has more than e^epsilon true positives for each false positive",
+    story="A prosecutor has the noisy answer and must decide whether Sasho smokes: how good can the best "
+    "test be?",
 )
 _EPSILON = 1.0
 _MU = 0.5

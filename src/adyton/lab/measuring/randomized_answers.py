@@ -16,6 +16,8 @@ RANDOMIZED_ANSWERS = Topic(
     "randomized-response",
     (NIKOLOV, ZHOU),
     "Randomized response: two coins, and Warner's version",
+    story="A survey asks whether people have a pet, and everybody answers by the toss of coins: how many "
+    "have one?",
 )
 _PEOPLE = 50_000
 _SHARE = 0.3

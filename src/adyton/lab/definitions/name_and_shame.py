@@ -14,6 +14,8 @@ NAME_AND_SHAME = Topic(
     "name-and-shame",
     (NIKOLOV,),
     "Name and shame: total variation alone allows publishing somebody's row",
+    story="A mechanism publishes each person's row with a small probability, and total variation calls it "
+    "private.",
 )
 _ROWS = 1000
 

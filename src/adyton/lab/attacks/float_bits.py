@@ -12,7 +12,13 @@ from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import MIRONOV
 from adyton.noise import Bits, two_sided_geometric
 
-FLOAT_BITS = Topic("float-bits", (MIRONOV,), "Low-order bits: noise made of floats gives the count away")
+FLOAT_BITS = Topic(
+    "float-bits",
+    (MIRONOV,),
+    "Low-order bits: noise made of floats gives the count away",
+    story="A program adds textbook noise made of floats, and somebody looks at the last digits of what it "
+    "prints.",
+)
 _SCALE, _RELEASES = 10.0, 20_000
 _FINE = 2**53  # the uniform numbers of most libraries are whole multiples of one over this
 _NEAR = 6  # uniform numbers tried on either side of the likely one

@@ -18,7 +18,11 @@ from adyton.schema import BooleanColumn, CategoryColumn, Table
 from adyton.study import Study
 
 RECONSTRUCTION = Topic(
-    "reconstruction", (DINUR,), "Reconstruction: many counts with little noise name everybody"
+    "reconstruction",
+    (DINUR,),
+    "Reconstruction: many counts with little noise name everybody",
+    story="Somebody asks for many counts of random groups, each with a little noise, and solves for "
+    "everybody's secret by least squares.",
 )
 PEOPLE, ASKED = 60, 240
 _SIGMA = 2.0
