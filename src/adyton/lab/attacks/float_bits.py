@@ -32,9 +32,13 @@ def float_bits(bits: Bits, rng: np.random.Generator) -> Report:
     right = np.mean([excluded(seen[count], count, _SCALE).mean() for count in (0, 1)])
     apart = two_sided_geometric.pmf(_SCALE, 0) / two_sided_geometric.pmf(_SCALE, 1)
     findings = (
-        Finding("textbook noise: share of releases that rule the wrong count out for good", float(wrong)),
-        Finding("textbook noise: share that rule the right count out", float(right), 0, 0),
-        Finding("whole numbers: share that rule the wrong count out", impossible(whole), 0, 0),
+        Finding(
+            "textbook noise: share of releases that rule the wrong count out for good",
+            float(wrong),
+            share=True,
+        ),
+        Finding("textbook noise: share that rule the right count out", float(right), 0, 0, share=True),
+        Finding("whole numbers: share that rule the wrong count out", impossible(whole), 0, 0, share=True),
         Finding(
             "whole numbers: how much likelier one can be from the other count",
             apart,
@@ -77,8 +81,9 @@ def _chart(rng: np.random.Generator) -> Chart:
     return Chart(
         "scale of the noise",
         "share of releases that give the count away",
-        (Line("floats", scales, shares), Line("whole numbers", scales, (0.0,) * len(scales))),
+        (Line("floats", scales, shares), Line("whole numbers", scales, (0.0,) * len(scales), strong=True)),
         ("x",),
+        ("y",),
     )
 
 

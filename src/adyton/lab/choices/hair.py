@@ -63,7 +63,7 @@ def hair(bits: Bits) -> Report:
             6 * math.sqrt(worst / _TRIES),
             share=True,
         ),
-        Finding("the same by permute-and-flip, which adyton prefers", flipped((400, 400, 400)), share=True),
+        Finding("the same by permute-and-flip, which pure studies use", flipped((400, 400, 400)), share=True),
     )
     return Report(HAIR, findings, _NOTES, _chart())
 

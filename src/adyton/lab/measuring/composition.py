@@ -87,7 +87,7 @@ def _chart() -> Chart:
         (
             *lines,
             Line("gdp filter of a study", _ALONG, gdp),
-            Line("1", _ALONG, (1.0,) * len(_ALONG), limit=True),
+            Line("promised: 1", _ALONG, (1.0,) * len(_ALONG), limit=True),
         ),
         ("x", "y"),
     )

@@ -33,19 +33,20 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
     e = math.e
     findings = (
         Finding("epsilon of two coins", float(coins.cost().epsilon), math.log(3)),
-        Finding("chance of a true answer with two coins", float(coins.truth), 0.75, 0),
-        Finding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread),
+        Finding("chance of a true answer with two coins", float(coins.truth), 0.75, 0, share=True),
+        Finding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread, share=True),
         Finding("variance of that estimate times n", float(coins.variance(1, _PEOPLE - 1)) / _PEOPLE, 0.75),
         Finding("epsilon of Warner's version for 1, rounded up", float(warner.cost().epsilon), 1, 1e-9),
-        Finding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e)),
+        Finding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e), share=True),
         Finding("variance of its estimate times n", float(warner.variance(0, 100)) / 100, e / (e - 1) ** 2),
         Finding(
             "its estimated share",
             _estimate(warner, held, bits),
             share,
             6 * math.sqrt(e / (e - 1) ** 2 / _PEOPLE),
+            share=True,
         ),
-        Finding("error of one number from a curator, as a share", 1 / _PEOPLE),
+        Finding("error of one number from a curator, as a share", 1 / _PEOPLE, share=True),
     )
     return Report(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
 
@@ -63,10 +64,11 @@ def _chart() -> Chart:
         "people",
         "standard deviation of a share, epsilon ln 3",
         (
-            Line("randomized response", people, local),
+            Line("randomized response", people, local, strong=True),
             Line("a curator's count", people, tuple(math.sqrt(2) / math.log(3) / n for n in people)),
         ),
         ("x", "y"),
+        ("y",),
     )
 
 
