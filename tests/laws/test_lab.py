@@ -47,6 +47,7 @@ from adyton.sensitivity import Sensitivity
 from adyton.transports.cli import lab as cli_lab
 from adyton.transports.cli.app import app
 from adyton.validity import methods
+from how_often import LONG
 
 NAMES = [topic.name for topic in EXPERIMENTS]
 Planted = tuple[Any, str, Any]  # what is replaced where, as monkeypatch takes it
@@ -335,6 +336,9 @@ def _greedy_thresholdout() -> Planted:
     return thresholdout, "draw_one", lambda scale, bits: 0
 
 
+SLOW = ("reconstruction", "holdout-boosting")  # tried with ADYTON_LONG: seconds each
+
+
 def _exact_batches() -> Planted:
     """A batch that is measured without noise."""
     release = lambda self, histogram, bits: self.strategy.measure(histogram) * self.steps  # noqa: E731
@@ -379,7 +383,8 @@ PLANTED: dict[str, list[Callable[[], Planted]]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "number"), [(name, i) for name, all_ in PLANTED.items() for i in range(len(all_))]
+    ("name", "number"),
+    [(name, i) for name, all_ in PLANTED.items() if LONG or name not in SLOW for i in range(len(all_))],
 )
 def test_a_fault_that_is_planted_in_the_product_changes_the_entry(
     name: str, number: int, monkeypatch: pytest.MonkeyPatch

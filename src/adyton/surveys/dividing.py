@@ -55,7 +55,8 @@ def _alone(question: SurveyQuestion, part: Guarantee) -> Randomizer:
     if part.delta == 0:
         return plain
     mu = Fraction(gaussian.mu_down(float_down(part.epsilon), float_down(part.delta)))
-    return min(plain, GaussianNoise.for_cost(MOVED, mu**2), key=spread)
+    both: list[Randomizer] = [plain, GaussianNoise.for_cost(MOVED, mu**2)]
+    return min(both, key=spread)
 
 
 def _by_optimum(questions: Sequence[SurveyQuestion], limit: Guarantee) -> tuple[Randomizer, ...]:

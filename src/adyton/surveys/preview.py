@@ -87,15 +87,21 @@ def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure:
     if isinstance(noise, RandomizedResponse):
         middle = noise.lie + (noise.truth - noise.lie) / 2  # half of the people hold it
         count = round(people * middle)
-        ends = [f(noise, count, people, failure) for f in (share_of_respondents, share_of_population)]
+        alone, drawn = (
+            (high - low) / 2
+            for low, high in (
+                share_of_respondents(noise, count, people, failure),
+                share_of_population(noise, count, people, failure),
+            )
+        )
         words = f"true with {100 * float(noise.truth):.3g} %, else another value"
-        return Expected(question.name, words, *((high - low) / 2 for low, high in ends), True)
+        return Expected(question.name, words, alone, drawn, True)
     assert isinstance(question, NumberQuestion)
     length = float(question.high - question.low)
     words = f"{noise.name} of scale {float(noise.scales[0]) / STEPS * length:.3g}"
-    alone, both = (noise_of_mean(noise, people, part) / STEPS * length for part in (failure, failure / 2))
+    own, both = (noise_of_mean(noise, people, part) / STEPS * length for part in (failure, failure / 2))
     sampled = sampling_of_mean(people, failure / 2) * length
-    return Expected(question.name, words, alone, both + sampled, False)
+    return Expected(question.name, words, own, both + sampled, False)
 
 
 def _width(expected: Expected, width: float) -> str:

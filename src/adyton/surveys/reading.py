@@ -40,9 +40,11 @@ def parse_survey(raw: dict[str, Any], file: str) -> Survey:
     name = notes.attempt(lambda: text_at(facts, "survey", "name", "what the survey is called"))
     limit = notes.attempt(lambda: _limit(facts))
     independent = notes.attempt(lambda: _yes_or_no(facts.get("independent", False)))
-    questions = [notes.attempt(partial(_question, key, said, notes)) for key, said in asked.items()]
+    questions: list[SurveyQuestion | None] = [
+        notes.attempt(partial(_question, key, said, notes)) for key, said in asked.items()
+    ]
     notes.stop_if_any()
-    listed = tuple(known(question) for question in questions)
+    listed = tuple(question for question in questions if question is not None)
 
     def made() -> Survey:
         survey = Survey(known(name), listed, known(limit), known(independent))

@@ -72,11 +72,13 @@ class Survey:
             _released(randomizer, column, coins)
             for randomizer, column in zip(self.randomizers, codes, strict=True)
         ]
-        return [
-            {SURVEY: self.fingerprint}
-            | {q.name: q.report(column[i]) for q, column in zip(self.questions, noisy, strict=True)}
-            for i in range(len(people))
-        ]
+        return [self._report([column[i] for column in noisy]) for i in range(len(people))]
+
+    def _report(self, codes: Sequence[int]) -> Report:
+        told: Report = {SURVEY: self.fingerprint}
+        for question, code in zip(self.questions, codes, strict=True):
+            told[question.name] = question.report(code)
+        return told
 
     def _answer(self, answers: Answers, question: SurveyQuestion) -> object:
         if unknown := sorted(set(answers) - {q.name for q in self.questions}):

@@ -59,7 +59,8 @@ def _surveys(target: AuditTarget) -> Iterator[Trial]:
 
 def _pair(survey: Survey) -> tuple[dict[str, Any], dict[str, Any]]:
     """Answers at one end and at the other."""
-    here, there = {}, {}
+    here: dict[str, Any] = {}
+    there: dict[str, Any] = {}
     for question in survey.questions:
         if isinstance(question, CategoryQuestion):
             here[question.name], there[question.name] = question.values[0], question.values[-1]

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.exact.cells import Floats
 from adyton.exact.special import special
@@ -80,7 +81,7 @@ def _simulated(bits: Bits, rng: np.random.Generator) -> tuple[Floats, Floats, Fl
     )
 
 
-def p_value(count: Floats) -> Floats:
+def p_value(count: npt.ArrayLike) -> Floats:
     """P(X >= count) for a fair coin tossed as often as there are rows, exactly."""
     found: Floats = special().bdtrc(np.asarray(count) - 1, ROWS, 0.5)
     return found

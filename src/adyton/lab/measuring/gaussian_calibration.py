@@ -54,8 +54,8 @@ def _chart() -> Chart:
         "epsilon",
         "delta",
         (
-            Line("true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons))),
-            Line("promised delta", x, tuple(float(_DELTA) for _ in x)),
+            Line("true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons)), strong=True),
+            Line("promised delta", x, tuple(float(_DELTA) for _ in x), limit=True),
         ),
         ("y",),
     )

@@ -68,7 +68,6 @@ def _chart() -> Chart:
             Line("a curator's count", people, tuple(math.sqrt(2) / math.log(3) / n for n in people)),
         ),
         ("x", "y"),
-        ("y",),
     )
 
 
