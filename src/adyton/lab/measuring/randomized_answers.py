@@ -11,6 +11,8 @@ from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import NIKOLOV, ZHOU
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import Bits
+from adyton.privacy import Guarantee
+from adyton.surveys import CategoryQuestion, Survey
 
 RANDOMIZED_ANSWERS = Topic(
     "randomized-response",
@@ -46,9 +48,25 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
             6 * math.sqrt(e / (e - 1) ** 2 / _PEOPLE),
             share=True,
         ),
+        *_many(),
         Finding("error of one number from a curator, as a share", 1 / _PEOPLE, share=True),
     )
     return Report(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
+
+
+def _many() -> tuple[Finding, ...]:
+    """A survey of 50 questions, epsilon 2 for all: there a delta is worth something."""
+    questions = tuple(CategoryQuestion(f"question_{i}", ("yes", "no")) for i in range(50))
+    truths = []
+    for delta in ("0", "1e-6"):
+        first = Survey("many", questions, Guarantee(2, delta)).randomizers[0]
+        assert isinstance(first, RandomizedResponse)
+        truths.append(float(first.truth))
+    by_parts = 1 / (1 + math.exp(-2 / 50))
+    return (
+        Finding("50 questions, epsilon 2 in all: chance of a true answer", truths[0], by_parts, share=True),
+        Finding("the same with delta 1e-6, by optimal composition", truths[1], 0.516411, 5e-6, share=True),
+    )
 
 
 def _estimate(mechanism: RandomizedResponse, held: list[int], bits: Bits) -> float:
