@@ -336,7 +336,13 @@ def _greedy_thresholdout() -> Planted:
     return thresholdout, "draw_one", lambda scale, bits: 0
 
 
-SLOW = ("reconstruction", "holdout-boosting")  # tried with ADYTON_LONG: seconds each
+SLOW = (
+    "reconstruction",
+    "holdout-boosting",
+    "binary-representation",
+    "forking-paths",
+    "routes",
+)  # tried with ADYTON_LONG: seconds each
 
 
 def _exact_batches() -> Planted:

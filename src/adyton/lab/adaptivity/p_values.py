@@ -26,7 +26,7 @@ P_VALUES = Topic(
 )
 ROWS, COLUMNS = 5000, 200
 _EPSILON, _ALPHA = Fraction(1, 50), 0.05
-_RUNS = 1500
+_RUNS = 800
 _LEVELS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 

@@ -26,7 +26,7 @@ _ROWS = (10**3, 10**4, 10**5, 10**6)
 _PICKED = {10**3: 0.5996, 10**4: 0.6941, 10**5: 0.7141, 10**6: 0.7591}
 _DEVIATION = 0.5  # t: how far a subset's mean may be from 0 before it counts as bad
 _STEPS = 10**6  # of a mean, for one: noise is put on whole numbers
-_GROUPS = 2000  # simulated for one number of rows
+_GROUPS = 1000  # simulated for one number of rows
 _DRAWN = 10**4  # rows behind the figure
 
 

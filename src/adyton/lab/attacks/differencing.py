@@ -125,7 +125,7 @@ def _most_allowed(price: str = _PRICE) -> float:
 
 
 def _chart() -> Chart:
-    prices = tuple(f"0.{tenths}" for tenths in range(1, 10))
+    prices = tuple(f"0.{tenths}" for tenths in range(1, 10, 2))
     x = tuple(map(float, prices))
     best = tuple(chance_of_best_guess(_sigma(p)) for p in prices)
     return Chart(
