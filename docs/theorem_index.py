@@ -36,7 +36,6 @@ TEXTBOOK = (
     "accounting/pld/",
     "accounting/textbook/",
     "literature/",
-    "mechanisms/randomized_response.py",
     "mechanisms/rounding.py",
     "mechanisms/selection/",
     "mechanisms/workloads/",

@@ -16,6 +16,8 @@ import pytest
 from adyton.audit import audit, audit_gdp
 from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.grid import Grid, NoiseOnAGrid
+from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.privacy import Guarantee
 
 Rng = np.random.Generator
 SAMPLES = 60_000
@@ -23,6 +25,14 @@ SAMPLES = 60_000
 
 def rng(seed: int = 1) -> Rng:
     return np.random.Generator(np.random.Philox(seed))
+
+
+class Words:
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Philox(key=seed)
+
+    def words(self, count: int) -> np.ndarray:
+        return self._generator.random_raw(count)
 
 
 def two_sided(dice: Rng, scale: float, shape: Any) -> np.ndarray:
@@ -201,9 +211,27 @@ def test_less_noise_because_a_grid_follows_is_found(trusted: bool) -> None:
     assert audit_gdp(release, (46, 50), 1.0, samples=100_000).refuted is trusted
 
 
-class Words:
-    def __init__(self, seed: int) -> None:
-        self._dice = rng(seed)
+# Surveys of the local model ---------------------------------------------------------------------------------
 
-    def words(self, count: int) -> np.ndarray:
-        return self._dice.integers(0, 2**64, count, dtype=np.uint64)
+
+@pytest.mark.parametrize("times", [1, 12])
+def test_randomized_response_that_takes_its_delta_for_each_category_is_found(times: int) -> None:
+    """(0.2, 0.05): its truth may be that of delta once, not twelve times."""
+    dice, odds = rng(), np.exp(0.2)
+    truth = (odds + 0.05 * times) / (odds + 1)
+    claim = (0.2, 0.05)
+    found = audit(lambda x, n: np.where(dice.random(n) < truth, x, 1 - x), (0, 1), claim, samples=SAMPLES)
+    assert found.refuted == (times > 1)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_survey_whose_every_question_gets_the_whole_epsilon_is_found(whole: bool) -> None:
+    limits = [Guarantee(1, 0)] * 3 if whole else [Guarantee(Fraction(1, 3), 0)] * 3
+    coins = [RandomizedResponse.for_guarantee(limit) for limit in limits]
+
+    bits = Words(3)
+
+    def answers(x: int, n: int) -> np.ndarray:
+        return np.stack([coin.release([x] * n, bits) for coin in coins], axis=1)
+
+    assert audit(answers, (0, 1), 1.0, samples=SAMPLES).refuted == whole

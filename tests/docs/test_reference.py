@@ -277,6 +277,21 @@ def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
     assert first_cells(sections_of(REFERENCE / "json.md")["stream"]) == keys
 
 
+def test_the_json_page_lists_the_keys_of_a_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = next(b.text for b in blocks_of(REFERENCE / "json.md") if b.text.startswith("# survey.toml"))
+    Path("survey.toml").write_text(file, encoding="utf-8")
+    told = ("randomize", "survey.toml", "--answer", "pet=yes")
+    commands = (
+        ("preview", "survey.toml"),
+        told,
+        (*told, "-o", "all.csv"),
+        ("estimate", "survey.toml", "all.csv"),
+    )
+    keys = every_path(*(printed(0, "survey", *words) for words in commands))
+    assert first_cells(sections_of(REFERENCE / "json.md")["survey"]) == keys
+
+
 def keys_of_all_audits(one: dict[str, Any]) -> set[str]:
     """What --all prints beyond the keys of one verdict, from the first trials of two entries that use all of them."""
     wish = target_of("1", "0.01")

@@ -7,10 +7,13 @@ import json
 import math
 import sys
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,18 +21,36 @@ from typer.testing import CliRunner
 
 from adyton.errors import InvalidRequest
 from adyton.figures.sources import BASSI
+from adyton.holdout.methods import thresholdout
+from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.lab import EXPERIMENTS, Chart, Finding, Line, Report, Topic, run
+from adyton.lab.adaptivity import forking_paths, p_values
+from adyton.lab.attacks.differencing import chance_of_best_guess, exact_guess
 from adyton.lab.choices import broken
 from adyton.lab.choices.broken import ABOVE, BELOW, Run, Sparse
-from adyton.lab.choices.choosing import exponential_law
 from adyton.lab.choices.noisy_max import log_chance
-from adyton.lab.differencing import exact_guess
-from adyton.lab.laplace_error import mean_error, variance
-from adyton.noise import two_sided_geometric
+from adyton.lab.measuring import composition, gaussian_calibration
+from adyton.lab.measuring.laplace_error import mean_error, variance
+from adyton.mechanisms import GaussianNoise
+from adyton.mechanisms.composed_cost import ComposedCost
+from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.mechanisms.rounding import RoundedMeans
+from adyton.mechanisms.selection.exponential import ExponentialMechanism
+from adyton.mechanisms.selection.noisy_max import NoisyMax
+from adyton.mechanisms.sparse import sparse as sparse_module
+from adyton.mechanisms.sparse.sparse import Sparse as Sparse_
+from adyton.mechanisms.workloads.measured import GaussianMeasured
+from adyton.mechanisms.workloads.mwem import Mwem
+from adyton.noise import rounded_gaussian, two_sided_geometric
+from adyton.privacy import PureCost
+from adyton.sensitivity import Sensitivity
 from adyton.transports.cli import lab as cli_lab
 from adyton.transports.cli.app import app
+from adyton.validity import methods
+from how_often import LONG
 
 NAMES = [topic.name for topic in EXPERIMENTS]
+Planted = tuple[Any, str, Any]  # what is replaced where, as monkeypatch takes it
 
 
 class Seeded:
@@ -84,7 +105,7 @@ def test_an_unknown_name_is_refused_with_a_hint() -> None:
 
 # Reports ---------------------------------------------------------------------------------------------------
 
-TOPIC = Topic("probe", (BASSI,), "A probe")
+TOPIC = Topic("probe", (BASSI,), "A probe", story="Nobody does nothing.")
 CHART = Chart("x", "y", (Line("a", (1, 2), (3.0, 4.0)),), ("x",))
 
 
@@ -256,9 +277,152 @@ def test_the_moments_of_the_noise_are_those_of_its_law() -> None:
     assert variance(3.0) == pytest.approx(sum(z * z * p for z, p in law.items()), rel=1e-12)
 
 
-def test_exponential_chances_do_not_overflow() -> None:
-    assert exponential_law([10**6, 0], 1.0) == [1.0, 0.0]
-    assert exponential_law([1, 1], 5.0) == [0.5, 0.5]
+def test_the_best_guess_is_right_as_often_as_its_law_says() -> None:
+    """By enumeration of both noises, for every Bob.  Mutant: differences beyond the ends are not counted."""
+    sigma, reach = 2.0, 30
+    law = {z: rounded_gaussian.pmf(sigma, z) for z in range(-reach, reach + 1)}
+    right = sum(
+        p * q
+        for bob in range(6)
+        for a, p in law.items()
+        for b, q in law.items()
+        if min(max(bob + a - b, 0), 5) == bob
+    )
+    assert chance_of_best_guess(sigma) == pytest.approx(right / 6, rel=1e-9)
+
+
+# Entries run the product -----------------------------------------------------------------------------------
+
+
+def _twice(owner: type, name: str) -> Planted:
+    """The property is twice what it should be."""
+    right = getattr(owner, name)
+    return owner, name, property(lambda self: 2 * right.__get__(self))
+
+
+def _half(owner: type, name: str) -> Planted:
+    right = getattr(owner, name)
+    return owner, name, property(lambda self: right.__get__(self) / 2)
+
+
+def _quiet(module: ModuleType) -> Planted:
+    """A sampler with a tenth of the noise that was asked for."""
+    right = module.draw
+    return module, "draw", lambda scale, count, bits: right(max(scale / 10, 0.05), count, bits)
+
+
+def _without_noise(owner: type) -> Planted:
+    return owner, "release", lambda self, exact, bits: [list(column) for column in exact]
+
+
+def _told_best(owner: type) -> Planted:
+    """A selection that tells the exact best."""
+    return owner, "release", lambda self, scores, bits: self.candidates[int(np.argmax(scores))]
+
+
+def _more(owner: object, name: str, factor: float) -> Planted:
+    right = getattr(owner, name)
+    return owner, name, lambda *words, **named: right(*words, **named) * factor
+
+
+def _cheap_sparse() -> Planted:
+    """A price that forgets the questions: the noise is then too small for what is said."""
+    right = Sparse_.cost
+    return Sparse_, "cost", lambda self: ComposedCost(((PureCost(right(self).pure / 2), 1),))
+
+
+def _greedy_thresholdout() -> Planted:
+    """No noise on the comparison."""
+    return thresholdout, "draw_one", lambda scale, bits: 0
+
+
+SLOW = (
+    "reconstruction",
+    "holdout-boosting",
+    "binary-representation",
+    "forking-paths",
+    "routes",
+)  # tried with ADYTON_LONG: seconds each
+
+
+def _exact_batches() -> Planted:
+    """A batch that is measured without noise."""
+    release = lambda self, histogram, bits: self.strategy.measure(histogram) * self.steps  # noqa: E731
+    return GaussianMeasured, "release", release
+
+
+def _narrow_rounding() -> Planted:
+    right = methods.rounding_width
+    return methods, "rounding_width", lambda n, k, failure: right(2 * n, k, failure)
+
+
+def _steep_noise() -> Planted:
+    right = two_sided_geometric.pmf
+    return two_sided_geometric, "pmf", lambda scale, z: right(scale / 2, z)
+
+
+PLANTED: dict[str, list[Callable[[], Planted]]] = {
+    "hair": [lambda: _twice(ExponentialMechanism, "rate"), lambda: _told_best(ExponentialMechanism)],
+    "price": [lambda: _half(ExponentialMechanism, "rate"), lambda: _told_best(ExponentialMechanism)],
+    "candidates": [lambda: _twice(ExponentialMechanism, "rate"), lambda: _told_best(ExponentialMechanism)],
+    "noisy-max": [lambda: _half(NoisyMax, "scale"), lambda: _told_best(NoisyMax)],
+    "sparse-vectors": [_cheap_sparse, lambda: _more(sparse_module, "scale_for", Fraction(1, 2))],
+    "unrealistic": [lambda: _told_best(NoisyMax)],
+    "p-values": [lambda: _told_best(NoisyMax), lambda: _more(p_values, "independent_rows_nats", 0.5)],
+    "differencing": [lambda: _without_noise(GaussianNoise)],
+    "averaging": [lambda: (rounded_gaussian, "draw", lambda sigma, count, bits: np.full(count, 9))],
+    "laplace-error": [lambda: _quiet(two_sided_geometric)],
+    "randomized-response": [lambda: (RandomizedResponse, "release", lambda self, values, bits: list(values))],
+    "composition": [lambda: _more(composition.filter_named("pure").__class__, "amount", 2)],
+    "forking-paths": [lambda: _more(forking_paths, "forking_width", 0.25)],
+    "holdout-science": [_greedy_thresholdout],
+    "reconstruction": [_exact_batches],
+    "coordinated": [lambda: _more(Mwem, "error", 1e-4)],
+    "holdout-boosting": [lambda: (GaussianPlan, "release", lambda self, exact, number, bits: exact)],
+    "binary-representation": [lambda: (RoundedMeans, "release", lambda self, means: list(means))],
+    "routes": [_narrow_rounding],
+    "gaussian-calibration": [lambda: _more(gaussian_calibration, "analytic_sigma", 0.9)],
+    "two-hypotheses": [lambda: _more(two_sided_geometric, "tail", 0.5)],
+    "sensitivities": [lambda: _more(Sensitivity, "l1_diameter", Fraction(1, 2))],
+    "float-bits": [_steep_noise],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [(name, i) for name, all_ in PLANTED.items() if LONG or name not in SLOW for i in range(len(all_))],
+)
+def test_a_fault_that_is_planted_in_the_product_changes_the_entry(
+    name: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry with a mechanism of its own would go on as if nothing had happened."""
+    assert report_of(name).agrees
+    monkeypatch.setattr(*PLANTED[name][number]())
+    assert not run(name, Seeded(11), np.random.default_rng(11)).agrees
+
+
+def test_every_entry_has_one_sentence_of_story_that_comes_first() -> None:
+    for topic in EXPERIMENTS:
+        assert topic.story.endswith((".", "?")), topic.name
+        assert topic.story[:-1].count(". ") == 0
+        assert 60 <= len(topic.story) <= 240, topic.name
+
+
+def test_shares_are_shown_in_per_cent_and_tolerances_beside_them() -> None:
+    findings = (
+        Finding("a share", 0.25, 0.2, 0.1, share=True),
+        Finding("a number", 0.25, 0.25),
+        Finding("nothing to agree with", 3.5),
+    )
+    rows = Report(TOPIC, findings, (), CHART).sheet().rows
+    assert rows == (
+        ("a share", "25 %", "20 %", "± 10 points", "yes"),
+        ("a number", "0.25", "0.25", "equal", "yes"),
+        ("nothing to agree with", "3.5", "", "", ""),
+    )
+    told = [finding.to_json() for finding in findings]
+    assert [one["unit"] for one in told] == ["share", None, None]
+    assert [one["tolerance"] for one in told] == [0.1, 1e-9, None]
 
 
 # The command line ------------------------------------------------------------------------------------------
@@ -277,7 +441,7 @@ def test_an_entry_prints_itself_and_its_figure(tmp_path: Path) -> None:
     page = tmp_path / "hair.html"
     done = CliRunner().invoke(app, ["lab", "hair", "--figure", str(page)])
     assert done.exit_code == 0, done.output
-    assert "0.0198133" in done.stdout
+    assert "1.981 %" in done.stdout
     assert "plotly" in page.read_text(encoding="utf-8")
     printed = json.loads(CliRunner().invoke(app, ["lab", "sparse-vectors", "--json"]).stdout)
     assert printed["agrees"] is True

@@ -36,6 +36,7 @@ _DECADE = 10.0
 class Axis:
     title: str
     log: bool = False
+    percent: bool = False  # shares, written in per cent
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ def _axis(axis: Axis, values: Sequence[float]) -> dict[str, Any]:
         "exponentformat": "power",
         "type": "log" if axis.log else "linear",
     }
+    if axis.percent:
+        common["tickformat"] = ".3~%"
     positive = [value for value in values if value > 0]
     if axis.log and positive and max(positive) / min(positive) >= _DECADE:
         return {**common, "dtick": 1}  # a mark for each power of ten

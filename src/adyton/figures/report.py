@@ -9,15 +9,21 @@ from adyton.figures.look import Axis, Curve, figure
 from adyton.figures.sources import Notes
 from adyton.show import Sheet, Shown
 
+_EQUAL = 1e-9  # roundings of floats, and no more
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What an entry of the lab is about, and the notes and papers that it reproduces something of."""
+    """What an entry of the lab is about, and the notes and papers that it reproduces something of.
+
+    ``story`` is one sentence: who does what to whom, before any number.
+    """
 
     name: str
     notes: tuple[Notes, ...]
     title: str
     published: tuple[str, ...] = ()  # papers, where the lecture notes tell of them
+    story: str = ""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -26,12 +32,16 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One number; ``expected`` is what theory or the source says, None where chance decides."""
+    """One number; ``expected`` is what theory or the source says, None where there is nothing to agree with.
+
+    ``share``: it is a part of a whole, or a probability, and shown in per cent.
+    """
 
     what: str
     found: float
     expected: float | None = None
     tolerance: float = 1e-9
+    share: bool = False
 
     @property
     def agrees(self) -> bool:
@@ -46,16 +56,21 @@ class Finding:
             "what": self.what,
             "found": _finite(self.found),
             "expected": _finite(self.expected),
-            "tolerance": self.tolerance,
+            "tolerance": None if self.expected is None else self.tolerance,
+            "unit": "share" if self.share else None,
             "agrees": self.agrees,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """``strong`` is what the figure is about, ``limit`` what it is held against."""
+
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
+    strong: bool = False
+    limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,7 @@ class Chart:
     y: str
     lines: tuple[Line, ...]
     log: tuple[str, ...] = ()  # "x", "y": the axes with a logarithmic scale
+    percent: tuple[str, ...] = ()  # "x", "y": the axes of shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +98,21 @@ class Report(Shown):
         return all(finding.agrees for finding in self.findings)
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        rows = tuple((f.what, _text(f.found), _text(f.expected), _verdict(f)) for f in self.findings)
+        rows = tuple(
+            (f.what, _text(f, f.found), _text(f, f.expected), _tolerance(f), _verdict(f))
+            for f in self.findings
+        )
         sources = f"Source: {'; '.join(self.topic.sources)}; see docs/seeds.md."
-        return Sheet(self.topic.title, ("what", "found", "expected", "agrees"), rows, (*self.notes, sources))
+        headers = ("what", "found", "expected", "tolerance", "agrees")
+        return Sheet(
+            self.topic.title, headers, rows, tuple(filter(None, (self.topic.story, *self.notes, sources)))
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.topic.name,
             "title": self.topic.title,
+            "story": self.topic.story,
             "sources": list(self.topic.sources),
             "findings": [finding.to_json() for finding in self.findings],
             "notes": list(self.notes),
@@ -101,9 +124,9 @@ class Report(Shown):
         chart = self.chart
         return figure(
             self.topic.title,
-            Axis(chart.x, "x" in chart.log),
-            Axis(chart.y, "y" in chart.log),
-            [Curve(line.name, line.x, line.y) for line in chart.lines],
+            Axis(chart.x, "x" in chart.log, "x" in chart.percent),
+            Axis(chart.y, "y" in chart.log, "y" in chart.percent),
+            [Curve(line.name, line.x, line.y, line.strong, line.limit) for line in chart.lines],
             "; ".join(self.topic.sources),
         )
 
@@ -113,8 +136,21 @@ def _finite(value: float | None) -> float | str | None:
     return value if value is None or abs(value) != float("inf") else "infinity"
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}"
+def _text(finding: Finding, value: float | None) -> str:
+    if value is None:
+        return ""
+    if finding.share:
+        return f"{100 * value:.4g} %"
+    return f"{value:,.10g}" if float(value).is_integer() else f"{value:.6g}"
+
+
+def _tolerance(finding: Finding) -> str:
+    """What is called equal is equal but for the last digits of floats."""
+    if finding.expected is None:
+        return ""
+    if finding.tolerance <= _EQUAL:
+        return "equal"
+    return f"± {100 * finding.tolerance:.2g} points" if finding.share else f"± {finding.tolerance:.2g}"
 
 
 def _verdict(finding: Finding) -> str:

@@ -11,25 +11,31 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.figures.report import Report, Topic
 from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, binary_representation
+from adyton.lab.adaptivity.forking_paths import FORKING_PATHS, forking_paths
 from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
 from adyton.lab.adaptivity.holdout_science import HOLDOUT_SCIENCE, holdout_science
+from adyton.lab.adaptivity.p_values import P_VALUES, p_values
+from adyton.lab.adaptivity.routes import ROUTES, routes
 from adyton.lab.adaptivity.unrealistic import UNREALISTIC, unrealistic
-from adyton.lab.averaging import AVERAGING, averaging
-from adyton.lab.choices.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
+from adyton.lab.attacks.averaging import AVERAGING, averaging
+from adyton.lab.attacks.differencing import DIFFERENCING, differencing
+from adyton.lab.attacks.float_bits import FLOAT_BITS, float_bits
+from adyton.lab.attacks.reconstruction import RECONSTRUCTION, reconstruction
+from adyton.lab.choices.candidates import CANDIDATES, candidates
+from adyton.lab.choices.hair import HAIR, hair
 from adyton.lab.choices.noisy_max import NOISY_MAX, noisy_max
+from adyton.lab.choices.price import PRICE, price
 from adyton.lab.choices.sparse_vectors import SPARSE_VECTORS, sparse_vectors
-from adyton.lab.coordinated import COORDINATED, coordinated
-from adyton.lab.deterministic import DETERMINISTIC, deterministic
-from adyton.lab.differencing import DIFFERENCING, differencing
-from adyton.lab.float_bits import FLOAT_BITS, float_bits
-from adyton.lab.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
-from adyton.lab.laplace_error import LAPLACE_ERROR, laplace_error
-from adyton.lab.name_and_shame import NAME_AND_SHAME, name_and_shame
-from adyton.lab.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
-from adyton.lab.reconstruction import RECONSTRUCTION, reconstruction
-from adyton.lab.sensitivities import SENSITIVITIES, sensitivities
-from adyton.lab.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
-from adyton.lab.uniform_noise import UNIFORM_NOISE, uniform_noise
+from adyton.lab.definitions.deterministic import DETERMINISTIC, deterministic
+from adyton.lab.definitions.name_and_shame import NAME_AND_SHAME, name_and_shame
+from adyton.lab.definitions.sensitivities import SENSITIVITIES, sensitivities
+from adyton.lab.definitions.two_hypotheses import TWO_HYPOTHESES, two_hypotheses
+from adyton.lab.definitions.uniform_noise import UNIFORM_NOISE, uniform_noise
+from adyton.lab.measuring.composition import COMPOSITION, composition
+from adyton.lab.measuring.coordinated import COORDINATED, coordinated
+from adyton.lab.measuring.gaussian_calibration import GAUSSIAN_CALIBRATION, gaussian_calibration
+from adyton.lab.measuring.laplace_error import LAPLACE_ERROR, laplace_error
+from adyton.lab.measuring.randomized_answers import RANDOMIZED_ANSWERS, randomized_answers
 from adyton.noise import Bits
 from adyton.show import Sheet, Shown
 
@@ -40,23 +46,27 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     AVERAGING: lambda bits, rng: averaging(bits),
     RECONSTRUCTION: reconstruction,
     FLOAT_BITS: float_bits,
-    COORDINATED: lambda bits, rng: coordinated(rng),
+    COORDINATED: coordinated,
     DETERMINISTIC: lambda bits, rng: deterministic(),
     UNIFORM_NOISE: lambda bits, rng: uniform_noise(),
     NAME_AND_SHAME: lambda bits, rng: name_and_shame(rng),
     TWO_HYPOTHESES: lambda bits, rng: two_hypotheses(),
     SENSITIVITIES: lambda bits, rng: sensitivities(),
+    COMPOSITION: lambda bits, rng: composition(),
     LAPLACE_ERROR: lambda bits, rng: laplace_error(bits),
     GAUSSIAN_CALIBRATION: lambda bits, rng: gaussian_calibration(),
     RANDOMIZED_ANSWERS: randomized_answers,
-    PRICE: lambda bits, rng: price(),
-    HAIR: lambda bits, rng: hair(),
-    CANDIDATES: lambda bits, rng: candidates(),
-    NOISY_MAX: lambda bits, rng: noisy_max(),
-    SPARSE_VECTORS: lambda bits, rng: sparse_vectors(),
-    BINARY_REPRESENTATION: lambda bits, rng: binary_representation(rng),
-    UNREALISTIC: lambda bits, rng: unrealistic(rng),
-    HOLDOUT_SCIENCE: lambda bits, rng: holdout_science(rng),
+    PRICE: lambda bits, rng: price(bits),
+    HAIR: lambda bits, rng: hair(bits),
+    CANDIDATES: lambda bits, rng: candidates(bits),
+    NOISY_MAX: lambda bits, rng: noisy_max(bits),
+    SPARSE_VECTORS: lambda bits, rng: sparse_vectors(bits),
+    BINARY_REPRESENTATION: binary_representation,
+    FORKING_PATHS: lambda bits, rng: forking_paths(rng),
+    UNREALISTIC: unrealistic,
+    P_VALUES: p_values,
+    ROUTES: routes,
+    HOLDOUT_SCIENCE: holdout_science,
     HOLDOUT_BOOSTING: holdout_boosting,
 }
 
@@ -75,12 +85,9 @@ class Contents(Shown):
     """The list of everything, as a table and as JSON."""
 
     def sheet(self, verbose: bool = False) -> Sheet:
-        rows = tuple(
-            (topic.name, topic.title, "; ".join(notes.author for notes in topic.notes))
-            for topic in EXPERIMENTS
-        )
-        notes = ("adyton lab NAME shows one of them, with its source; docs/seeds.md has them all.",)
-        return Sheet("The lab", ("name", "what it shows", "source"), rows, notes, left_aligned=3)
+        rows = tuple((topic.name, topic.title) for topic in EXPERIMENTS)
+        notes = ("adyton lab NAME shows one of them, with its source; --figure FILE draws it.",)
+        return Sheet("The lab", ("name", "what it shows"), rows, notes, left_aligned=2)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -88,6 +95,7 @@ class Contents(Shown):
                 {
                     "name": topic.name,
                     "title": topic.title,
+                    "story": topic.story,
                     "sources": list(topic.sources),
                 }
                 for topic in EXPERIMENTS

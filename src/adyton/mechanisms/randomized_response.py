@@ -14,8 +14,9 @@ from adyton.errors import InvalidRequest
 from adyton.exact import float_up
 from adyton.exact.outward import SAFE, UNIT_ROUNDOFF, next_up
 from adyton.noise import Bits
+from adyton.noise.coins import exp_bounds
 from adyton.noise.refine import Integers
-from adyton.privacy import PureCost
+from adyton.privacy import Guarantee, PureCost
 
 LARGEST_DENOMINATOR = 2**62  # of the chance of the truth: then one word decides
 MOST_CATEGORIES = 2**31
@@ -59,6 +60,21 @@ class RandomizedResponse:
         return cls(categories, truth)
 
     @classmethod
+    def for_guarantee(cls, guarantee: Guarantee, categories: int = 2) -> RandomizedResponse:
+        """The most truth, to 60 binary digits, that (epsilon, delta) allows.
+
+        Claim:    every single report is (epsilon, delta)-DP, and so are all reports of all people together if
+                  each person reports once; with delta = 0 this is the mechanism of ``for_epsilon``.
+        Assumes:  as RANDOMIZED-RESPONSE.
+        Source:   derived here.  Theorem: RANDOMIZED-RESPONSE-WITH-DELTA.
+        """
+        if not 0 < guarantee.epsilon <= LARGEST_EPSILON:
+            raise InvalidRequest(f"epsilon must be above 0 and at most {LARGEST_EPSILON}")
+        others, odds = categories - 1, _exp_down(guarantee.epsilon)
+        truth = (odds + guarantee.delta * others) / (odds + others)
+        return cls(categories, Fraction(math.floor(truth * 2**60), 2**60))
+
+    @classmethod
     def two_coins(cls) -> RandomizedResponse:
         """Heads: the truth.  Tails: whatever a second coin says."""
         return cls(2, Fraction(3, 4))
@@ -71,6 +87,15 @@ class RandomizedResponse:
     def cost(self) -> PureCost:
         """epsilon, rounded up."""
         return PureCost(_log_up(self.truth / self.lie))
+
+    def delta(self, epsilon: Fraction) -> Fraction:
+        """The least delta, rounded up, for which a report is (epsilon, delta)-DP: truth - exp(epsilon) lie.
+
+        Theorem: RANDOMIZED-RESPONSE-WITH-DELTA.
+        """
+        if epsilon < 0:
+            raise InvalidRequest("epsilon must be at least 0")
+        return max(Fraction(0), self.truth - _exp_down(epsilon) * self.lie)
 
     def release(self, values: Sequence[int], bits: Bits) -> list[int]:
         """One report for each person; how many bits are read does not depend on the values."""
@@ -121,6 +146,12 @@ def _below(n: int, count: int, bits: Bits) -> Integers:
     while (again := np.flatnonzero(drawn >= n)).size:
         drawn[again] = bits.words(again.size) >> shift
     return drawn.view(np.int64)
+
+
+def _exp_down(epsilon: Fraction) -> Fraction:
+    """A rational number not above exp(epsilon), and too small by at most 2**-64 of it up to epsilon = 128."""
+    places = 256
+    return Fraction(2**places, exp_bounds(epsilon, places)[1])
 
 
 def _log_up(ratio: Fraction) -> Fraction:

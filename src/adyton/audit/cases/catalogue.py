@@ -20,6 +20,7 @@ from adyton.audit.cases import (
     split_studies,
     streamed,
     streams,
+    surveyed,
     workloads,
 )
 from adyton.audit.cases.questions import QUESTIONS, ask_both
@@ -120,7 +121,10 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry("geometric", "two-sided geometric noise (discrete Laplace)", _geometric, ("laplace",)),
     Entry("gaussian", "rounded Gaussian noise", _gaussian),
     Entry("randomized-response", "two and five categories", _randomized_response),
-    *(Entry(*listed) for listed in (*selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES)),
+    *(
+        Entry(*listed)
+        for listed in (*surveyed.ENTRIES, *selections.ENTRIES, *streams.ENTRIES, *workloads.ENTRIES)
+    ),
     *(
         Entry(
             f"{name}-questions",

@@ -9,10 +9,16 @@ import numpy as np
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import LI
+from adyton.mechanisms.gaussian import GaussianNoise
 from adyton.mechanisms.rounding import RoundedMeans
+from adyton.noise import Bits
 
 BINARY_REPRESENTATION = Topic(
-    "binary-representation", (LI,), "One mean with all its digits names the rows; a few digits do not"
+    "binary-representation",
+    (LI,),
+    "One mean with all its digits names the rows; a few digits do not",
+    story="Somebody asks for one mean, reads the rows off its digits, and asks a second question that fits "
+    "exactly these rows.",
 )
 _UNIVERSE, _ROWS, _RUNS = 40, 20, 4000
 _NOISE = 0.01
@@ -22,7 +28,7 @@ _TOLERANCE = 6 * 0.075 / _RUNS**0.5  # one run has a deviation of at most 0.075
 Answering = Callable[[Fraction], Fraction]
 
 
-def binary_representation(rng: np.random.Generator) -> Report:
+def binary_representation(bits: Bits, rng: np.random.Generator) -> Report:
     """20 of 40 values are in the table.  "What is the mean of 2**-x?", and then "is x one of those?"."""
     samples = [frozenset(rng.permutation(_UNIVERSE)[:_ROWS].tolist()) for _ in range(_RUNS)]
     seed = sum(Fraction(1, 2**x) for x in (1, 2, 3, 4))
@@ -37,18 +43,24 @@ def binary_representation(rng: np.random.Generator) -> Report:
         ),
         Finding(
             f"the same, Gaussian noise of {_NOISE:g}",
-            mean_gap(samples, lambda mean: mean + Fraction(float(rng.normal(0, _NOISE)))),
+            mean_gap(samples, with_noise(bits)),
         ),
     )
     line = Line("rounded answers", tuple(map(float, rounded)), tuple(rounded.values()))
-    return Report(
-        BINARY_REPRESENTATION, findings, _NOTES, Chart("digits", "how far off the second answer is", (line,))
-    )
+    chart = Chart("digits", "how far off the second answer is", (line,), percent=("y",))
+    return Report(BINARY_REPRESENTATION, findings, _NOTES, chart)
 
 
 def to_digits(digits: int) -> Answering:
     rounding = RoundedMeans(10**digits)
     return lambda mean: rounding.release([mean])[0]
+
+
+def with_noise(bits: Bits) -> Answering:
+    """Our Gaussian noise on the whole number of steps that a mean has."""
+    steps = _ROWS * 2**_UNIVERSE
+    noise = GaussianNoise((Fraction(_NOISE) * steps,))
+    return lambda mean: Fraction(noise.release([[int(mean * steps)]], bits)[0][0], steps)
 
 
 def mean_gap(samples: list[frozenset[int]], mechanism: Answering) -> float:

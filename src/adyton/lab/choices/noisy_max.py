@@ -11,27 +11,71 @@ import numpy as np
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 from adyton.lab.choices.broken import log_below
+from adyton.mechanisms.selection.noisy_max import NoisyMax
+from adyton.mechanisms.selection.scores import ScoreSensitivity
+from adyton.noise import Bits
+from adyton.privacy import Neighbours
 
 NOISY_MAX = Topic(
-    "noisy-max", (BASSI,), "Report noisy max: noise 1/epsilon is enough only if all counts move together"
+    "noisy-max",
+    (BASSI,),
+    "Report noisy max: noise 1/epsilon is enough only if all counts move together",
+    story="Many counts get noise and only the name of the largest is told: how much does that name say "
+    "about one person?",
 )
 _EPSILON = Fraction(1, 2)
-_FAR = 100  # how far the rivals are ahead
-_MANY = 10**6  # rivals: some of them have large noise
+_FAR, _RIVALS = 100, 40  # how far the rivals are ahead, and how many of them our own mechanism is given
+_MANY = 10**6  # in the limit
+_COUNTS, _TRIES = (30, 25, 24, 10), 2000
 
 
-def noisy_max() -> Report:
-    """The true loss on a pair of neighbours that is as bad as can be, from the exact law of the winner."""
-    quiet, loud = 1 / _EPSILON, 2 / _EPSILON
-    epsilon = float(_EPSILON)
+def noisy_max(bits: Bits) -> Report:
+    """The loss on neighbours that are as bad as can be, from the law of our own mechanism."""
+    epsilon, quiet, loud = float(_EPSILON), made("add-or-remove"), made("replace")
+    leads = {mechanism: float(mechanism.law(_COUNTS)[0]) for mechanism in (made("replace", 4),)}
+    ((four, lead),) = leads.items()
     findings = (
-        Finding("noise 1/epsilon, one person added: loss", loss(quiet, 0), epsilon, 1e-6),
-        Finding("noise 1/epsilon, one person replaced: loss", loss(quiet, 1), 2 * epsilon, 1e-6),
-        Finding("noise 2/epsilon, one person replaced: loss", loss(loud, 1), epsilon, 1e-6),
-        Finding("chance of the leader, counts 30, 25, 24, 10", _chance_of_the_leader(quiet)),
-        Finding("the same with noise 2/epsilon", _chance_of_the_leader(loud)),
+        _loss_of("noise 1/epsilon, one person added: loss", quiet, 0),
+        _loss_of("noise 1/epsilon, one person replaced: loss, above epsilon", quiet, 1),
+        _loss_of("noise 2/epsilon, one person replaced: loss", loud, 1),
+        Finding(
+            "noise 1/epsilon, replaced, a million rivals", limit_loss(1 / _EPSILON, 1), 2 * epsilon, 1e-6
+        ),
+        Finding("noise 2/epsilon, replaced, a million rivals", limit_loss(2 / _EPSILON, 1), epsilon, 1e-6),
+        Finding(
+            "chance of the leader, counts 30, 25, 24, 10, noise 2/epsilon",
+            lead,
+            math.exp(log_chance(2 / _EPSILON, 30, [(25, 1), (24, 1), (10, 1)])),
+            share=True,
+        ),
+        Finding(
+            f"share of the leader in {_TRIES:,} choices",
+            sum(four.release(_COUNTS, bits) == 0 for _ in range(_TRIES)) / _TRIES,
+            lead,
+            6 * math.sqrt(lead * (1 - lead) / _TRIES),
+            share=True,
+        ),
     )
     return Report(NOISY_MAX, findings, _NOTES, _chart())
+
+
+def made(neighbours: Neighbours, candidates: int = _RIVALS + 1) -> NoisyMax[int]:
+    """Ours, for people who are added (noise 1/epsilon) or replaced (2/epsilon)."""
+    return NoisyMax(tuple(range(candidates)), _EPSILON, ScoreSensitivity.of_counts(neighbours))
+
+
+def loss(mechanism: NoisyMax[int], lowered: int, ahead: int = _FAR) -> float:
+    """An outsider's count rises by 1 and those of all its rivals, far ahead, fall by ``lowered``."""
+    rivals = len(mechanism.candidates) - 1
+    here, there = [1] + [ahead - lowered] * rivals, [0] + [ahead] * rivals
+    return float(np.log(mechanism.law(here)[0]) - np.log(mechanism.law(there)[0]))
+
+
+def _loss_of(what: str, mechanism: NoisyMax[int], lowered: int) -> Finding:
+    """Beside a sum over the winner's noise, which is no part of the mechanism."""
+    scale, rivals = Fraction(1 if "1/" in what else 2) / _EPSILON, len(mechanism.candidates) - 1
+    expected = limit_loss(scale, lowered, rivals=rivals)
+    return Finding(f"{what} ({rivals} rivals)", loss(mechanism, lowered), expected, 1e-6)
 
 
 def log_chance(scale: Fraction, own: int, rivals: Sequence[tuple[int, int]]) -> float:
@@ -48,25 +92,22 @@ def log_chance(scale: Fraction, own: int, rivals: Sequence[tuple[int, int]]) -> 
     return largest + math.log(np.exp(terms - largest).sum())
 
 
-def loss(scale: Fraction, lowered: int, ahead: int = _FAR) -> float:
-    """An outsider's count rises by 1 and those of all its rivals, far ahead, fall by ``lowered``."""
-    here, there = log_chance(scale, 1, [(ahead - lowered, _MANY)]), log_chance(scale, 0, [(ahead, _MANY)])
-    return here - there
-
-
-def _chance_of_the_leader(scale: Fraction) -> float:
-    return math.exp(log_chance(scale, 30, [(25, 1), (24, 1), (10, 1)]))
+def limit_loss(scale: Fraction, lowered: int, ahead: int = _FAR, rivals: int = _MANY) -> float:
+    """The same loss with as many rivals as one likes."""
+    here = log_chance(scale, 1, [(ahead - lowered, rivals)])
+    return here - log_chance(scale, 0, [(ahead, rivals)])
 
 
 def _chart() -> Chart:
-    ahead = tuple(range(-20, _FAR // 2))
-    quiet = 1 / _EPSILON
+    ahead, added, replaced = tuple(range(-20, _FAR // 2, 5)), made("add-or-remove"), made("replace")
     return Chart(
         "how far the rivals are ahead",
-        "true loss of noise 1/epsilon, epsilon = 0.5",
+        "true loss; promised: epsilon = 0.5",
         (
-            Line("one person added", ahead, tuple(loss(quiet, 0, a) for a in ahead)),
-            Line("one person replaced", ahead, tuple(loss(quiet, 1, a) for a in ahead)),
+            Line("noise 1/epsilon, replaced", ahead, tuple(loss(added, 1, a) for a in ahead), strong=True),
+            Line("noise 1/epsilon, added", ahead, tuple(loss(added, 0, a) for a in ahead)),
+            Line("noise 2/epsilon, replaced", ahead, tuple(loss(replaced, 1, a) for a in ahead)),
+            Line("promised", ahead, (float(_EPSILON),) * len(ahead), limit=True),
         ),
     )
 

@@ -30,6 +30,7 @@ from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
 from adyton.transports.cli.serve import serve
 from adyton.transports.cli.stream import app as stream
+from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
 from adyton.transports.cli.token import app as token
 from adyton.transports.questions_file import Batch, read_questions
@@ -336,6 +337,7 @@ app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
 app.add_typer(anchor, name="anchor")
 app.add_typer(stream, name="stream")
+app.add_typer(survey, name="survey")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ from adyton.schema import BooleanColumn, CategoryColumn, Table
 from adyton.study import Study
 
 RECONSTRUCTION = Topic(
-    "reconstruction", (DINUR,), "Reconstruction: many counts with little noise name everybody"
+    "reconstruction",
+    (DINUR,),
+    "Reconstruction: many counts with little noise name everybody",
+    story="Somebody asks for many counts of random groups, each with a little noise, and solves for "
+    "everybody's secret by least squares.",
 )
 PEOPLE, ASKED = 60, 240
 _SIGMA = 2.0
@@ -40,15 +44,17 @@ def reconstruction(bits: Bits, rng: np.random.Generator) -> Report:
             found,
             expected,
             6 * (expected * (1 - expected) / PEOPLE) ** 0.5 + 1 / PEOPLE,
+            share=True,
         ),
         Finding(
             "share found from the same counts of a curator",
             guessed(sets, counts, smokes),
             (most + 0.5) / 2,
             spread,
+            share=True,
         ),
-        Finding("the largest share that its limit allows anybody, on average", most),
-        Finding("share found by somebody who asks nothing", 0.5),
+        Finding("the largest share that its limit allows anybody, on average", most, share=True),
+        Finding("share found by somebody who asks nothing", 0.5, share=True),
     )
     return Report(RECONSTRUCTION, findings, _NOTES, _chart(sets, truth, smokes, bits))
 
@@ -86,10 +92,11 @@ def _chart(sets: Secrets, truth: npt.NDArray[np.int64], smokes: Secrets, bits: B
         "noise of each count",
         "share of secrets found",
         (
-            Line("found", sigmas, tuple(seen)),
-            Line("expected", sigmas, tuple(chance(sets, sigma) for sigma in sigmas)),
+            Line("found", sigmas, tuple(seen), strong=True),
+            Line("expected", sigmas, tuple(chance(sets, sigma) for sigma in sigmas), limit=True),
         ),
         ("x",),
+        ("y",),
     )
 
 

@@ -8,10 +8,16 @@ from adyton.errors import BudgetRefused
 from adyton.exact import UNITS_PER_ONE
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
-from adyton.lab.cigarettes import HISTOGRAM, curator_of
+from adyton.lab.attacks.cigarettes import HISTOGRAM, curator_of
 from adyton.noise import Bits, rounded_gaussian
 
-AVERAGING = Topic("averaging", (BASSI,), "Averaging: fresh noise cancels out, a stored answer does not")
+AVERAGING = Topic(
+    "averaging",
+    (BASSI,),
+    "Averaging: fresh noise cancels out, a stored answer does not",
+    story="Somebody asks the same question again and again and takes the average: fresh noise cancels out, "
+    "so a curator gives the stored answer, and makes every rewording pay.",
+)
 _SIGMA = 60.0
 _ASKED = 40_000
 _AGAIN = 50

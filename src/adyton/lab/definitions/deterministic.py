@@ -8,7 +8,12 @@ from itertools import product
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import ZHOU
 
-DETERMINISTIC = Topic("deterministic", (ZHOU,), "Deterministic and private: only a constant is both")
+DETERMINISTIC = Topic(
+    "deterministic",
+    (ZHOU,),
+    "Deterministic and private: only a constant is both",
+    story="Could a clever rule without any chance protect three people? All 256 of them are tried.",
+)
 _TABLES = tuple(product((0, 1), repeat=3))
 
 

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI, BELLET, NIKOLOV, ZHOU
-from adyton.lab.cigarettes import HISTOGRAM, WITHOUT_BOB
+from adyton.lab.attacks.cigarettes import HISTOGRAM, WITHOUT_BOB
 from adyton.privacy import Neighbours
 from adyton.sensitivity import Sensitivity
 
@@ -17,6 +17,8 @@ SENSITIVITIES = Topic(
     "sensitivities",
     (BASSI, NIKOLOV, BELLET, ZHOU),
     "Sensitivity: how far one person moves an answer",
+    story="One person joins, leaves or is replaced: how far can each kind of answer move? All tables of "
+    "three rows are tried.",
 )
 Rows = tuple[int, ...]
 Statistic = Callable[[Rows], tuple[Fraction, ...]]

@@ -7,7 +7,13 @@ from fractions import Fraction
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 
-UNIFORM_NOISE = Topic("uniform-noise", (BASSI,), "Uniform noise on a mean: private for no epsilon")
+UNIFORM_NOISE = Topic(
+    "uniform-noise",
+    (BASSI,),
+    "Uniform noise on a mean: private for no epsilon",
+    story="Somebody adds noise that is uniform on a short stretch, and an answer at its edge says whether "
+    "Bob is in the table.",
+)
 _REACH = 10  # L: the noise is uniform on -L/n .. L/n
 
 

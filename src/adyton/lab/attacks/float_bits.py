@@ -12,7 +12,13 @@ from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import MIRONOV
 from adyton.noise import Bits, two_sided_geometric
 
-FLOAT_BITS = Topic("float-bits", (MIRONOV,), "Low-order bits: noise made of floats gives the count away")
+FLOAT_BITS = Topic(
+    "float-bits",
+    (MIRONOV,),
+    "Low-order bits: noise made of floats gives the count away",
+    story="A program adds textbook noise made of floats, and somebody looks at the last digits of what it "
+    "prints.",
+)
 _SCALE, _RELEASES = 10.0, 20_000
 _FINE = 2**53  # the uniform numbers of most libraries are whole multiples of one over this
 _NEAR = 6  # uniform numbers tried on either side of the likely one
@@ -26,9 +32,13 @@ def float_bits(bits: Bits, rng: np.random.Generator) -> Report:
     right = np.mean([excluded(seen[count], count, _SCALE).mean() for count in (0, 1)])
     apart = two_sided_geometric.pmf(_SCALE, 0) / two_sided_geometric.pmf(_SCALE, 1)
     findings = (
-        Finding("textbook noise: share of releases that rule the wrong count out for good", float(wrong)),
-        Finding("textbook noise: share that rule the right count out", float(right), 0, 0),
-        Finding("whole numbers: share that rule the wrong count out", impossible(whole), 0, 0),
+        Finding(
+            "textbook noise: share of releases that rule the wrong count out for good",
+            float(wrong),
+            share=True,
+        ),
+        Finding("textbook noise: share that rule the right count out", float(right), 0, 0, share=True),
+        Finding("whole numbers: share that rule the wrong count out", impossible(whole), 0, 0, share=True),
         Finding(
             "whole numbers: how much likelier one can be from the other count",
             apart,
@@ -71,8 +81,9 @@ def _chart(rng: np.random.Generator) -> Chart:
     return Chart(
         "scale of the noise",
         "share of releases that give the count away",
-        (Line("floats", scales, shares), Line("whole numbers", scales, (0.0,) * len(scales))),
+        (Line("floats", scales, shares), Line("whole numbers", scales, (0.0,) * len(scales), strong=True)),
         ("x",),
+        ("y",),
     )
 
 

@@ -18,6 +18,7 @@ GAUSSIAN_CALIBRATION = Topic(
     "gaussian-calibration",
     (BELLET,),
     "Gaussian noise by the textbook: wasteful where it is proved, wrong from about epsilon 7",
+    story="A textbook gives a formula for Gaussian noise: what delta does that noise really have?",
 )
 _BREAKS = {"1e-2": 6.80, "1e-3": 7.50, "1e-5": 8.45, "1e-6": 8.80, "1e-9": 9.65}
 _DELTA = Fraction(1, 10**5)
@@ -53,8 +54,8 @@ def _chart() -> Chart:
         "epsilon",
         "delta",
         (
-            Line("true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons))),
-            Line("promised delta", x, tuple(float(_DELTA) for _ in x)),
+            Line("true delta of the textbook's noise", x, tuple(map(_true_delta, epsilons)), strong=True),
+            Line("promised delta", x, tuple(float(_DELTA) for _ in x), limit=True),
         ),
         ("y",),
     )

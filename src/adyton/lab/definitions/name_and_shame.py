@@ -14,6 +14,8 @@ NAME_AND_SHAME = Topic(
     "name-and-shame",
     (NIKOLOV,),
     "Name and shame: total variation alone allows publishing somebody's row",
+    story="A mechanism publishes each person's row with a small probability, and total variation calls it "
+    "private.",
 )
 _ROWS = 1000
 
@@ -23,9 +25,17 @@ def name_and_shame(rng: np.random.Generator) -> Report:
     n, runs = _ROWS, 20_000
     found = float(np.count_nonzero(rng.binomial(n, 1 / n, runs)) / runs)
     findings = (
-        Finding("somebody is published, delta = 1/n", published(1 / n, n), 0.632, 0.0005),
-        Finding("somebody is published, delta = 1/(2n)", published(1 / (2 * n), n), 0.394, 0.0005),
-        Finding(f"share of {runs:,} simulated runs that publish somebody", found, published(1 / n, n), 0.021),
+        Finding("somebody is published, delta = 1/n", published(1 / n, n), 0.632, 0.0005, share=True),
+        Finding(
+            "somebody is published, delta = 1/(2n)", published(1 / (2 * n), n), 0.394, 0.0005, share=True
+        ),
+        Finding(
+            f"share of {runs:,} simulated runs that publish somebody",
+            found,
+            published(1 / n, n),
+            0.021,
+            share=True,
+        ),
         Finding(
             "total variation of two neighbours, delta = 1/10", float(shame_distance(Fraction(1, 10))), 0.1
         ),
@@ -38,6 +48,7 @@ def name_and_shame(rng: np.random.Generator) -> Report:
             "best guess between them, 1/2 (1 + distance)",
             float((1 + far_distance(20, Fraction(1, 40))) / 2),
             0.75,
+            share=True,
         ),
     )
     return Report(NAME_AND_SHAME, findings, _NOTES, _chart())
@@ -91,6 +102,7 @@ def _chart() -> Chart:
                 tuple(min(1.0, (1 + s) / 2) for s in share),
             ),
         ),
+        percent=("y",),
     )
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.accounting import filter_named
+from adyton.accounting.textbook.comparison import THEOREMS, largest_price
 from adyton.exact import UNITS_PER_ONE
-from adyton.exact.search import edge, largest_that_holds
+from adyton.exact.search import largest_that_holds
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import BASSI
 from adyton.noise import Bits, two_sided_geometric
@@ -19,11 +20,14 @@ LAPLACE_ERROR = Topic(
     "laplace-error",
     (BASSI,),
     "Laplace noise: the error of one count, of many counts, and of the sample itself",
+    story="A curator answers m counts with one epsilon for all: how large is the error of each, and when "
+    "does the sample itself err more?",
 )
 _DRAWS = 200_000
 _ROWS = 10_000
 _COUNTS = 100
-_LOG = math.log(10**6)  # ln(1/delta)
+_DELTA = Fraction(1, 10**6)
+_LOG = math.log(1 / _DELTA)
 
 
 def laplace_error(bits: Bits) -> Report:
@@ -56,18 +60,14 @@ def slide_error(m: float) -> float:
     return math.sqrt(2 * m * _LOG)
 
 
-def advanced_error(m: float) -> float:
-    """1/epsilon_0 where m mechanisms of epsilon_0 are 1 together, by the theorem itself."""
-
-    def fits(error: float) -> bool:
-        return slide_error(m) / error + m / error * math.expm1(1 / error) <= 1
-
-    return edge(fits, 2 * slide_error(m) + m, slide_error(m), halvings=80)
+def advanced_error(m: int) -> float:
+    """1/epsilon_0 where m mechanisms of epsilon_0 are 1 together, by our form of the theorem itself."""
+    return 1 / largest_price(THEOREMS["advanced"], Fraction(1), m, _DELTA)
 
 
-def gaussian_error(m: float) -> float:
+def gaussian_error(m: int) -> float:
     """The mean error of each of m counts with Gaussian noise inside (1, 1e-6): sigma = sqrt(m)/mu."""
-    units = filter_named("gdp").allowed(Guarantee(Fraction(1), Fraction(1, 10**6)))
+    units = filter_named("gdp").allowed(Guarantee(Fraction(1), _DELTA))
     return math.sqrt(m * UNITS_PER_ONE / units * 2 / math.pi)
 
 
@@ -101,10 +101,13 @@ def _chart() -> Chart:
         (
             Line("Laplace, basic composition", m, tuple(min(1.0, k / _ROWS) for k in m)),
             Line("Laplace, advanced composition", m, tuple(min(1.0, advanced_error(k) / _ROWS) for k in m)),
-            Line("Gaussian, GDP filter", m, tuple(min(1.0, gaussian_error(k) / _ROWS) for k in m)),
-            Line("sampling error", m, tuple(_ROWS**-0.5 for _ in m)),
+            Line(
+                "Gaussian, GDP filter", m, tuple(min(1.0, gaussian_error(k) / _ROWS) for k in m), strong=True
+            ),
+            Line("sampling error", m, tuple(_ROWS**-0.5 for _ in m), limit=True),
         ),
         ("x", "y"),
+        ("y",),
     )
 
 

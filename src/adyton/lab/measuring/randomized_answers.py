@@ -11,11 +11,15 @@ from adyton.figures.report import Chart, Finding, Line, Report, Topic
 from adyton.figures.sources import NIKOLOV, ZHOU
 from adyton.mechanisms.randomized_response import RandomizedResponse
 from adyton.noise import Bits
+from adyton.privacy import Guarantee
+from adyton.surveys import CategoryQuestion, Survey
 
 RANDOMIZED_ANSWERS = Topic(
     "randomized-response",
     (NIKOLOV, ZHOU),
     "Randomized response: two coins, and Warner's version",
+    story="A survey asks whether people have a pet, and everybody answers by the toss of coins: how many "
+    "have one?",
 )
 _PEOPLE = 50_000
 _SHARE = 0.3
@@ -31,21 +35,38 @@ def randomized_answers(bits: Bits, rng: np.random.Generator) -> Report:
     e = math.e
     findings = (
         Finding("epsilon of two coins", float(coins.cost().epsilon), math.log(3)),
-        Finding("chance of a true answer with two coins", float(coins.truth), 0.75, 0),
-        Finding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread),
+        Finding("chance of a true answer with two coins", float(coins.truth), 0.75, 0, share=True),
+        Finding(f"estimated share of {_PEOPLE:,} people", guess, share, 6 * spread, share=True),
         Finding("variance of that estimate times n", float(coins.variance(1, _PEOPLE - 1)) / _PEOPLE, 0.75),
         Finding("epsilon of Warner's version for 1, rounded up", float(warner.cost().epsilon), 1, 1e-9),
-        Finding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e)),
+        Finding("chance of a true answer, e/(1 + e)", float(warner.truth), e / (1 + e), share=True),
         Finding("variance of its estimate times n", float(warner.variance(0, 100)) / 100, e / (e - 1) ** 2),
         Finding(
             "its estimated share",
             _estimate(warner, held, bits),
             share,
             6 * math.sqrt(e / (e - 1) ** 2 / _PEOPLE),
+            share=True,
         ),
-        Finding("error of one number from a curator, as a share", 1 / _PEOPLE),
+        *_many(),
+        Finding("error of one number from a curator, as a share", 1 / _PEOPLE, share=True),
     )
     return Report(RANDOMIZED_ANSWERS, findings, _NOTES, _chart())
+
+
+def _many() -> tuple[Finding, ...]:
+    """A survey of 50 questions, epsilon 2 for all: there a delta is worth something."""
+    questions = tuple(CategoryQuestion(f"question_{i}", ("yes", "no")) for i in range(50))
+    truths = []
+    for delta in ("0", "1e-6"):
+        first = Survey("many", questions, Guarantee(2, delta)).randomizers[0]
+        assert isinstance(first, RandomizedResponse)
+        truths.append(float(first.truth))
+    by_parts = 1 / (1 + math.exp(-2 / 50))
+    return (
+        Finding("50 questions, epsilon 2 in all: chance of a true answer", truths[0], by_parts, share=True),
+        Finding("the same with delta 1e-6, by optimal composition", truths[1], 0.516411, 5e-6, share=True),
+    )
 
 
 def _estimate(mechanism: RandomizedResponse, held: list[int], bits: Bits) -> float:
@@ -61,7 +82,7 @@ def _chart() -> Chart:
         "people",
         "standard deviation of a share, epsilon ln 3",
         (
-            Line("randomized response", people, local),
+            Line("randomized response", people, local, strong=True),
             Line("a curator's count", people, tuple(math.sqrt(2) / math.log(3) / n for n in people)),
         ),
         ("x", "y"),

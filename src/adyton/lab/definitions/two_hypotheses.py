@@ -15,6 +15,8 @@ TWO_HYPOTHESES = Topic(
     "two-hypotheses",
     (BASSI, NIKOLOV, ZHOU),
     "Two hypotheses: no test has more than e^epsilon true positives for each false positive",
+    story="A prosecutor has the noisy answer and must decide whether Sasho smokes: how good can the best "
+    "test be?",
 )
 _EPSILON = 1.0
 _MU = 0.5
@@ -35,7 +37,7 @@ def two_hypotheses() -> Report:
             delta,
             1e-9,
         ),
-        Finding("power of that noise's best test at 5 % false positives", _power(0.05)),
+        Finding("power of that noise's best test at 5 % false positives", _power(0.05), share=True),
     )
     return Report(TWO_HYPOTHESES, findings, _NOTES, _chart(tests))
 
@@ -81,11 +83,12 @@ def _chart(tests: list[tuple[float, float]]) -> Chart:
         "false positives: accused, but innocent",
         "true positives: accused, and rightly so",
         (
-            Line("no test is above: epsilon 1", false, bound),
+            Line("no test is above: epsilon 1", false, bound, limit=True),
             Line("geometric noise", tuple(f for f, _ in shown), tuple(t for _, t in shown)),
             Line("Gaussian noise, mu = 1/2", false[1:-1], tuple(_power(f) for f in false[1:-1])),
             Line("guessing", false, false),
         ),
+        percent=("x", "y"),
     )
 
 

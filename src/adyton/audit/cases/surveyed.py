@@ -1,0 +1,93 @@
+"""Reports of the local model: one person with two different lists of answers, and what may be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from adyton.audit.cases.trial import AuditTarget, Listed, Trial
+from adyton.certify import Promise
+from adyton.errors import InvalidRequest
+from adyton.exact import float_up
+from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.noise import Bits
+from adyton.privacy import Guarantee
+from adyton.surveys import CategoryQuestion, NumberQuestion, Survey
+
+_YES_NO = ("yes", "no")
+_NUMBERS = tuple(NumberQuestion(f"number_{i}", 0, 10) for i in range(12))
+_SURVEYS: dict[str, tuple[Any, ...]] = {
+    "one question": (CategoryQuestion("smokes", _YES_NO),),
+    "three questions": (
+        CategoryQuestion("smokes", _YES_NO),
+        CategoryQuestion("by", ("bike", "bus", "car")),
+        NumberQuestion("age", 0, 99),
+    ),
+    "twelve numbers": _NUMBERS,
+}
+
+
+def _responses(target: AuditTarget) -> Iterator[Trial]:
+    """Randomized response that uses its delta."""
+    limit = Guarantee(target.epsilon, _needed(target))
+    for categories in (2, 5):
+        mechanism = RandomizedResponse.for_guarantee(limit, categories)
+        yield Trial(
+            "randomized-response-with-delta",
+            f"{categories} categories",
+            "replace",
+            _responding(mechanism, target.bits),
+            (0, categories - 1),
+            _claim(limit),
+        )
+
+
+def _responding(mechanism: RandomizedResponse, bits: Bits) -> Callable[[int, int], Any]:
+    return lambda value, n: np.array(mechanism.release([value] * n, bits))
+
+
+def _surveys(target: AuditTarget) -> Iterator[Trial]:
+    limit = Guarantee(target.epsilon, _needed(target))
+    for name, questions in _SURVEYS.items():
+        survey = Survey("audited", questions, limit)
+        yield Trial(
+            "survey", name, "replace", _asking(survey, target.bits), _pair(survey), _claim(limit), slow=True
+        )
+
+
+def _pair(survey: Survey) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Answers at one end and at the other."""
+    here: dict[str, Any] = {}
+    there: dict[str, Any] = {}
+    for question in survey.questions:
+        if isinstance(question, CategoryQuestion):
+            here[question.name], there[question.name] = question.values[0], question.values[-1]
+        else:
+            here[question.name], there[question.name] = question.low, question.high
+    return here, there
+
+
+def _asking(survey: Survey, bits: Bits) -> Callable[[dict[str, Any], int], Any]:
+    def release(answers: dict[str, Any], n: int) -> Any:
+        reports = survey.randomize_all([answers] * n, bits)
+        return np.array([[q.read(report[q.name]) for q in survey.questions] for report in reports])
+
+    return release
+
+
+def _needed(target: AuditTarget) -> Any:
+    if target.delta == 0:
+        raise InvalidRequest("these reports use a delta: give one above 0")
+    return target.delta
+
+
+def _claim(limit: Guarantee) -> Promise:
+    return Promise(float_up(limit.epsilon), float_up(limit.delta))
+
+
+ENTRIES: tuple[Listed, ...] = (
+    ("randomized-response-with-delta", "two and five categories", _responses, ()),
+    ("survey", "all reports of one person, with delta", _surveys, ()),
+)

@@ -1,0 +1,1 @@
+"""Attacks on answers that are exact, repeated, too many or made of floats, and on a curator."""

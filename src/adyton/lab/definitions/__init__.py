@@ -1,0 +1,1 @@
+"""What privacy means, tried on all small tables and all outputs."""

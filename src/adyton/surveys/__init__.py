@@ -1,0 +1,8 @@
+"""Surveys of the local model: everybody adds noise to the own answers, and nobody ever collects the truth."""
+
+from adyton.surveys.questions import CategoryQuestion, NumberQuestion
+from adyton.surveys.reading import read_survey
+from adyton.surveys.results import Result, SurveyResults
+from adyton.surveys.survey import Survey
+
+__all__ = ["CategoryQuestion", "NumberQuestion", "Result", "Survey", "SurveyResults", "read_survey"]

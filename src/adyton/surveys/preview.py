@@ -1,0 +1,108 @@
+"""What a survey will be worth, from its file alone: the noise of each question, and widths of intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adyton.exact import Number, failure_of, rational, whole
+from adyton.mechanisms.randomized_response import RandomizedResponse
+from adyton.show import Sheet, Shown
+from adyton.surveys.dividing import Randomizer
+from adyton.surveys.intervals import (
+    noise_of_mean,
+    sampling_of_mean,
+    share_of_population,
+    share_of_respondents,
+)
+from adyton.surveys.questions import STEPS, NumberQuestion, SurveyQuestion
+from adyton.surveys.results import claims
+from adyton.surveys.survey import Survey
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Of one question: its noise in words, and half-widths; of a share about where it is least certain."""
+
+    question: str
+    noise: str
+    respondents: float
+    population: float
+    is_share: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyPreview(Shown):
+    epsilon: float
+    delta: float
+    people: int
+    confidence: float
+    questions: tuple[Expected, ...]
+
+    def sheet(self, *, verbose: bool = False) -> Sheet:
+        rows = tuple(
+            (e.question, e.noise, _width(e, e.respondents), _width(e, e.population)) for e in self.questions
+        )
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        notes = (
+            f"All answers of a person cost epsilon {self.epsilon:g}{delta} together, whoever reads them.",
+            f"Half-widths for {self.people:,} reports, all lines at once with probability "
+            f"{self.confidence:.10g}; those for a population if people are independent draws.",
+        )
+        return Sheet(
+            "Survey", ("question", "noise", "respondents", "population"), rows, notes, left_aligned=2
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "people": self.people,
+            "confidence": self.confidence,
+            "questions": [
+                {
+                    "question": e.question,
+                    "noise": e.noise,
+                    "respondents": e.respondents,
+                    "population": e.population,
+                }
+                for e in self.questions
+            ],
+        }
+
+
+def preview_of(survey: Survey, people: int, confidence: Number = "0.95") -> SurveyPreview:
+    """Reads nothing but the survey file."""
+    whole(people, "the number of people")
+    failure = failure_of(confidence) / sum(map(claims, survey.questions))
+    pairs = zip(survey.questions, survey.randomizers, strict=True)
+    expected = tuple(_expected(question, noise, people, failure) for question, noise in pairs)
+    limit = survey.limit
+    confident = float(rational(confidence, "confidence"))
+    return SurveyPreview(float(limit.epsilon), float(limit.delta), people, confident, expected)
+
+
+def _expected(question: SurveyQuestion, noise: Randomizer, people: int, failure: Fraction) -> Expected:
+    if isinstance(noise, RandomizedResponse):
+        middle = noise.lie + (noise.truth - noise.lie) / 2  # half of the people hold it
+        count = round(people * middle)
+        alone, drawn = (
+            (high - low) / 2
+            for low, high in (
+                share_of_respondents(noise, count, people, failure),
+                share_of_population(noise, count, people, failure),
+            )
+        )
+        words = f"true with {100 * float(noise.truth):.3g} %, else another value"
+        return Expected(question.name, words, alone, drawn, True)
+    assert isinstance(question, NumberQuestion)
+    length = float(question.high - question.low)
+    words = f"{noise.name} of scale {float(noise.scales[0]) / STEPS * length:.3g}"
+    own, both = (noise_of_mean(noise, people, part) / STEPS * length for part in (failure, failure / 2))
+    sampled = sampling_of_mean(people, failure / 2) * length
+    return Expected(question.name, words, own, both + sampled, False)
+
+
+def _width(expected: Expected, width: float) -> str:
+    return f"± {100 * width:.2g} %" if expected.is_share else f"± {width:.3g}"
