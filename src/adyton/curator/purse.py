@@ -111,9 +111,12 @@ class Purse:
         return self.left_after(self.spent)
 
     def left_after(self, spent: int) -> int:
-        """Where units are split, by the study's own reckoning of the limit: a price less this is a charge."""
+        """Where units are split, by the study's own reckoning of the limit: a price less this is a charge.
+
+        Shares of it never take the unit that opening a reserve costs.
+        """
         beyond = self._ledger.header.limit - self.study.allowed if self.study.parts > 1 else 0
-        return self._ledger.left(spent) - beyond
+        return max(0, self._ledger.left(spent) - beyond - (self.study.reserve is not None))
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""

@@ -82,7 +82,7 @@ def check_study(
             surveyor.close()
         if _finds_keys(known, table, checked):
             said(f"looking for keys in {table.name}")
-            unit = replace(known.unit_of(table), parts=1)  # an owner reads all of it
+            unit = replace(known.unit_of(table), parts=1)  # an owner reads all that any question may read
             engine = engine_for(table, unit, sources[table.name], known.fingerprint, limits)
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
@@ -91,7 +91,7 @@ def check_study(
 
 
 def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:
-    unit = replace(study.unit_of(table), parts=1)
+    unit = replace(study.unit_of(table), parts=1, reserve=None)
     loads = partial(Survey, texts=texts)
     return Surveyor(engine_for(table, unit, source, "", limits, loads=loads))
 

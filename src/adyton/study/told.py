@@ -44,6 +44,9 @@ def _promises(study: Study) -> Facts:
     yield "population", at_once
     if study.parts > 1:
         yield "", f"units are split: each of {study.parts:,} questions reads a part of its own"
+    if study.reserve is not None:
+        units = "rows" if unit.person is None else "persons"
+        yield "reserve", f"about {_plain(100 * study.reserve.share)} % of the {units}: no question reads them"
 
 
 def _about(study: Study, table: Table) -> Facts:
