@@ -36,6 +36,7 @@ class Statement(Shown):
     stability: int | None = None
     stability_cap: int | None = None
     certified_questions: int | None = None
+    reserve: str | None = None  # where units are kept from all questions: how many, and whether it was opened
 
     @property
     def beyond(self) -> bool:
@@ -54,6 +55,7 @@ class Statement(Shown):
             "questions": self.questions,
             "more": self.more,
             "odometer": self.odometer.to_json(),
+            **({"reserve": self.reserve} if self.reserve is not None else {}),
         }
         if self.stability is None or self.stability_cap is None:
             return shown
@@ -75,6 +77,7 @@ class Statement(Shown):
         ]
         rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
         rows += [("odometer", str(self.odometer))] if odometer else []
+        rows += [("reserve", self.reserve)] if self.reserve is not None else []
         if self.stability is not None and self.stability_cap is not None:
             most = self.certified_questions
             stable = Amount("mu0²", self.stability, self.stability_cap)

@@ -151,6 +151,12 @@ class Purse:
         last = self._ledger.receipt(totals.receipts) if totals.receipts else None
         if last is not None and receipts_carried(last.order.question, last.order.detail):
             last = None  # nobody asks such a one again
+        reserve = None
+        if self.study.reserve is not None:
+            from adyton.population.reserve import OPENED, said_of
+
+            reserve = said_of(self.study, self._ledger)
+            last = None if last is not None and last.order.question == OPENED else last
         return Statement(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),
@@ -161,6 +167,7 @@ class Purse:
             stability=totals.radius if cap is not None else None,
             stability_cap=cap,
             certified_questions=certified,
+            reserve=reserve,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:

@@ -47,8 +47,8 @@ from adyton.study import Study
 _WITHOUT = "Rows without a person do not count."
 _OF_EACH = "The numbers of each person are of those rows."
 _RESERVE = (
-    "No question reads the reserve, about {} % of the {}: counts and sums are those of the others, not scaled "
-    "up."
+    "No question reads the reserve, about {} % of the {}: counts and sums are those of the others, not "
+    "scaled up."
 )
 MOST_VALUES = 1_000_000  # of all answers together; each has an interval or two
 MOST_NOISES = 4_000_000  # integers that are drawn and stored: two for a mean, a dozen or so for a median
@@ -222,8 +222,8 @@ def _kept_back(study: Study) -> tuple[str, ...]:
         return ()
     same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
     return (
-        f"no question reads the units of the reserve: counts and sums are those of the others ({same} while the "
-        "study lasts)",
+        f"no question reads the units of the reserve: counts and sums are those of the others ({same} while "
+        "the study lasts)",
     )
 
 

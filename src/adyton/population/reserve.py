@@ -1,7 +1,7 @@
-"""Tests on units that no question has read: as many as were named before anybody saw these units, and no more.
+"""Tests on units that no question has read: those that were named before anybody saw them, and no others.
 
-A reserve is opened once.  Whoever opens it first says in words what will be tested, and at which level for all
-of it together; the ledger keeps that, durably, before a row is handed out.
+A reserve is opened once.  Whoever opens it first says in words what will be tested, and at which level for
+all of it together; the ledger keeps that, durably, before a row is handed out.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ OPENED = "THE RESERVE WAS OPENED"
 _OWNER, _ONCE = "owner of the reserve", "the reserve is opened once"
 _MOST_TESTS, _LONGEST = 1_000, 2_000
 _BEFORE = (
-    "Open it when you know what to test: adyton reserve open STUDY --test '...' -o FILE. All tests are named then, "
-    "and none can be added."
+    "Open it when you know what to test: adyton reserve open STUDY --test '...' -o FILE. All tests are named "
+    "then, and none can be added."
 )
 _PUBLISHED = (
-    "The outcome may be published: answers to questions, before and after, keep their population intervals. It is "
-    "an exact statement about the units of the reserve, and no promise of privacy covers it for them."
+    "If the outcome is published, answers to questions, before and after, keep their population intervals. "
+    "But it is an exact statement about the units of the reserve, and no promise of privacy covers it for them."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a reserve was opened for: the ``tests``, in words, and the level ``alpha`` of all of them together."""
+    """What a reserve was opened for: ``tests``, in words, and the level ``alpha`` of all of them together."""
 
     receipt: Receipt
     tests: tuple[str, ...]
@@ -57,7 +57,9 @@ def order_of(tests: Sequence[str], alpha: Number) -> Order:
     """
     tests = [tests] if isinstance(tests, str) else tests
     named = tuple(test.strip() for test in tests if isinstance(test, str))
-    if not 1 <= len(named) == len(tests) <= _MOST_TESTS or not all(1 <= len(test) <= _LONGEST for test in named):
+    if not 1 <= len(named) == len(tests) <= _MOST_TESTS or not all(
+        1 <= len(test) <= _LONGEST for test in named
+    ):
         raise InvalidRequest(
             f"say in words what will be tested on the reserve: 1 to {_MOST_TESTS:,} tests, each in at most "
             f"{_LONGEST:,} characters"
@@ -94,6 +96,16 @@ def _of(receipt: Receipt) -> Opening:
     return Opening(receipt, tuple(said["tests"]), Fraction(said["alpha"]))
 
 
+def said_of(study: Study, ledger: Ledger) -> str:
+    """In a few words, for a statement."""
+    assert study.reserve is not None
+    share, opening = f"about {float(100 * study.reserve.share):.4g} % of the units", opening_in(ledger)
+    if opening is None:
+        return f"{share}, not opened"
+    tests = "1 test" if len(opening.tests) == 1 else f"{len(opening.tests):,} tests"
+    return f"{share}, opened for {tests} (receipt {opening.number})"
+
+
 def significant(opening: Opening, p_values: Sequence[Fraction]) -> tuple[bool, ...]:
     """Which of the tests may be called significant, by their p-values in the order of the tests.
 
@@ -101,8 +113,8 @@ def significant(opening: Opening, p_values: Sequence[Fraction]) -> tuple[bool, .
 
     Claim:    the probability that any test of a true null hypothesis is called significant is at most alpha,
               however the tests were chosen from answers, and whatever else is true.
-    Assumes:  units are independent draws; each p-value is valid for rows that nobody has asked about; the tests
-              were named before the reserve was seen.
+    Assumes:  units are independent draws; each p-value is valid for rows that nobody has asked about; the
+              tests were named before the reserve was seen.
     Source:   Holm 1979 for the order; the rest derived here.  Theorem: RESERVE-TEST.
     """
     if len(p_values) != len(opening.tests):
@@ -137,8 +149,8 @@ class ReserveLook(Shown):
         """As far as study and ledger know it."""
         if study.reserve is None:
             raise InvalidRequest(
-                "this study has no reserve: [validity] reserve = 0.2 in the study file keeps about a fifth of the "
-                "units for tests, from the first question on"
+                "this study has no reserve: [validity] reserve = 0.2 in the study file keeps about a fifth of "
+                "the units for tests, from the first question on"
             )
         share, all_units = study.reserve.share, study.table.rows
         opening, exact = opening_in(ledger), tuple(_p_value(p) for p in p_values)
@@ -151,7 +163,7 @@ class ReserveLook(Shown):
 
     @property
     def level(self) -> float | None:
-        """At or below which any one p-value is significant, whatever the others are; None before it is opened."""
+        """At or below which any one p-value is significant, whatever the others are; None before it opens."""
         return None if self.opening is None else float_down(self.opening.level)
 
     @property
@@ -183,7 +195,9 @@ class ReserveLook(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         size = "" if self.about is None else f", about {self.about:,}"
-        rows = [("kept from all questions", f"about {float(100 * self.share):.4g} % of the {self.units}{size}")]
+        rows = [
+            ("kept from all questions", f"about {float(100 * self.share):.4g} % of the {self.units}{size}")
+        ]
         if self.opening is None:
             return Sheet("Reserve", ("", ""), (*rows, ("opened", "no")), (_BEFORE,))
         rows += [

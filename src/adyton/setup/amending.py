@@ -48,8 +48,8 @@ def amend(old: Study, new: Study) -> Amended:
     changed = _changes(old, new)
     if old.reserve is not None and old.unit.person is None and "table.rows" in changed:
         raise InvalidRequest(
-            "table.rows cannot be amended in a study that keeps rows in a reserve: they are told apart by their "
-            "position, and questions may have read those that would be in it now"
+            "table.rows cannot be amended in a study that keeps rows in a reserve: they are told apart by "
+            "their position, and questions may have read those that would be in it now"
         )
     files = _files(old, new)
     with closing(_opened(old)) as ledger:
@@ -61,8 +61,8 @@ def amend(old: Study, new: Study) -> Amended:
         (anchored or ledger).verify()
         if (opened := opening_in(ledger)) is not None:
             raise InvalidRequest(
-                f"the reserve of this study was opened (receipt {opened.number}), and an amended one could open "
-                "it again: it cannot be amended"
+                f"the reserve of this study was opened (receipt {opened.number}), and an amended one could "
+                "open it again: it cannot be amended"
             )
         if not ledger.closing():
             _check_free(new)

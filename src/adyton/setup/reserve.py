@@ -1,7 +1,7 @@
 """The owner opens the reserve: what will be tested is recorded first, then the rows are handed out.
 
-They are the rows that questions would have read: clipped to what is declared, at most the declared rows of each
-person.  This is for whoever may read the data anyway; nothing here has noise.
+They are the rows that questions would have read: clipped to what is declared, at most the declared rows of
+each person.  This is for whoever may read the data anyway; nothing here has noise.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def open_reserve(
     data: Any = None,
     **limits: Unpack[Limits],
 ) -> OpenedReserve:
-    """Name what will be ``tested`` on the reserve, all of it at the level ``alpha``, and get its rows.
+    """Name the ``tests`` that will be made on the reserve, all of them at the level ``alpha``: get its rows.
 
-    ``tests`` are words, one for each test; the ledger keeps them, and a reserve is opened once.  The same again
-    gives the same rows under the same receipt.  ``to`` is a file, Parquet or CSV; ``table`` another private
-    table of the study.  ``data`` and ``limits`` are those of ``adyton.open``.
+    Each test is a text; the ledger keeps them, and a reserve is opened once.  The same again gives the same
+    rows under the same receipt.  ``to`` is a file, Parquet or CSV; ``table`` another private table of the
+    study.  ``data`` and ``limits`` are those of ``adyton.open``.
 
     Claim:    as ``significant`` says of the p-values of these tests.
     Source:   derived here.  Theorem: RESERVE-TEST.
@@ -90,9 +90,7 @@ def open_reserve(
     return _handed_out(told, opening, columns, path)
 
 
-def look_at_reserve(
-    study: str | Path | Study | Curator, p_values: Sequence[Number] = ()
-) -> ReserveLook:
+def look_at_reserve(study: str | Path | Study | Curator, p_values: Sequence[Number] = ()) -> ReserveLook:
     """What the reserve is, and was opened for; with the p-values of its tests, which are significant."""
     with _curator_of(study, None) as curator:
         return ReserveLook.of(curator.study, curator._ledger, p_values)
@@ -101,9 +99,7 @@ def look_at_reserve(
 def _handed_out(told: ReserveLook, opening: Opening, columns: Columns, path: Path | None) -> OpenedReserve:
     rows = len(next(iter(columns.values())))
     file = None if path is None else str(path)
-    return OpenedReserve(
-        told.share, told.units, told.about, opening, rows=rows, file=file, columns=columns
-    )
+    return OpenedReserve(told.share, told.units, told.about, opening, rows=rows, file=file, columns=columns)
 
 
 @contextmanager
@@ -178,7 +174,9 @@ def _value(column: Column, code: Any) -> Any:
 
 def _array(values: list[Any], column: Column | None = None) -> Any:
     if isinstance(column, DateColumn):
-        return np.array([np.datetime64("NaT") if value is None else value for value in values], "datetime64[D]")
+        return np.array(
+            [np.datetime64("NaT") if value is None else value for value in values], "datetime64[D]"
+        )
     missing = [value is None for value in values]
     known = next((value for value in values if value is not None), 0)
     plain = [known if value is None else value for value in values]

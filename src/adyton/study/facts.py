@@ -126,7 +126,7 @@ class Study(Shown):
 
     @property
     def size_is_public(self) -> bool:
-        """Whether the number of units that questions read is public; of a reserve nobody says how many it has."""
+        """Whether the number of units that questions read is public: not where some are in a reserve."""
         return self.unit.neighbours == "replace" and self.reserve is None
 
     @property

@@ -72,7 +72,8 @@ class Validity:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
         if self.reserve is not None and not 0 < self.reserve < 1:
             raise InvalidRequest(
-                "validity.reserve is the share of the units that no question reads: above 0 and below 1, e.g. 0.2"
+                "validity.reserve is the share of the units that no question reads: above 0 and below 1, "
+                "e.g. 0.2"
             )
         if self.questions is not None and self.questions < 1:
             raise InvalidRequest("validity.questions must be at least 1")
@@ -156,8 +157,8 @@ def _check_method(study: Study, validity: Validity) -> None:
 def _check_reserve(study: Study, validity: Validity) -> None:
     if validity.method == "split":
         raise InvalidRequest(
-            "validity.reserve does not go with validity.method = 'split': there every question has units of its "
-            "own already; remove one of the two"
+            "validity.reserve does not go with validity.method = 'split': there every question has units of "
+            "its own already; remove one of the two"
         )
     if study.unit.person is None and study.unit.neighbours != "replace":
         raise InvalidRequest(

@@ -105,7 +105,7 @@ class Loading:
 
     @property
     def counts_persons(self) -> bool:
-        """Whether the loaded table lacks persons whose number is public: then they are counted in the source."""
+        """Whether the loaded table lacks persons whose number is public: they are counted in the source."""
         public = self.unit.neighbours == "replace" and not self.by_rows
         return public and self.unit.reserve is not None
 
@@ -119,8 +119,8 @@ class Loading:
         return person_is_hashable(opened[0].origin, self.members[0].table, self.members[0].unit)
 
     def counted(self, units: str, opened: Sequence[Opened]) -> str | None:
-        """A SELECT of the number of units in the source, where it is public: those of the loaded table, unless
-        persons are kept in a reserve.
+        """A SELECT of the number of units in the source, where it is public: those of the loaded table,
+        unless persons are kept in a reserve.
         """
         if self.unit.neighbours != "replace":
             return None

@@ -1,5 +1,5 @@
-"""Units that are split into parts, and units that are kept back: the same ones on every engine, whatever their
-values are.
+"""Units that are split into parts, and units that are kept back: the same ones on every engine, whatever
+their values are.
 
 A part is a span of salted hashes of who the unit is, or, where rows are units, of the position of the row in
 its source.  Hashes are compared as texts: all engines write md5 alike, and none has to make a number of it.
@@ -16,8 +16,8 @@ from adyton.privacy import PrivacyUnit, Reserve
 
 _DIGITS = 12
 _PAST_ALL = "g"  # follows all hexadecimal digits
-# One for all studies: of two studies of the same persons, or rows, the smaller reserve lies in the larger one,
-# and an amended study has the reserve that it had.
+# One for all studies: of two studies of the same persons, or rows, the smaller reserve lies in the larger
+# one, and an amended study has the reserve that it had.
 _RESERVE_SALT = "adyton,reserve,"
 
 
@@ -71,7 +71,9 @@ def check_parts(unit: PrivacyUnit, in_order: bool, told_alike: bool) -> None:
     """Refuses to split units, or to keep some back, that cannot be told apart in the same way whenever the
     source is read.
     """
-    into, how = ("split into parts", "split") if unit.parts > 1 else ("kept in a reserve", "kept in a reserve")
+    into, how = (
+        ("split into parts", "split") if unit.parts > 1 else ("kept in a reserve", "kept in a reserve")
+    )
     if unit.person is None and not in_order:
         raise InvalidRequest(
             f"rows of a database have no position, so they cannot be {into}: write "

@@ -201,9 +201,9 @@ def one_thread(connection: Any) -> Iterator[None]:
 
 
 def parted_by_position(unit: PrivacyUnit, salt: str) -> str:
-    """Statements that add the column ``part`` to DuckDB's table of units, and take out of it what is kept in a
-    reserve; of one that is opened, the others, and its rows get the column ``position``.  The table has the
-    rows in their order: it must have been filled by ``one_thread``.
+    """Statements that add the column ``part`` to DuckDB's table of units, and take out of it what is kept in
+    a reserve; if that is opened, they take out the others, and its rows get the column ``position``.  The
+    table has the rows in their order: it must have been filled by ``one_thread``.
 
     ``rowid`` counts them from 0.
     """
