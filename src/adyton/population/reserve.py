@@ -28,7 +28,7 @@ _BEFORE = (
 )
 _PUBLISHED = (
     "If the outcome is published, answers to questions, before and after, keep their population intervals. "
-    "But it is an exact statement about the units of the reserve, and no promise of privacy covers it for them."
+    "But it is an exact statement about the units of the reserve: no promise of privacy covers it for them."
 )
 
 
@@ -149,8 +149,8 @@ class ReserveLook(Shown):
         """As far as study and ledger know it."""
         if study.reserve is None:
             raise InvalidRequest(
-                "this study has no reserve: [validity] reserve = 0.2 in the study file keeps about a fifth of "
-                "the units for tests, from the first question on"
+                "this study has no reserve: [validity] reserve = 0.2 in the study file keeps about a fifth "
+                "of the units for tests, from the first question on"
             )
         share, all_units = study.reserve.share, study.table.rows
         opening, exact = opening_in(ledger), tuple(_p_value(p) for p in p_values)
