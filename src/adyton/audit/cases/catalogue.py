@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from adyton.accounting import FILTERS, gaussian
-from adyton.audit.cases import read_again, selected, selections, split_studies, streamed, streams, workloads
+from adyton.audit.cases import (
+    read_again,
+    reserves,
+    selected,
+    selections,
+    split_studies,
+    streamed,
+    streams,
+    workloads,
+)
 from adyton.audit.cases.questions import QUESTIONS, ask_both
 from adyton.audit.cases.trial import AuditTarget, Trial
 from adyton.certify import Promise
@@ -122,7 +131,13 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     *(
         Entry(*listed)
-        for own in (streamed.ENTRIES, selected.ENTRIES, read_again.ENTRIES, split_studies.ENTRIES)
+        for own in (
+            streamed.ENTRIES,
+            selected.ENTRIES,
+            read_again.ENTRIES,
+            split_studies.ENTRIES,
+            reserves.ENTRIES,
+        )
         for listed in own
     ),
 )
