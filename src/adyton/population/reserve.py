@@ -164,7 +164,10 @@ class ReserveLook(Shown):
     @property
     def level(self) -> float | None:
         """At or below which any one p-value is significant, whatever the others are; None before it opens."""
-        return None if self.opening is None else float_down(self.opening.level)
+        if self.opening is None:
+            return None
+        near = float(self.opening.level)
+        return near if Fraction(repr(near)) <= self.opening.level else float_down(self.opening.level)
 
     @property
     def significant(self) -> tuple[bool, ...]:

@@ -197,6 +197,8 @@ class SubsetPopulation:
         return _half(self.means(part, both, _widest(context)), line.scale)
 
     def units_read(self, units: int | None) -> int | None:
+        if self.study.reserve is None:
+            return units
         return units_outside(self.study, units, self._failure * FOR_COUNTS)
 
     def certifies(self, question: int) -> bool:
