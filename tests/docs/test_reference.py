@@ -197,6 +197,7 @@ def every_path(*objects: dict[str, Any]) -> set[str]:
 
 def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> None:
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    Path("kept.toml").write_text(STUDY + VALIDITY + "reserve = 0.1\n", encoding="utf-8")
     pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
     Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
     sections = sections_of(REFERENCE / "json.md")
@@ -206,7 +207,13 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     expected = {
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
-        "statement": every_path(*(printed(0, "statement", file) for file in (*both, "capped.toml"))),
+        "statement": every_path(
+            *(printed(0, "statement", file) for file in (*both, "capped.toml", "kept.toml"))
+        ),
+        "reserve": every_path(
+            printed(0, "reserve", "open", "kept.toml", "--test", "a", "-o", "kept.parquet"),
+            printed(0, "reserve", "judge", "kept.toml", "0.01"),
+        ),
         "synthesize": every_path(printed(0, "synthesize", study, "--columns", "region", "--share", "0.05")),
         "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),
