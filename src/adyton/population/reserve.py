@@ -77,9 +77,8 @@ def open_once(ledger: Ledger, order: Order) -> Opening:
     """The opening, which is charged before anything is read; the same again is the same one, and free."""
     earlier = opening_in(ledger)
     if earlier is not None and (earlier.receipt.order.detail != order.detail):
-        tests = "1 test" if len(earlier.tests) == 1 else f"{len(earlier.tests):,} tests"
         raise InvalidRequest(
-            f"the reserve was opened before (receipt {earlier.number}), for {tests} at alpha = "
+            f"the reserve was opened before (receipt {earlier.number}), for {_tests(earlier)} at alpha = "
             f"{float(earlier.alpha):g}: nothing else can be tested on it (adyton reserve show)"
         )
     return _of(ledger.charge(order).receipt)
@@ -102,8 +101,11 @@ def said_of(study: Study, ledger: Ledger) -> str:
     share, opening = f"about {float(100 * study.reserve.share):.4g} % of the units", opening_in(ledger)
     if opening is None:
         return f"{share}, not opened"
-    tests = "1 test" if len(opening.tests) == 1 else f"{len(opening.tests):,} tests"
-    return f"{share}, opened for {tests} (receipt {opening.number})"
+    return f"{share}, opened for {_tests(opening)} (receipt {opening.number})"
+
+
+def _tests(opening: Opening) -> str:
+    return "1 test" if len(opening.tests) == 1 else f"{len(opening.tests):,} tests"
 
 
 def significant(opening: Opening, p_values: Sequence[Fraction]) -> tuple[bool, ...]:
@@ -119,7 +121,7 @@ def significant(opening: Opening, p_values: Sequence[Fraction]) -> tuple[bool, .
     """
     if len(p_values) != len(opening.tests):
         raise InvalidRequest(
-            f"the reserve was opened for {len(opening.tests)} tests: give the p-value of each, in their order"
+            f"the reserve was opened for {_tests(opening)}: give the p-value of each, in their order"
         )
     found = [False] * len(p_values)
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
