@@ -6,6 +6,7 @@ import json
 import stat
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.curator.curator import Curator
+from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Order
-from adyton.population.reserve import ReserveLook
+from adyton.population.reserve import ReserveLook, opening_in
 from adyton.privacy import Guarantee, PrivacyUnit, Reserve
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.setup.amending import amend
@@ -123,6 +125,8 @@ def test_weights_count_the_others(unit: PrivacyUnit) -> None:
         words: dict[str, Any] = {"questions": 100_000, "bins": {"age": 1000}, "epsilon": 3}
         weights = curator.open_weights(["side", "age", "small"], **words)
         assert abs(weights.statement().total - read_rows()) < 0.1 * SIZE
+        assert weights._terms.rows is None
+        assert weights._terms.total is not None
 
 
 def test_keys_are_found_among_the_others() -> None:
@@ -150,9 +154,9 @@ def test_joined_tables_lack_the_same_persons() -> None:
 
 def test_the_limit_leaves_room_for_the_opening() -> None:
     """Mutant: a share of 1, or an epsilon of all, takes the last unit."""
-    for price in ({"share": 1}, {"epsilon": 500}):
-        with opened(UNITS[0]) as curator:
-            curator.ask("SELECT COUNT(*) FROM t", **price)
+    for filter_name, price in product(("gdp", "pure"), ({"share": 1}, {"epsilon": 500})):
+        with opened(UNITS[0], filter_name) as curator:
+            curator.synthesize(["small"], rows=10, **price)  # takes all that it is offered
             assert curator.statement().left.units >= 1
             open_reserve(curator, ["a test"], data=marked())
 
@@ -209,6 +213,23 @@ def test_nothing_is_charged_where_nothing_can_be_handed_out(tmp_path: Path) -> N
     plain = replace(study_of(UNITS[0]), validity=None)
     with pytest.raises(adyton.InvalidRequest, match="this study has no reserve"):
         open_reserve(plain, ["a test"], data=marked())
+
+
+def test_the_tests_are_in_the_ledger_before_a_row_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: read first, then charged: whoever is stopped in between has seen rows, and may name other tests."""
+    with opened(UNITS[1]) as curator:
+
+        def stopped(*_: Any) -> Any:
+            assert opening_in(curator._ledger) is not None
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(DuckDBEngine, "_run", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                open_reserve(curator, ["a test"], data=marked())
+        with pytest.raises(adyton.InvalidRequest, match="was opened before"):
+            open_reserve(curator, ["another test"], data=marked())
+        assert open_reserve(curator, ["a test"], data=marked()).rows == SIZE - read_rows()
 
 
 def test_several_tests_are_judged_in_the_order_of_their_p_values() -> None:
