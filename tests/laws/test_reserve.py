@@ -23,6 +23,9 @@ from adyton.ledger import Order
 from adyton.population.reserve import ReserveLook, opening_in
 from adyton.privacy import Guarantee, PrivacyUnit, Reserve
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
+from adyton.service.identity import Identity
+from adyton.service.named_ledger import NamedLedger
+from adyton.service.roles import role_named
 from adyton.setup.amending import amend
 from adyton.setup.checking import check_study
 from adyton.setup.reserve import look_at_reserve, open_reserve
@@ -256,6 +259,17 @@ def test_answers_after_the_opening_have_intervals_and_its_receipt_says_what_was_
         assert "the kept are older" in receipt.order.detail
         assert curator.statement().reserve == "about 25 % of the units, opened for 1 test (receipt 1)"
         assert curator.last_look("0.05").threshold > 0
+
+
+def test_names_of_a_service_are_told_that_it_was_opened() -> None:
+    """Mutant: looked up by its request id, which a name does not know."""
+    with opened(UNITS[0]) as curator:
+        named = NamedLedger(curator._ledger, Identity("ann", role_named("analyst")), lambda: None)
+        assert opening_in(named) is None
+        open_reserve(curator, ["a test"], data=marked())
+        found = opening_in(named)
+        assert found is not None
+        assert found.tests == ("a test",)
 
 
 def test_another_request_id_of_this_name_is_not_in_the_way() -> None:

@@ -85,9 +85,11 @@ def open_once(ledger: Ledger, order: Order) -> Opening:
 
 
 def opening_in(ledger: Ledger) -> Opening | None:
-    """What the reserve of this study was opened for, if it was."""
-    receipt = ledger.requested(_ONCE, _OWNER)
-    return None if receipt is None else _of(receipt)
+    """What the reserve of this study was opened for, if it was.  By its text: a name that asks through a
+    service knows of no request ids but its own.
+    """
+    opened = [one for one in ledger.mentioning([OPENED], 0) if one.order.question == OPENED]
+    return _of(opened[0]) if opened else None
 
 
 def _of(receipt: Receipt) -> Opening:
