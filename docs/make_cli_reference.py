@@ -35,7 +35,8 @@ the other commands are for: [plan](../how-to/plan-a-study.md), [compose and cali
 [audit](../how-to/audit-your-own.md), [lab](../how-to/lab.md), [holdout](../how-to/holdout.md),
 [stream](streams.md), [suggest-bounds](../how-to/bounds.md),
 [synthesize](../how-to/make-a-synthetic-table.md), [dummy](../how-to/try-questions.md),
-[derive](../how-to/many-questions-at-once.md).
+[derive](../how-to/many-questions-at-once.md),
+[reserve](../how-to/keep-a-reserve.md).
 """
 
 

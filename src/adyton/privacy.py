@@ -16,6 +16,21 @@ NEIGHBOURS: tuple[Neighbours, ...] = get_args(Neighbours)
 
 
 @dataclass(frozen=True, slots=True)
+class Reserve:
+    """About this ``share`` of the units is read by no question: they are kept for tests of the owner.
+
+    Where it is ``opened``, they are read, and no others.
+    """
+
+    share: Fraction
+    opened: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InvalidRequest("a reserve is a share of the units, above 0 and below 1")
+
+
+@dataclass(frozen=True, slots=True)
 class PrivacyUnit:
     """Who is protected: one row, or all rows of one ``person`` (a column), at most ``rows`` of them.
 
@@ -23,6 +38,7 @@ class PrivacyUnit:
     ``add-or-remove``: if one unit is missing from one of them; their size is private.
     ``rows_in``: of a table that is joined from several, the most rows in each of them.
     ``parts``: into how many disjoint parts the units are split, each of which one question reads.
+    ``reserve``: units that are kept back; None: there are none.
 
     >>> adyton.PrivacyUnit("replace", person="person_id").rows
     1
@@ -33,6 +49,7 @@ class PrivacyUnit:
     rows: int = 1
     rows_in: tuple[int, ...] = ()
     parts: int = 1
+    reserve: Reserve | None = None
 
     def __post_init__(self) -> None:
         if self.neighbours not in NEIGHBOURS:

@@ -201,6 +201,7 @@ def every_path(*objects: dict[str, Any]) -> set[str]:
 
 def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> None:
     Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    Path("kept.toml").write_text(STUDY + VALIDITY + "reserve = 0.1\n", encoding="utf-8")
     pure = STUDY.replace("delta = 1e-9", 'delta = 0\nfilter = "pure"')
     Path("capped.toml").write_text(pure + CAPPED, encoding="utf-8")
     rounded = f'{STUDY}{VALIDITY}method = "rounding"\ngrid = 0.02\n'
@@ -213,7 +214,11 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
         "statement": every_path(
-            *(printed(0, "statement", file) for file in (*both, "capped.toml", "rounded.toml"))
+            *(printed(0, "statement", file) for file in (*both, "capped.toml", "kept.toml", "rounded.toml"))
+        ),
+        "reserve": every_path(
+            printed(0, "reserve", "open", "kept.toml", "--test", "a", "-o", "kept.parquet"),
+            printed(0, "reserve", "judge", "kept.toml", "0.01"),
         ),
         "synthesize": every_path(printed(0, "synthesize", study, "--columns", "region", "--share", "0.05")),
         "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),

@@ -51,6 +51,9 @@ def test_the_page_lists_the_keys_of_a_check(sections: dict[str, str]) -> None:
         epsilon = 1
         delta = 1e-9
         keys_delta = 1e-10
+        [validity]
+        independent = true
+        reserve = 0.1
         [columns]
         age = { kind = "integer", low = 0, high = 120 }
         region = { kind = "category", values = ["north"] }

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from adyton.accounting import filter_named, zcdp
 from adyton.accounting.odometer import ZcdpOdometer
-from adyton.curator.purse import read_odometer
 from adyton.errors import InvalidRequest
 from adyton.exact import UNITS_PER_ONE, units_up
+from adyton.planning.odometer import read_odometer
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, Table
 from adyton.study import Study, keys_failure

@@ -13,6 +13,10 @@ CAUTION = (
     "not covered by the promise."
 )
 
+RESERVE = (
+    "These counts are of all rows, the reserve too: whoever chooses what to test on it should not go by them."
+)
+
 # A value as it stands in the data, and how many rows have it.
 Seen = tuple[str | None, int]
 
@@ -146,6 +150,7 @@ class StudyCheck(Shown):
 
     tables: tuple[TableCheck, ...]
     findings: tuple[Finding, ...]
+    reserve: bool = False  # whether the study keeps units from its questions, which are counted here
 
     @property
     def ok(self) -> bool:
@@ -158,12 +163,14 @@ class StudyCheck(Shown):
             "caution": CAUTION,
             "tables": [table.to_json() for table in self.tables],
             "findings": [finding.to_json() for finding in self.findings],
+            **({"reserve": RESERVE} if self.reserve else {}),
         }
 
     def sheet(self, verbose: bool = False) -> Sheet:
         headers = ("column", "declared", "missing", "unparsed", "undeclared", "below", "above")
         rows = tuple(self._row(table, column) for table in self.tables for column in table.columns)
-        return Sheet(FOR_THE_OWNER, headers, rows, (*self._sizes(), *self._said()), left_aligned=2)
+        kept = (RESERVE,) if self.reserve else ()
+        return Sheet(FOR_THE_OWNER, headers, rows, (*self._sizes(), *kept, *self._said()), left_aligned=2)
 
     def _row(self, table: TableCheck, column: ColumnCheck) -> tuple[str, ...]:
         name = column.name if len(self.tables) == 1 else f"{table.name}.{column.name}"

@@ -38,6 +38,7 @@ class Statement(Shown):
     stability_cap: int | None = None
     certified_questions: int | None = None
     bits: int | None = None  # of all answers so far, in units of 10**-18, where they are rounded
+    reserve: str | None = None  # where units are kept from all questions: how many, and whether it was opened
 
     @property
     def beyond(self) -> bool:
@@ -56,6 +57,7 @@ class Statement(Shown):
             "questions": self.questions,
             "more": self.more,
             "odometer": self.odometer.to_json(),
+            **({"reserve": self.reserve} if self.reserve is not None else {}),
         }
         if self.bits is not None:
             shown["transcript"] = {"bits": decimal_text(self.bits)}
@@ -79,6 +81,7 @@ class Statement(Shown):
         ]
         rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
         rows += [("odometer", str(self.odometer))] if odometer else []
+        rows += [("reserve", self.reserve)] if self.reserve is not None else []
         if self.stability is not None and self.stability_cap is not None:
             most = self.certified_questions
             stable = Amount("mu0²", self.stability, self.stability_cap)

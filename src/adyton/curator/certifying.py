@@ -214,9 +214,9 @@ class PopulationClaims:
         at = Position.after(self._ledger.totals(), radius)
         paid = at.pure + Fraction(pure, UNITS_PER_ONE)
         after = replace(at, pure=paid, unproved=at.unproved or unproved)
-        return later_widths(
-            self._study, PopulationContext(self._population, at, self.stand_in.units()), after
-        )
+        units = self.stand_in.units()
+        units = self._population.units_read(units) if self._study.parts == 1 else units
+        return later_widths(self._study, PopulationContext(self._population, at, units), after)
 
     def transcript(self, batch: PricedBatch) -> Transcript | None:
         """Where answers are rounded: the bits of all before, and of these."""
@@ -242,7 +242,7 @@ class PopulationClaims:
             return None
         if self._study.unit.neighbours == "replace":
             rows = self._study.table.rows or 0
-            return Units(rows, rows)
+            return Units(population.units_surely_read(rows), population.units_read(rows) or rows)
         if (count := self.stand_in.counted) is not None:
             return Units(population.units_at_least(count), population.units_at_most(count))
         return None

@@ -25,11 +25,11 @@ def check_output(study: Study, path: Path, *, overwrite: bool = False) -> None:
     _check_target(study, path, overwrite)
 
 
-def write_table(columns: Columns, path: Path, said: str) -> None:
-    """Made-up columns as a file; a Parquet file also says what they are."""
+def write_table(columns: Columns, path: Path, said: str, word: str = "dummy") -> None:
+    """Columns as a file; a Parquet file also says what they are, under this word."""
     try:
         if path.suffix.lower() in _PARQUET:
-            _write_parquet(columns, path, said)
+            _write_parquet(columns, path, {word: said})
         else:
             _write_csv(columns, path)
     except OSError:
@@ -53,24 +53,25 @@ def write_dummy(study: Study, path: Path, rows: int | None = None, *, overwrite:
 def _check_target(study: Study, path: Path, overwrite: bool) -> None:
     sources = [study.source, *(one.source for one in study.further)]
     if any(isinstance(source, Path) and source.resolve() == path.resolve() for source in sources):
-        raise InvalidRequest(f"{path} is the data of the study; made-up rows are written elsewhere")
+        raise InvalidRequest(f"{path} is the data of the study: rows are written elsewhere")
     if path.exists() and not overwrite:
         raise InvalidRequest(f"{path} exists already; choose another -o, or --force")
 
 
-def _write_parquet(columns: Columns, path: Path, said: str) -> None:
+def _write_parquet(columns: Columns, path: Path, said: dict[str, str]) -> None:
     import duckdb  # imported late: 0.1 s, needed only to write such a file
 
     days = [name for name, values in columns.items() if values.dtype.kind == "M" and not _has_times(values)]
     listed = ", ".join(
         f"CAST({quoted(n)} AS DATE) AS {quoted(n)}" if n in days else quoted(n) for n in columns
     )
+    metadata = ", ".join(f"{quoted(word)}: {text_literal(text)}" for word, text in said.items())
     connection = connect()
     try:
         connection.register("made_up", columns)
         connection.execute(
             f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
-            f"(FORMAT parquet, KV_METADATA {{dummy: {text_literal(said)}}})"
+            f"(FORMAT parquet, KV_METADATA {{{metadata}}})"
         )
         written = True
     except duckdb.Error:

@@ -15,20 +15,19 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Protocol, TypedDict
 
-from adyton.accounting.filters import LEAST_DELTA
 from adyton.accounting.noisy_reading import NoisyReading
-from adyton.accounting.odometer import ZcdpOdometer
-from adyton.certify import Amount, Odometer, Promise, Proof, Statement, Step
+from adyton.certify import Amount, Promise, Proof, Statement, Step
 from adyton.certify.answer import percent
 from adyton.certify.preview import fitting_text
 from adyton.curator.certifying import scales_of, sensitivity_of
 from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
-from adyton.exact import UNITS_PER_ONE, float_up, printed_up
+from adyton.exact import printed_up
 from adyton.exact.search import edge, geometric
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import totals_after
 from adyton.ledger.links import QUESTIONS, Cap
 from adyton.ledger.texts import receipts_carried
+from adyton.planning.odometer import read_odometer
 from adyton.planning.plan import Outline, PricedBatch
 from adyton.planning.price import Price
 from adyton.population.base import Population
@@ -56,7 +55,6 @@ _WIDER, _NEAR, _ROUGH = 1.02, 0.001, 0.1
 _ROUNDS = 30
 _JUST_OVER = 1 + 1e-9
 _LEAST_DECIMAL = Fraction(1, 10**9)
-_OCTAVES = 5  # good from the limit down to a thousandth of it
 
 
 # What is left ----------------------------------------------------------------------------------------------
@@ -111,9 +109,12 @@ class Purse:
         return self.left_after(self.spent)
 
     def left_after(self, spent: int) -> int:
-        """Where units are split, by the study's own reckoning of the limit: a price less this is a charge."""
+        """Where units are split, by the study's own reckoning of the limit: a price less this is a charge.
+
+        Shares of it never take the unit that opening a reserve costs.
+        """
         beyond = self._ledger.header.limit - self.study.allowed if self.study.parts > 1 else 0
-        return self._ledger.left(spent) - beyond
+        return max(0, self._ledger.left(spent) - beyond - (self.study.reserve is not None))
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""
@@ -148,6 +149,12 @@ class Purse:
         last = self._ledger.receipt(totals.receipts) if totals.receipts else None
         if last is not None and receipts_carried(last.order.question, last.order.detail):
             last = None  # nobody asks such a one again
+        reserve = None
+        if self.study.reserve is not None:
+            from adyton.population.reserve import OPENED, said_of
+
+            reserve = said_of(self.study, self._ledger)
+            last = None if last is not None and last.order.question == OPENED else last
         return Statement(
             spent=self.amount(totals.spent),
             left=self.left(totals.spent),
@@ -159,6 +166,7 @@ class Purse:
             stability_cap=cap,
             certified_questions=certified,
             bits=totals.radius if self.study.grid is not None else None,
+            reserve=reserve,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:
@@ -369,23 +377,3 @@ def _rounded(value: Fraction, *, up: bool) -> Fraction:
 
 def _written(value: Fraction) -> str:
     return fraction_text(value) if value >= _LEAST_DECIMAL else f"{float(value):.{_DIGITS - 1}e}"
-
-
-# The running epsilon ---------------------------------------------------------------------------------------
-
-
-def read_odometer(study: Study, spent: int) -> Odometer:
-    """The reading after ``spent`` units.
-
-    Claim:    as ZcdpOdometer, with the study's own delta; in a pure study that is 0, but for ``keys_delta``.
-    Assumes:  what the study's filter assumes of every release.
-    Source:   the pages named.  Theorem: ZCDP-ODOMETER.  Theorem: PURE-FILTER.
-    """
-    delta = printed_up(study.limit.delta)  # what noise leaves of it is for own keys of a unit that are shown
-    if study.filter_name == "pure":
-        return Odometer(float_up(Fraction(spent, UNITS_PER_ONE)), delta, "PURE-FILTER")
-    halves = 2 if study.filter_name == "gdp" else 1  # mu-GDP is (mu**2 / 2)-zCDP
-    rho = Fraction(study.allowed, halves * UNITS_PER_ONE)
-    octaves = _OCTAVES if study.noise_delta > (_OCTAVES + 1) * LEAST_DELTA else 0
-    reading = ZcdpOdometer.up_to(rho, study.noise_delta, octaves).epsilon(-(-spent // halves))
-    return Odometer(reading if spent else 0.0, delta, "ZCDP-ODOMETER")

@@ -154,7 +154,8 @@ class DuckDBEngine:
         for option, value in ({"temp_directory": _MEMORY_ONLY} | self._limits).items():
             connection.execute(f"SET {option} = {text_literal(str(value))}")
         loading = self._loading
-        by_position = loading.unit.parts > 1 and loading.by_rows
+        told_apart = loading.unit.parts > 1 or loading.unit.reserve is not None
+        by_position = told_apart and loading.by_rows
         with contextlib.ExitStack() as sources:
             if by_position:
                 sources.enter_context(one_thread(connection))
@@ -162,30 +163,37 @@ class DuckDBEngine:
             self._units = replace(self._units, told=loading.told(known))
             if known[0].origin.valued != "units":
                 execute(connection, f"CREATE TABLE units AS {loading.sql(known)}", loading.source)
+            counted = loading.counted("units", known)
+            if counted is not None:
+                ((found,),) = execute(connection, counted, loading.source)
+                check_size(found, loading.table, loading.unit)
         for one in known:
             if one.origin.valued not in (None, "units"):
                 connection.execute(f"DROP TABLE {one.origin.valued}")
         if by_position:
-            execute(connection, parted_by_position(loading.salt), loading.source)
-        counted = loading.counted("units")
-        if counted is not None:
-            ((found,),) = execute(connection, counted, loading.source)
-            check_size(found, loading.table, loading.unit)
+            execute(connection, parted_by_position(loading.unit, loading.salt), loading.source)
         for statement in _LOCKED:
             connection.execute(statement)
 
     def _open(self, sources: contextlib.ExitStack, connection: Any, place: int, careful: bool) -> Opened:
-        """A member's source; the lines of a CSV file are read here already, part by part."""
+        """A member's source; the lines of a CSV file are read here already, part by part, and so is what is
+        read twice: a source may be one that is gone after the first time.
+        """
         member, given = self._loading.members[place], f"given{place}"
         known: Opened = sources.enter_context(opened(connection, member.source, given))
         if careful and _is_parquet(member):
             wanted = self._loading.wanted(place, known)
             other = sources.enter_context(opened_with_care(connection, member.source, wanted, given))
-            return known if other is None or not wanted else other
-        if not isinstance(member.source, Path) or member.source.suffix.lower() not in SEPARATORS:
+            known = known if other is None or not wanted else other
+        lines = isinstance(member.source, Path) and member.source.suffix.lower() in SEPARATORS
+        if not lines and not self._loading.counts_persons:
             return known
         target = "units" if self._loading.by_rows else f"valued{place}"
-        load_lines(connection, member.source, given, target, self._loading.valued(place, known))
+        valued = self._loading.valued(place, known)
+        if lines:
+            load_lines(connection, member.source, given, target, valued)
+        else:
+            execute(connection, f"CREATE TABLE {target} AS {valued}", member.source)
         return replace(known, origin=replace(known.origin, valued=target))
 
 

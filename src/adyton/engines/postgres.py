@@ -203,7 +203,7 @@ class PostgresEngine:
         opened = [Opened(_origin(connection, address), PostgresDialect()) for address in self._addresses]
         self._units = replace(self._units, told=loading.told(opened))
         connection.execute(f"CREATE TEMPORARY TABLE units AS {loading.sql(opened)}")
-        counted = loading.counted("pg_temp.units")
+        counted = loading.counted("pg_temp.units", opened)
         if counted is not None:
             ((found,),) = connection.execute(counted).fetchall()
             check_size(found, loading.table, loading.unit)

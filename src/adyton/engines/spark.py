@@ -130,7 +130,7 @@ class SparkEngine:
         try:
             cached.count()  # fills the cache
             cached.createOrReplaceTempView(self._kept)
-            counted = loading.counted(self._kept)
+            counted = loading.counted(self._kept, opened)
             if counted is not None:
                 ((found,),) = self._sql(counted).collect()
                 check_size(found, loading.table, loading.unit)

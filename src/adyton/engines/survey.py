@@ -94,7 +94,7 @@ class Survey(Loading):
     def told(self, opened: Sequence[Opened]) -> bool:
         return False
 
-    def counted(self, units: str) -> str | None:
+    def counted(self, units: str, opened: Sequence[Opened]) -> str | None:
         """A wrong number of units is something to report, not to stop at."""
         return None
 

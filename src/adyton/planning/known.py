@@ -46,6 +46,10 @@ from adyton.study import Study
 
 _WITHOUT = "Rows without a person do not count."
 _OF_EACH = "The numbers of each person are of those rows."
+_RESERVE = (
+    "No question reads the reserve, about {} % of the {}: counts and sums are those of the others, not "
+    "scaled up."
+)
 MOST_VALUES = 1_000_000  # of all answers together; each has an interval or two
 MOST_NOISES = 4_000_000  # integers that are drawn and stored: two for a mean, a dozen or so for a median
 MOST_INTEGERS = 2**26  # that are read: the counts of all bins, for a quantile
@@ -115,18 +119,34 @@ def _between(lattice: Lattice) -> Known:
 
 
 def left_out_rows(study: Study, question: Question) -> str | None:
-    """Which rows never count, where a person is protected: public, and part of what an answer means."""
-    if study.unit.person is None:
-        return None
-    return _WITHOUT if _counts_all_persons(question) else left_out_of(study, question.table)
+    """Which rows never count, where a person is protected or there is a reserve: public, and part of what an
+    answer means.
+    """
+    counts_all = study.unit.person is not None and _counts_all_persons(question)
+    return _joined(_WITHOUT if counts_all else _rows_left_out(study, question.table), _reserved(study))
 
 
 def left_out_of(study: Study, table: Table) -> str | None:
     """The same for a question that looks at what rows of a person say."""
+    return _joined(_rows_left_out(study, table), _reserved(study))
+
+
+def _joined(*sentences: str | None) -> str | None:
+    return " ".join(one for one in sentences if one) or None
+
+
+def _reserved(study: Study) -> str | None:
+    if study.reserve is None:
+        return None
+    units = "rows" if study.unit.person is None else "persons"
+    return _RESERVE.format(f"{float(100 * study.reserve.share):.4g}", units)
+
+
+def _rows_left_out(study: Study, table: Table) -> str | None:
     if study.unit.person is None:
         return None
     if isinstance(table, TableOfPersons):
-        return f"{left_out_of(study, table.of)} {_OF_EACH}"
+        return f"{_rows_left_out(study, table.of)} {_OF_EACH}"
     most = {
         study.table.name: study.unit.rows,
         **{one.table.name: one.rows_per_person for one in study.further},
@@ -162,6 +182,7 @@ def certificate_of(
     theorems += finding.theorems if finding is not None else ()
     theorems += ["DISJOINT-FILTERS"] if disjoint else []
     theorems += ["SPLIT-STUDY"] if study.parts > 1 else []
+    theorems += ["RESERVE-TEST"] if study.reserve is not None else []
     left_out = any(noisy.reading.kept is not None for part in parts for noisy in part.noisy)
     theorems += ["CELLS-THAT-CAN-MATCH"] if left_out else []
     theorems += ["JOINED-ROWS"] if table.join is not None and len(table.join.tables) > 1 else []
@@ -182,6 +203,7 @@ def assumptions_of(study: Study, table: Table) -> tuple[str, ...]:
         f"a value of {table.name} is the clipped value on its grain; rows without one do not count",
         "the noise comes from the operating system's generator",
         *_split(study),
+        *_kept_back(study),
     )
 
 
@@ -192,6 +214,16 @@ def _split(study: Study) -> tuple[str, ...]:
     return (
         f"this question reads one of {study.parts} parts of the units, which no other question reads: counts "
         f"and sums are those of that part ({same} while the study lasts)",
+    )
+
+
+def _kept_back(study: Study) -> tuple[str, ...]:
+    if study.reserve is None:
+        return ()
+    same = "persons keep their names" if study.unit.person is not None else "rows keep their order"
+    return (
+        f"no question reads the units of the reserve: counts and sums are those of the others ({same} while "
+        "the study lasts)",
     )
 
 

@@ -31,6 +31,7 @@ from adyton.query.persons import TableOfPersons
 from adyton.query.text import condition_text, number_text, question_text
 from adyton.sensitivity import Reading
 from adyton.study import Study, Validity
+from adyton.validity.part_sizes import most_by_lot
 
 NOT_DECLARED = Absent("not declared: the study file has no [validity] section")
 UNPROVED = Absent(
@@ -54,11 +55,13 @@ def missing_anywhere(study: Study, at: Position, units: int | None) -> Absent | 
     return None
 
 
-def assumptions_about(level: float) -> tuple[str, ...]:
+def assumptions_about(level: float, study: Study) -> tuple[str, ...]:
+    size = "a table of this size" if study.reserve is None else "as many units as are not in the reserve"
     return (
         "the units are independent draws from the population",
         f"population intervals hold for all answers of the study at once with probability {level:.12g}",
-        "the population value of a count or sum is its expectation for a table of this size",
+        f"the population value of a count or sum is its expectation for {size}",
+        *(["a salted hash sends each unit to the reserve as if by lot"] if study.reserve is not None else []),
     )
 
 
@@ -243,6 +246,26 @@ def _one(units: int) -> Fraction:
 
 
 # How many units there are ----------------------------------------------------------------------------------
+
+
+def units_outside(study: Study, units: int | None, failure: Fraction) -> int | None:
+    """At most so many of the units are not in the reserve.  A count with noise counts no others.
+
+    Claim:    Pr[more, or fewer than ``least_outside``] <= failure.
+    Assumes:  the hash sends each unit to the reserve as if by lot.
+    Source:   derived here.  Theorem: RESERVE-TEST.
+    """
+    if units is None or study.reserve is None or study.unit.neighbours != "replace":
+        return units
+    return max(1, most_by_lot(units, 1 - study.reserve.share, failure / 2))
+
+
+def least_outside(study: Study, units: int, failure: Fraction) -> int:
+    """At least so many; the share of the hashes is rounded up to a whole one of 16**12."""
+    if study.reserve is None:
+        return units
+    most = min(Fraction(1), study.reserve.share + Fraction(1, 16**12))
+    return units - most_by_lot(units, most, failure / 2)
 
 
 class StandIn:

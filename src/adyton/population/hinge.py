@@ -24,7 +24,14 @@ from adyton.exact.outward import FEW, UP
 from adyton.ledger.links import Cap
 from adyton.mechanisms import largest_ratio
 from adyton.mechanisms.ratio import Ends
-from adyton.population.base import Counted, PopulationContext, Position, assumptions_about, missing_anywhere
+from adyton.population.base import (
+    Counted,
+    PopulationContext,
+    Position,
+    assumptions_about,
+    missing_anywhere,
+    units_outside,
+)
 from adyton.study import Study, Validity, keys_failure, planned
 from adyton.validity.hinge.noise_part import laplace_multiplier
 from adyton.validity.hinge.peeling import WidthSchedule
@@ -53,7 +60,7 @@ class HingePopulation:
     def schedule(self) -> WidthSchedule | PlannedSchedule | None:
         if self.validity is None:
             return None
-        rows, delta = self.study.table.rows, keys_failure(self.study)
+        rows, delta = self.study.units_expected, keys_failure(self.study)
         if self.validity.tolerance is None or rows is None:
             return _open_schedule(self.validity, delta)
         return planned(self.validity, rows, self.study.unit.neighbours, delta)
@@ -98,7 +105,7 @@ class HingePopulation:
         theorems += ("HINGE-WITH-DELTA",) if self.study.keys_delta else ()
         theorems += ("RATIO-OF-MEANS",) if ratios else ()
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
-        return theorems, assumptions_about(self.level)
+        return theorems, assumptions_about(self.level, self.study)
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         reach = float_up(self._hidden(part, context)[0] + self._drift(part, context))
@@ -159,7 +166,10 @@ class HingePopulation:
         return float_up(steps * step_of(part.reading) / whole) if whole else None
 
     def units_read(self, units: int | None) -> int | None:
-        return units
+        """Without a plan no failure is left for the size of a reserve: then it is all of them, at most."""
+        if not isinstance(self.schedule, PlannedSchedule):
+            return units
+        return units_outside(self.study, units, self.schedule.counting)
 
     def certifies(self, question: int) -> bool:
         schedule = self.schedule
@@ -205,8 +215,8 @@ class HingePopulation:
     @property
     def _rows(self) -> int:
         """The public number of units of a plan, or the public guess, in which its noise is measured."""
-        assert self.study.table.rows is not None
-        return self.study.table.rows
+        assert self.study.units_expected is not None
+        return self.study.units_expected
 
     def _span(self, part: NoisyReading) -> int:
         """The length of the interval in which one unit's share of the (first) integer lies.

@@ -51,7 +51,7 @@ class RoundingPopulation(SubsetPopulation):
         theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
         known = "nothing about these units is known but what this study answered"
-        return theorems, (*assumptions_about(self.level), known)
+        return theorems, (*assumptions_about(self.level, self.study), known)
 
     def _certain(self, context: PopulationContext) -> CertainOfAll:
         level = float(self._failure) * self._levels.share(context.at.question) / context.at.values

@@ -27,7 +27,9 @@ from adyton.population.base import (
     Position,
     assumptions_about,
     learned_key,
+    least_outside,
     missing_anywhere,
+    units_outside,
 )
 from adyton.population.subset_ends import (
     Certain,
@@ -109,7 +111,7 @@ class SubsetPopulation:
         theorems += ("SUBSET-MEANS", "SUBSET-BENNETT") if ratios else ()
         theorems += ("SUBSET-WITH-PURE-PARTS",) if at.pure else ()
         theorems += ("PERSONS-AS-ROWS",) if self.study.unit.rows > 1 else ()
-        return theorems, assumptions_about(self.level)
+        return theorems, assumptions_about(self.level, self.study)
 
     def singles(self, part: NoisyReading, released: Array, context: PopulationContext) -> Ends:
         squares = context.learned.get(learned_key(part.reading))
@@ -195,7 +197,9 @@ class SubsetPopulation:
         return _half(self.means(part, both, _widest(context)), line.scale)
 
     def units_read(self, units: int | None) -> int | None:
-        return units
+        if self.study.reserve is None:
+            return units
+        return units_outside(self.study, units, self._failure * FOR_COUNTS)
 
     def certifies(self, question: int) -> bool:
         return self.validity is not None
@@ -216,6 +220,10 @@ class SubsetPopulation:
     def _failure(self) -> Fraction:
         assert self.validity is not None
         return 1 - self.validity.confidence
+
+    def units_surely_read(self, units: int) -> int:
+        """At least so many of exactly so many units are read; right together with ``units_read``."""
+        return least_outside(self.study, units, self._failure * FOR_COUNTS)
 
     def noise_failure(self, question: int) -> Fraction:
         """How likely it may be that the noise of this answer is larger than settling takes it to be."""

@@ -245,12 +245,12 @@ def _centred_and_counted(*values: NumberExpression) -> tuple[Coordinate, ...]:
 
 
 def _public_denominator(where: Condition, question: Question, unit: PrivacyUnit) -> int | None:
-    """Replacing a unit of one row never changes how many rows there are; in a filter, a group or a part of
-    the units it could, and in a table of those persons who have a row of some kind.
+    """Replacing a unit of one row never changes how many rows there are; in a filter, a group, a part of the
+    units or outside of a reserve it could, and in a table of those persons who have a row of some kind.
     """
     unfiltered = where == EVERY_ROW and not question.by
     unfiltered = unfiltered and (
         not isinstance(question.table, TableOfPersons) or question.table.has_everybody
     )
-    fixed = unit.neighbours == "replace" and unit.rows == 1 and unit.parts == 1
+    fixed = unit.neighbours == "replace" and unit.rows == 1 and unit.parts == 1 and unit.reserve is None
     return question.table.rows if fixed and unfiltered else None

@@ -20,6 +20,7 @@ from adyton.ledger.base import next_receipt, now, same_limit
 from adyton.ledger.links import fresh_secret
 from adyton.ledger.stored.sqlite import make_file
 from adyton.ledger.texts import carried_texts
+from adyton.population.reserve import opening_in
 from adyton.study import Study, named_facts
 
 _MAY_CHANGE = ("table.", "columns.", "public.")
@@ -50,6 +51,11 @@ def amend(old: Study, new: Study) -> Amended:
             "released under"
         )
     changed = _changes(old, new)
+    if old.reserve is not None and old.unit.person is None and "table.rows" in changed:
+        raise InvalidRequest(
+            "table.rows cannot be amended in a study that keeps rows in a reserve: they are told apart by "
+            "their position, and questions may have read those that would be in it now"
+        )
     files = _files(old, new)
     with closing(_opened(old)) as ledger:
         if not ledger.count():
@@ -58,6 +64,11 @@ def amend(old: Study, new: Study) -> Amended:
             raise InvalidRequest("the limit of the new study is not that of the old one")
         anchored = AnchoredLedger(ledger, Anchor(old.anchor)) if old.anchor is not None else None
         (anchored or ledger).verify()
+        if (opened := opening_in(ledger)) is not None:
+            raise InvalidRequest(
+                f"the reserve of this study was opened (receipt {opened.number}), and an amended one could "
+                "open it again: it cannot be amended"
+            )
         if not ledger.closing():
             _check_free(new)
         reasons = ledger.close_for_good(lambda _: _reason(new, files))

@@ -82,16 +82,16 @@ def check_study(
             surveyor.close()
         if _finds_keys(known, table, checked):
             said(f"looking for keys in {table.name}")
-            unit = replace(known.unit_of(table), parts=1)  # an owner reads all of it
+            unit = replace(known.unit_of(table), parts=1)  # an owner reads all that any question may read
             engine = engine_for(table, unit, sources[table.name], known.fingerprint, limits)
             checked = _with_keys(known, table, checked, engine, wanted)
         tables.append(checked)
-    findings = findings_of(known, tables, share)
-    return StudyCheck(tuple(tables), (*findings, *_joined(known, persons)))
+    findings = (*findings_of(known, tables, share), *_joined(known, persons), *_kept(known, persons, sources))
+    return StudyCheck(tuple(tables), findings, known.reserve is not None)
 
 
 def _surveyor(study: Study, table: Table, source: Any, texts: bool, limits: Limits) -> Surveyor:
-    unit = replace(study.unit_of(table), parts=1)
+    unit = replace(study.unit_of(table), parts=1, reserve=None)
     loads = partial(Survey, texts=texts)
     return Surveyor(engine_for(table, unit, source, "", limits, loads=loads))
 
@@ -168,6 +168,22 @@ def _joined(study: Study, persons: dict[str, Any]) -> Iterator[Finding]:
                 f"the person has type {other[1]} here and {own[1]} in {study.table.name}: joins are refused"
             )
             yield Finding(one.table.name, one.table.person, "person_type", None, text)
+
+
+def _kept(study: Study, persons: dict[str, Any], sources: dict[str, Any]) -> Iterator[Finding]:
+    """Units that cannot be told apart by a hash: every question of a study with a reserve is refused."""
+    for table in study.tables if study.reserve is not None else ():
+        found = persons[table.name]
+        if study.unit.person is None:
+            if kind_of(sources[table.name]) != "duckdb":
+                text = "rows of a database have no position to keep a reserve by: every question is refused"
+                yield Finding(table.name, None, "reserve", None, text)
+        elif found is not None and found[0] not in ("integer", "text"):
+            text = (
+                f"the person has type {found[1]}; a reserve is kept by a hash of an integer "
+                "or a string: every question is refused"
+            )
+            yield Finding(table.name, table.person, "reserve", None, text)
 
 
 # Keys ------------------------------------------------------------------------------------------------------

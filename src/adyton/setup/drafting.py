@@ -93,6 +93,7 @@ def draft_study(data: Path, wishes: DraftOptions, study_file: Path) -> str:
     if data.suffix.lower() in SEPARATORS and not wishes.public:
         notes.append(_CSV_NOTE)
     sections = [_table(data, wishes, rows, study_file), _privacy(wishes, finds_keys=open_values)]
+    sections.append(_validity(wishes))
     return "\n".join([_PREFACE, *notes, *sections, *columns])
 
 
@@ -198,6 +199,21 @@ def _privacy(wishes: DraftOptions, *, finds_keys: bool) -> str:
         part = f"# keys_delta = {_delta(limit.delta / 10)}"
         lines.append(f'{part}  # a part of delta; it finds the groups of columns with kind = "text"')
     return "\n".join(lines) + "\n"
+
+
+_VALIDITY = """\
+# [validity]  # if the units are independent draws from a population, answers can speak about it
+# independent = true
+# confidence = 0.95
+"""
+_RESERVE = "# reserve = 0.2  # a share of the units that no question reads: for tests, see adyton reserve\n"
+
+
+def _validity(wishes: DraftOptions) -> str:
+    """All of it is the owner's to say: none of it is in force.  Rows that may be removed keep no position."""
+    kept = wishes.person is not None or wishes.neighbours == "replace"
+    pure = "# stability = 0.05  # the most that all answers together may use up\n"
+    return _VALIDITY + (pure if wishes.filter == "pure" else "") + (_RESERVE if kept else "")
 
 
 def _column(name: str, kind_of_file: str, known: _Known) -> str:

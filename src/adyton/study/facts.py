@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adyton.accounting import Filter, filter_named
 from adyton.errors import InvalidRequest
-from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.privacy import Guarantee, PrivacyUnit, Reserve
 from adyton.query.persons import TableOfPersons
 from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import (
@@ -109,7 +109,7 @@ class Study(Shown):
         most = {self.table.name: self.unit.rows, **{f.table.name: f.rows_per_person for f in self.further}}
         members = table.join.tables if table.join is not None else (table,)
         rows_in = tuple(most[member.name] for member in members)
-        return _unit_in(self.unit, self.parts, table.person or self.unit.person, rows_in)
+        return _unit_in(self.unit, self.parts, self.reserve, table.person or self.unit.person, rows_in)
 
     @property
     def parts(self) -> int:
@@ -130,10 +130,31 @@ class Study(Shown):
         """Whether nothing but questions is answered, each by itself: by its own units, or rounded."""
         return self.parts > 1 or self.grid is not None
 
+    @property
+    def reserve(self) -> Reserve | None:
+        """The units that no question reads."""
+        share = self.validity.reserve if self.validity is not None else None
+        return None if share is None else Reserve(share)
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether the number of units that questions read is public: not where some are in a reserve."""
+        return self.unit.neighbours == "replace" and self.reserve is None
+
+    @property
+    def units_expected(self) -> int | None:
+        """About how many units of the own table are not in a reserve, as far as public."""
+        return self._asked_about(self.table.rows)
+
     def rows_expected(self, table: Table) -> int | None:
         """About how many rows of ``table`` a question reads, as far as public: a guess that chooses noise."""
-        rows = table.rows if self.unit_of(table).rows == 1 else table.lines
+        rows = self._asked_about(table.rows if self.unit_of(table).rows == 1 else table.lines)
         return rows if rows is None else max(1, rows // self.parts)
+
+    def _asked_about(self, number: int | None) -> int | None:
+        if number is None or self.reserve is None:
+            return number
+        return max(1, int(number * (1 - self.reserve.share)))
 
     @property
     def noise_delta(self) -> Fraction:
@@ -143,11 +164,11 @@ class Study(Shown):
     @property
     def allowed(self) -> int:
         """All that may ever be spent, in whole units."""
-        return self.units_for(self.limit.epsilon)
+        return _allowed(self.filter_name, self.limit.epsilon, self.noise_delta)
 
     def units_for(self, epsilon: Fraction) -> int:
-        """What a release with this epsilon of its own may spend."""
-        return _allowed(self.filter_name, epsilon, self.noise_delta)
+        """What a release with this epsilon of its own may spend.  One unit is left for opening a reserve."""
+        return _allowed(self.filter_name, epsilon, self.noise_delta) - (self.reserve is not None)
 
     def epsilon_of(self, units: int) -> float:
         """The epsilon, rounded up, of one release of these units, fixed in advance: no running total."""
@@ -183,6 +204,8 @@ class Study(Shown):
             facts[-1] += [str(v.grid)] if v.grid is not None else []
         if self.keys_delta:
             facts.append(["keys_delta", str(self.keys_delta)])
+        if self.reserve is not None:
+            facts.append(["reserve", str(self.reserve.share)])
         facts += [["private", one.rows_per_person, *_table_facts(one.table)] for one in self.further]
         facts += [
             ["public", table.name, *_dimension_facts(dimension)]
@@ -280,9 +303,11 @@ def _folded(names: list[str]) -> set[str]:
 
 
 @lru_cache(maxsize=64)
-def _unit_in(unit: PrivacyUnit, parts: int, person: str | None, rows_in: tuple[int, ...]) -> PrivacyUnit:
+def _unit_in(
+    unit: PrivacyUnit, parts: int, reserve: Reserve | None, person: str | None, rows_in: tuple[int, ...]
+) -> PrivacyUnit:
     """Every question asks for it several times."""
-    return replace(unit, parts=parts).with_rows(person, rows_in)
+    return replace(unit, parts=parts, reserve=reserve).with_rows(person, rows_in)
 
 
 def _table_facts(table: Table) -> list[object]:

@@ -115,7 +115,7 @@ def _guarantee(privacy: dict[str, Any]) -> Guarantee:
 
 _VALIDITY_KEYS = (
     *("independent", "confidence", "stability", "questions", "tolerance", "beyond_plan"),
-    *("share", "spread", "group", "noise", "method", "grid"),
+    *("share", "spread", "group", "noise", "method", "grid", "reserve"),
 )
 
 
@@ -128,7 +128,7 @@ def _validity(raw: dict[str, Any], notes: Notes) -> Validity:
         )
     given: dict[str, Fraction] = {
         key: positive(section[key], f"validity.{key}")
-        for key in ("stability", "tolerance", "share", "spread", "group", "grid")
+        for key in ("stability", "tolerance", "share", "spread", "group", "grid", "reserve")
         if key in section
     }
     return Validity(

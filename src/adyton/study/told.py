@@ -46,6 +46,9 @@ def _promises(study: Study) -> Facts:
         yield "", f"units are split: each of {study.parts:,} questions reads a part of its own"
     if study.grid is not None:
         yield "", f"answers are rounded, in steps of {_plain(100 * study.grid)} % of their range"
+    if study.reserve is not None:
+        units = "rows" if unit.person is None else "persons"
+        yield "reserve", f"about {_plain(100 * study.reserve.share)} % of the {units}: no question reads them"
 
 
 def _about(study: Study, table: Table) -> Facts:

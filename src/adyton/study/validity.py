@@ -24,7 +24,7 @@ _COUNTING = Fraction(1, 100)  # of the failure, in a pure study
 MethodName = Literal["subset", "split", "rounding"]
 
 FOR_NOISE = Fraction(1, 64)  # of the failure: that no noise is larger than settling takes it to be
-FOR_COUNTS = Fraction(1, 32)  # that noisy counts of all units are right, where their number is private
+FOR_COUNTS = Fraction(1, 32)  # that what is said of the number of units is right, where it is private
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Validity:
     for Gaussian noise, each of the ``questions`` reads a part of the units of its own, and there are no
     others.  By the method of rounding answers get noise and are then put on a ``grid``, whose step is this
     part of the range of what is asked; where none is given, the best for so many ``questions``.
+    About the share ``reserve`` of the units is read by no question, and kept for tests.
     """
 
     confidence: Fraction
@@ -51,6 +52,7 @@ class Validity:
     noise: Literal["constant", "decreasing"] = "constant"
     method: MethodName | None = None  # None: that of the study's noise
     grid: Fraction | None = None
+    reserve: Fraction | None = None
 
     if TYPE_CHECKING:
 
@@ -67,12 +69,19 @@ class Validity:
             noise: Literal["constant", "decreasing"] = "constant",
             method: MethodName | None = None,
             grid: Number | None = None,
+            reserve: Number | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        keep_exactly(self, "confidence", "stability", "tolerance", "share", "spread", "group", "grid")
+        exact = ("confidence", "stability", "tolerance", "share", "spread", "group", "grid", "reserve")
+        keep_exactly(self, *exact)
         if not 0 < self.confidence < 1:
             raise InvalidRequest("validity.confidence must be above 0 and below 1, e.g. 0.95")
+        if self.reserve is not None and not 0 < self.reserve < 1:
+            raise InvalidRequest(
+                "validity.reserve is the share of the units that no question reads: above 0 and below 1, "
+                "e.g. 0.2"
+            )
         if self.questions is not None and self.questions < 1:
             raise InvalidRequest("validity.questions must be at least 1")
         if self.stability is not None and self.stability > 1:
@@ -112,6 +121,8 @@ def check_validity(study: Study) -> None:
         return
     if validity.method is not None:
         _check_method(study, validity)
+    if validity.reserve is not None:
+        _check_reserve(study, validity)
     if study.filter_name != "pure":
         if validity.stability is not None:
             raise InvalidRequest(
@@ -197,8 +208,26 @@ def refuse_where_rounded(study: Study, what: str) -> None:
         )
 
 
+def _check_reserve(study: Study, validity: Validity) -> None:
+    if validity.method == "rounding":
+        raise InvalidRequest(
+            "validity.reserve does not go with validity.method = 'rounding', which counts possible answers "
+            "by the number of units that are read: with a reserve that is not public; remove one of the two"
+        )
+    if validity.method == "split":
+        raise InvalidRequest(
+            "validity.reserve does not go with validity.method = 'split': there every question has units of "
+            "its own already; remove one of the two"
+        )
+    if study.unit.person is None and study.unit.neighbours != "replace":
+        raise InvalidRequest(
+            "validity.reserve tells units apart by the person, or by a row's position, which changes for all "
+            "later rows if one is removed: write privacy.unit = 'person', or neighbours = 'replace'"
+        )
+
+
 def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> None:
-    rows = study.table.rows
+    rows = study.units_expected
     if rows is None:
         raise InvalidRequest("validity.tolerance needs validity.questions and table.rows")
     if study.filter_name == "pure":
@@ -212,6 +241,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
         found = " where keys may be found (privacy.keys_delta)" if noise and study.keys_delta else ""
         units = "rows" if study.unit.person is None else "persons"
+        units += " outside of the reserve" if validity.reserve is not None else ""
         raise InvalidRequest(
             f"{rows} {units} certify {validity.questions} adaptive questions within {shown}{noise}{found}, "
             f"not within {float(tolerance):g}: ask fewer questions or allow a wider tolerance "
@@ -222,13 +252,13 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
 @lru_cache(maxsize=16)
 def claims_failure(validity: Validity, neighbours: Neighbours) -> Fraction:
     """The part of the failure that is left for the intervals themselves, in a study with Gaussian noise."""
-    counts = 0 if neighbours == "replace" else FOR_COUNTS
+    counts = 0 if neighbours == "replace" and validity.reserve is None else FOR_COUNTS
     return (1 - validity.confidence) * (1 - FOR_NOISE - counts)
 
 
 def gaussian_plan(study: Study) -> StudyPlan:
     """The noise of a plan.  Where the size is private, it is made for the public guess of it."""
-    validity, rows = study.validity, study.table.rows
+    validity, rows = study.validity, study.units_expected
     assert validity is not None
     assert validity.questions is not None
     assert rows is not None
@@ -243,13 +273,14 @@ def gaussian_plan(study: Study) -> StudyPlan:
 def planned(
     validity: Validity, rows: int, neighbours: Neighbours, delta: Fraction = Fraction(0)
 ) -> PlannedSchedule:
-    """The widths of a pure plan.  Where the size is private, noisy counts of the units must be right too."""
+    """The widths of a pure plan.  Where the size is private, what is said of it must be right too."""
     assert validity.questions is not None
     failure = 1 - validity.confidence
+    public = neighbours == "replace" and validity.reserve is None
     return PlannedSchedule.plan(
         rows,
         validity.questions,
         failure,
-        counting=0 if neighbours == "replace" else failure * _COUNTING,
+        counting=0 if public else failure * _COUNTING,
         delta=delta,
     )

@@ -62,7 +62,7 @@ class SynthesisPlan:
     def known_rows(self) -> int | None:
         """The number of rows, where it is public: a unit that is exchanged for another keeps its one row."""
         unit = self.study.unit_of(self.axes.table)
-        return self.axes.table.rows if unit.neighbours == "replace" and unit.rows == 1 else None
+        return self.axes.table.rows if self.study.size_is_public and unit.rows == 1 else None
 
     @property
     def amount(self) -> int:

@@ -1,4 +1,4 @@
-"""How many units are in one of several parts to which a hash sends them, as if each drew its part by lot."""
+"""How many units are in a part to which a hash sends them, as if each drew its part by lot."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ def most_in_part(units: int, parts: int, failure: Fraction) -> int:
     """
     mean, log = units / parts, _log(failure)
     beyond = log / 3 + math.sqrt(log**2 / 9 + 2 * mean * (1 - 1 / parts) * log)
+    return min(units, math.ceil((mean + beyond) * SAFE))
+
+
+def most_by_lot(units: int, share: Fraction, failure: Fraction) -> int:
+    """Of so many units, how many are where each is sent with this probability.
+
+    Claim:    Pr[more] <= failure.
+    Assumes:  each unit is sent there with probability at most ``share``, independently of the others.
+    Source:   Bernstein's inequality, as above, for exactly this share; with a smaller one there are fewer.
+              Theorem: RESERVE-TEST.
+    """
+    log, mean, variance = _log(failure), float_up(units * share), float_up(units * share * (1 - share))
+    beyond = log / 3 + math.sqrt(log**2 / 9 + 2 * variance * log)
     return min(units, math.ceil((mean + beyond) * SAFE))
 
 

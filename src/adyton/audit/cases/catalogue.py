@@ -14,6 +14,7 @@ import numpy as np
 from adyton.accounting import FILTERS, gaussian
 from adyton.audit.cases import (
     read_again,
+    reserves,
     rounded_studies,
     selected,
     selections,
@@ -137,7 +138,7 @@ CATALOGUE: tuple[Entry, ...] = (
         Entry(*listed)
         for own in (
             *(streamed.ENTRIES, selected.ENTRIES, read_again.ENTRIES),
-            *(split_studies.ENTRIES, rounded_studies.ENTRIES),
+            *(split_studies.ENTRIES, rounded_studies.ENTRIES, reserves.ENTRIES),
         )
         for listed in own
     ),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from adyton.engines.loading.given import Given, given, misfit
-from adyton.engines.loading.parting import check_parts, part_of
+from adyton.engines.loading.parting import check_parts, kept_by, part_of
 from adyton.engines.spelling.dialect import DAY, FALSE_WORDS, NUMBER, TRUE_WORDS, WHOLE, Dialect, SourceType
 from adyton.engines.spelling.rows import Mark, packed
 from adyton.errors import InvalidRequest
@@ -104,10 +104,11 @@ def bounded_table(
     of everybody, without the number a value that is there often would count no more than a rare one.  Copies
     are numbered in the order of their marks: rows that no order tells apart are alike in the result.  Where a
     person may keep several, ``who`` stays: later questions may ask for one number of each
-    person.  It also stays on demand (``keep_who``), for a join.
+    person.  It also stays on demand (``keep_who``), for a join.  Of persons who are kept in a reserve nothing
+    is selected; rows by themselves are told apart by their position, once they are loaded.
     """
     told_who = person_is_hashable(origin, table, unit)
-    if unit.parts > 1:
+    if unit.parts > 1 or unit.reserve is not None:
         check_parts(unit, dialect.in_order, told_who)
     valued = (
         f"SELECT * FROM {origin.valued}"
@@ -116,10 +117,12 @@ def bounded_table(
     )
     if unit.person is None:
         return valued
+    keep_who = keep_who or unit.rows > 1 or (unit.reserve is not None and unit.reserve.opened)
     words = list(dict.fromkeys(mark.word for mark in marks.values()))
-    kept = ", ".join([*places.values(), *words, *(["who"] if unit.rows > 1 or keep_who else [])]) or "nothing"
+    kept = ", ".join([*places.values(), *words, *(["who"] if keep_who else [])]) or "nothing"
     digest = _digest(table, places, salt, dialect, told_who)
     hashed = f"SELECT *, {digest} AS told FROM ({valued}) AS valued"
+    hashed += f" WHERE {kept_by(unit.reserve, 'who', dialect)}" if unit.reserve is not None else ""
     told = dialect.byte_order("told")
     # Copies have one digest: those before a row in this order, and the first of them, number it.
     among = f"PARTITION BY who ORDER BY {told}"
@@ -186,6 +189,14 @@ def given_rows(
 def units_found(units: str, unit: PrivacyUnit) -> str:
     """A SELECT of the number of rows, or of persons, in the bounded table: each keeps at least one row."""
     return f"SELECT count({'*' if unit.rows == 1 else 'DISTINCT who'}) FROM {units}"
+
+
+def persons_found(
+    origin: Origin, table: Table, unit: PrivacyUnit, places: Mapping[str, str], dialect: Dialect
+) -> str:
+    """A SELECT of the number of persons in the source, also of those that the bounded table leaves out."""
+    valued = origin.valued or f"({valued_rows(origin, table, unit, places, {}, dialect)}) AS valued"
+    return f"SELECT count(DISTINCT who) FROM {valued}"
 
 
 def check_size(found: int, table: Table, unit: PrivacyUnit) -> None:

@@ -17,6 +17,7 @@ from adyton.engines.loading.clipped import (
     bounded_table,
     matched,
     person_is_hashable,
+    persons_found,
     units_found,
     valued_rows,
 )
@@ -102,6 +103,12 @@ class Loading:
         """Whether nothing but the values of each row is kept."""
         return self.unit.person is None
 
+    @property
+    def counts_persons(self) -> bool:
+        """Whether the loaded table lacks persons whose number is public: they are counted in the source."""
+        public = self.unit.neighbours == "replace" and not self.by_rows
+        return public and self.unit.reserve is not None
+
     def wanted(self, place: int, opened: Opened) -> list[str]:
         """The columns of a member's source that are read."""
         member = self.members[place]
@@ -111,9 +118,16 @@ class Loading:
         """Whether all engines write the same text for a person."""
         return person_is_hashable(opened[0].origin, self.members[0].table, self.members[0].unit)
 
-    def counted(self, units: str) -> str | None:
-        """A SELECT of the number of units in the loaded table, where it is public."""
-        return units_found(units, self.unit) if self.unit.neighbours == "replace" else None
+    def counted(self, units: str, opened: Sequence[Opened]) -> str | None:
+        """A SELECT of the number of units in the source, where it is public: those of the loaded table,
+        unless persons are kept in a reserve.
+        """
+        if self.unit.neighbours != "replace":
+            return None
+        if not self.counts_persons:
+            return units_found(units, self.unit)
+        (only,) = opened
+        return persons_found(only.origin, self.table, self.unit, self.places, only.dialect)
 
     def _joined(self, opened: Sequence[Opened]) -> str:
         assert self.table.join is not None

@@ -1,4 +1,5 @@
-"""Units that are split into parts: the same part for the same unit on every engine, whatever its values are.
+"""Units that are split into parts, and units that are kept back: the same ones on every engine, whatever
+their values are.
 
 A part is a span of salted hashes of who the unit is, or, where rows are units, of the position of the row in
 its source.  Hashes are compared as texts: all engines write md5 alike, and none has to make a number of it.
@@ -7,13 +8,17 @@ its source.  Hashes are compared as texts: all engines write md5 alike, and none
 from __future__ import annotations
 
 from collections.abc import Set
+from fractions import Fraction
 from typing import Protocol
 
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
+from adyton.privacy import PrivacyUnit, Reserve
 
 _DIGITS = 12
 _PAST_ALL = "g"  # follows all hexadecimal digits
+# One for all studies: of two studies of the same persons, or rows, the smaller reserve lies in the larger
+# one, and an amended study has the reserve that it had.
+_RESERVE_SALT = "adyton,reserve,"
 
 
 class Hashing(Protocol):
@@ -46,14 +51,35 @@ def edge(part: int, parts: int) -> str:
     return _PAST_ALL if part == parts else f"{-(-part * 16**_DIGITS // parts):0{_DIGITS}x}"
 
 
+def kept_by(reserve: Reserve, unit: str, spelling: Hashing) -> str:
+    """Whether a unit is one of those that are read: of the others, or of the reserve where it is opened.
+
+    Claim:    which units are in the reserve depends on who they are, or on their position, and on the share.
+    Source:   derived here.  Theorem: RESERVE-TEST.
+    """
+    told = f"md5(CAST({unit} AS {spelling.text_type}))"
+    hashed = spelling.byte_order(f"substr(md5(concat({spelling.text(_RESERVE_SALT)}, {told})), 1, {_DIGITS})")
+    return f"{hashed} {'<' if reserve.opened else '>='} {spelling.text(reserve_edge(reserve.share))}"
+
+
+def reserve_edge(share: Fraction) -> str:
+    """Below which the hashes of the reserve lie."""
+    return edge(share.numerator, share.denominator)
+
+
 def check_parts(unit: PrivacyUnit, in_order: bool, told_alike: bool) -> None:
-    """Refuses to split units that cannot be told apart in the same way whenever the source is read."""
+    """Refuses to split units, or to keep some back, that cannot be told apart in the same way whenever the
+    source is read.
+    """
+    into, how = (
+        ("split into parts", "split") if unit.parts > 1 else ("kept in a reserve", "kept in a reserve")
+    )
     if unit.person is None and not in_order:
         raise InvalidRequest(
-            "rows of a database have no position, so they cannot be split into parts: write "
+            f"rows of a database have no position, so they cannot be {into}: write "
             "privacy.unit = 'person', or use a file"
         )
     if unit.person is not None and not told_alike:
         raise InvalidRequest(
-            f"units are split by a hash of the person {unit.person!r}, which must be an integer or a string"
+            f"units are {how} by a hash of the person {unit.person!r}, which must be an integer or a string"
         )

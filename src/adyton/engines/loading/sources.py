@@ -18,10 +18,11 @@ from adyton.engines.loading.clipped import Origin
 from adyton.engines.loading.csv_lines import SEPARATORS, count_unreadable, csv_header, csv_rows, load_csv
 from adyton.engines.loading.frames import Readable, parquet_columns, readable
 from adyton.engines.loading.joining import Joined, Opened
-from adyton.engines.loading.parting import part_of
+from adyton.engines.loading.parting import kept_by, part_of
 from adyton.engines.spelling.dialect import FAR_SECONDS, SourceType
 from adyton.engines.stopping import interruptible
 from adyton.errors import InvalidRequest
+from adyton.privacy import PrivacyUnit
 
 _KINDS: tuple[tuple[str, SourceType], ...] = (
     (r"U?(TINY|SMALL|BIG|HUGE)INT$|U?INTEGER$", "integer"),
@@ -199,15 +200,19 @@ def one_thread(connection: Any) -> Iterator[None]:
     connection.execute(f"SET threads = {int(threads)}")  # after a failure nobody uses this connection
 
 
-def parted_by_position(salt: str) -> str:
-    """Statements that add the column ``part`` to DuckDB's table of units, which has the rows in their order:
-    it must have been filled by ``one_thread``.
+def parted_by_position(unit: PrivacyUnit, salt: str) -> str:
+    """Statements that add the column ``part`` to DuckDB's table of units, and take out of it what is kept in
+    a reserve; if that is opened, they take out the others, and its rows get the column ``position``.  The
+    table has the rows in their order: it must have been filled by ``one_thread``.
 
     ``rowid`` counts them from 0.
     """
-    part = part_of("rowid", salt, DuckDBDialect())
+    dialect, reserve = DuckDBDialect(), unit.reserve
+    listed = ["*", *([f"{part_of('rowid', salt, dialect)} AS part"] if unit.parts > 1 else [])]
+    listed += ["rowid AS position"] if reserve is not None and reserve.opened else []
+    kept = f" WHERE {kept_by(reserve, 'rowid', dialect)}" if reserve is not None else ""
     return (
-        f"CREATE TABLE parted AS SELECT *, {part} AS part FROM units; DROP TABLE units; "
+        f"CREATE TABLE parted AS SELECT {', '.join(listed)} FROM units{kept}; DROP TABLE units; "
         "ALTER TABLE parted RENAME TO units"
     )
 

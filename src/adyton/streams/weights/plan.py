@@ -149,8 +149,8 @@ def _expected_units(study: Study, price: Price) -> int:
     refuse_where_rounded(study, "a weighted histogram")
     if study.unit.rows > 1:
         raise InvalidRequest("weights are for units of one row: several would be in several cells")
-    public = study.unit.neighbours == "replace"
-    units = study.table.rows if public or price.expected_rows is None else price.expected_rows
+    public = study.size_is_public
+    units = study.units_expected if public or price.expected_rows is None else price.expected_rows
     if units is None:
         raise InvalidRequest(
             "whether weights are worth their price depends on the number of rows, which is not declared: "
@@ -161,7 +161,7 @@ def _expected_units(study: Study, price: Price) -> int:
 
 def _total(study: Study, priced: int) -> Mechanism | None:
     """The noise of the number of rows, if that is private."""
-    if study.unit.neighbours == "replace":
+    if study.size_is_public:
         return None
     kind = GeometricNoise if study.filter_name == "pure" else GaussianNoise
     return kind.for_cost(_ONE, cost_of_units(study.filter_name, math.ceil(priced * _FOR_TOTAL)))

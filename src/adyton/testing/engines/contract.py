@@ -36,6 +36,7 @@ from adyton.testing.engines.persons import PersonsContract
 from adyton.testing.engines.questions import QuestionsContract
 from adyton.testing.engines.random import RandomContract
 from adyton.testing.engines.reference import Source, SourceColumn, expected
+from adyton.testing.engines.reserves import ReserveContract
 from adyton.testing.engines.setup import AnyEngine, MakeEngine, Open
 
 
@@ -44,6 +45,7 @@ class EngineContract(
     FittingContract,
     PersonsContract,
     PartsContract,
+    ReserveContract,
     KeysContract,
     RandomContract,
 ):

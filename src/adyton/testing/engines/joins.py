@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from adyton.errors import InvalidRequest
-from adyton.privacy import PrivacyUnit
+from adyton.privacy import PrivacyUnit, Reserve
 from adyton.query.expressions import Compare
 from adyton.query.leaves import Bounded, IsOutside, ValueOf
 from adyton.query.measures import Count, CountPersons, Mean, Sum, SumOfPersons
@@ -91,6 +91,17 @@ class JoinContract:
             (PEOPLE, bounded(1), _people("integer", 40)),
             (VISITS, bounded(1, "patient"), _visits("integer", 40)),
         )
+
+    @pytest.mark.parametrize("kind", ["integer", "text"])
+    def test_who_is_in_a_reserve_is_in_no_table(self, opened: Open, kind: SourceType) -> None:
+        """Mutant: a reserve that only the first table, or only the second, leaves out."""
+        sums = []
+        for reserve in (Reserve(Fraction(1, 2)), Reserve(Fraction(1, 2), opened=True), None):
+            people = (PEOPLE, replace(bounded(2), reserve=reserve), _people(kind, 60))
+            visits = (VISITS, replace(bounded(3, "patient"), reserve=reserve), _visits(kind, 80))
+            sums.append(self.check(opened, people, visits)[0][0][0])
+        assert sums[0] + sums[1] == sums[2]
+        assert min(sums) > 0
 
     def test_three_tables(self, opened: Open) -> None:
         rng = random.Random(3)

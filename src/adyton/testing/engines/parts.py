@@ -26,7 +26,7 @@ _OLD = Compare(ValueOf(AGE), ">=", Constant(Fraction(50)))
 _NAMES: dict[str, Callable[[int], Any]] = {"integer": int, "text": "pérson, {}'s".format, "float": float}
 
 
-def _people(kind: SourceType, size: int = 200) -> Source:
+def people(kind: SourceType, size: int = 200) -> Source:
     rng = random.Random(3)
     return (
         SourceColumn("age", "integer", [rng.choice([None, *range(100)]) for _ in range(size)]),
@@ -35,7 +35,7 @@ def _people(kind: SourceType, size: int = 200) -> Source:
     )
 
 
-def _asked(table: Table, unit: PrivacyUnit) -> list[Reading]:
+def asked(table: Table, unit: PrivacyUnit) -> list[Reading]:
     """A filter, groups, bins, and, where a unit may have several rows, one number of each person."""
     measures = (("n", Count()), ("old", Count(_OLD)), ("m", Mean(ValueOf(AGE))), ("s", Sum(ValueOf(AGE))))
     quantile = Question(table, (("q", Quantile(ValueOf(AGE), Fraction(1, 2))),))
@@ -52,9 +52,9 @@ class PartsContract:
     @pytest.mark.parametrize(("kind", "rows"), [("integer", 1), ("text", 1), ("integer", 3), ("text", 3)])
     def test_every_engine_splits_persons_alike(self, opened: Open, kind: SourceType, rows: int) -> None:
         """Mutant: a hash of the person and of a value."""
-        table, source = Table("t", (AGE, REGION), person="who"), _people(kind)
+        table, source = Table("t", (AGE, REGION), person="who"), people(kind)
         unit = PrivacyUnit("add-or-remove", "who", rows, parts=7)
-        engine, readings = opened(table, source, unit, "salt 'n' pepper"), _asked(table, unit)
+        engine, readings = opened(table, source, unit, "salt 'n' pepper"), asked(table, unit)
         for part in range(1, 8):
             own = [replace(reading, part=part) for reading in readings]
             assert engine.exact(own) == expected(table, unit, source, "salt 'n' pepper", own), part
@@ -62,7 +62,7 @@ class PartsContract:
     def test_rows_are_split_by_their_position(self, make_engine: MakeEngine) -> None:
         table, source, unit = (
             Table("t", (AGE, REGION), 200),
-            _people("integer"),
+            people("integer"),
             PrivacyUnit("replace", parts=5),
         )
         engine = make_engine(table, unit, source, "salt")
@@ -72,14 +72,14 @@ class PartsContract:
             return
         engine.prepare()
         for part in range(1, 6):
-            own = [replace(reading, part=part) for reading in _asked(table, unit)]
+            own = [replace(reading, part=part) for reading in asked(table, unit)]
             assert engine.exact(own) == expected(table, unit, source, "salt", own), part
         engine.close()
 
     def test_split_units_are_never_read_but_by_one_part(self, opened: Open) -> None:
-        table, source = Table("t", (AGE, REGION), person="who"), _people("integer")
+        table, source = Table("t", (AGE, REGION), person="who"), people("integer")
         unit = PrivacyUnit("add-or-remove", "who", parts=3)
-        engine, (reading, other, *_) = opened(table, source, unit), _asked(table, unit)
+        engine, (reading, other, *_) = opened(table, source, unit), asked(table, unit)
         for parts in ((None, None), (0, 0), (4, 4), (1, 2), (1, None)):
             own = [replace(one, part=part) for one, part in zip((reading, other), parts, strict=True)]
             with pytest.raises(InvalidRequest, match="one part of them is read"):
@@ -92,5 +92,5 @@ class PartsContract:
         table = Table("t", (AGE, REGION), person="who")
         with pytest.raises(InvalidRequest, match="must be an integer or a string"):
             make_engine(
-                table, PrivacyUnit("add-or-remove", "who", parts=3), _people("float"), "salt"
+                table, PrivacyUnit("add-or-remove", "who", parts=3), people("float"), "salt"
             ).prepare()

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from adyton.privacy import PrivacyUnit
+from adyton.privacy import PrivacyUnit, Reserve
 from adyton.query.nodes import Bucket, Group, group_values
 from adyton.query.persons import TableOfPersons
 from adyton.schema import Column, Table, TextColumn, source_of
@@ -24,6 +24,7 @@ __all__ = [
     "exact_of",
     "expected",
     "expected_found",
+    "in_reserve",
     "is_outside",
     "loaded",
     "part_of",
@@ -52,6 +53,12 @@ def part_of(who: Hashable, salt: str, parts: int) -> int:
     """In which part a person is, or a row at a position from 0 on."""
     named = hashlib.md5(str(who).encode()).hexdigest()
     return int(_digest(salt, "part", named)[:12], 16) * parts // 16**12 + 1
+
+
+def in_reserve(who: Hashable, reserve: Reserve) -> bool:
+    """Whether a person, or a row at a position from 0 on, is kept from all questions."""
+    named = hashlib.md5(str(who).encode()).hexdigest()
+    return int(_digest("adyton", "reserve", named)[:12], 16) < reserve.share * 16**12
 
 
 def exact_of(rows: Own, is_told: bool, salt: str, readings: Sequence[Reading]) -> list[list[list[int]]]:
@@ -88,7 +95,15 @@ def expected_found(
 
 
 def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
-    """The bounded table of clipped integers."""
+    """The bounded table of clipped integers: without a reserve, or of one that is opened nothing else."""
+    rows = _loaded(table, unit, source, salt)
+    reserve = unit.reserve
+    if reserve is None:
+        return rows
+    return [one for one in rows if in_reserve(one[0], reserve) == reserve.opened]
+
+
+def _loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     by_name = {column.name.casefold(): column for column in source}
     found = [by_name[source_of(column).casefold()] for column in table.columns]
     rows = [

@@ -25,6 +25,7 @@ from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.dummy import dummy
 from adyton.transports.cli.owner.init import init
+from adyton.transports.cli.owner.reserve import app as reserve
 from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
@@ -338,6 +339,7 @@ app.add_typer(token, name="token")
 app.add_typer(anchor, name="anchor")
 app.add_typer(stream, name="stream")
 app.add_typer(survey, name="survey")
+app.add_typer(reserve, name="reserve")
 
 
 if __name__ == "__main__":
