@@ -73,7 +73,7 @@ class Facts:
         return self.metric.name == "balanced_accuracy"
 
     def fingerprint(self, labels: Array | None, features: Array | None = None) -> str:
-        """All that gives the ledger its meaning, labels and features among it; its header alone holds this."""
+        """All that gives the ledger its meaning, with labels and features; its header alone holds this."""
         facts = [list(self._table().items()), dict(sorted(self.settings.items())), labels_digest(labels)]
         facts += [] if features is None else [table_digest(features)]
         return hashlib.sha256(json.dumps(["holdout", 1, facts]).encode()).hexdigest()

@@ -38,9 +38,13 @@ class Thresholds:
         ways = [way for way in ("above", "at_most") if way in said]
         column = said.get("column")
         if len(ways) != 1 or isinstance(column, bool) or not isinstance(column, int | np.integer):
-            raise InvalidRequest('a threshold is {"column": 0, "above": 3.5}, or "at_most" in place of "above"')
+            raise InvalidRequest(
+                'a threshold is {"column": 0, "above": 3.5}, or "at_most" in place of "above"'
+            )
         if not 0 <= column < features:
-            raise InvalidRequest(f"columns are counted from 0 to {features - 1}, and {column} is none of them")
+            raise InvalidRequest(
+                f"columns are counted from 0 to {features - 1}, and {column} is none of them"
+            )
         (cut,) = _numbers(said[ways[0]], 1, "the cut")
         return np.array([column, cut, ways[0] == "above"], dtype=np.float64)
 
@@ -148,7 +152,7 @@ def features_from(given: object, items: int) -> Array:
 
 
 def applied(kind: HypothesisClass, given: object, features: Array) -> Submission:
-    """What a rule says about every item, known by its own numbers and never by what it says of the features."""
+    """What a rule says about every item; known by its own numbers, never by what it says of the features."""
     rule = kind.rule(given, features.shape[1])
     return Submission(kind.apply(rule, features).astype(np.int64), f"{kind.kind} {digest_of(rule + 0.0)}")
 

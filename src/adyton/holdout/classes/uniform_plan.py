@@ -9,8 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from adyton.errors import InvalidRequest
-from adyton.exact import float_up
 from adyton.holdout.classes.hypotheses import HypothesisClass, rules_of
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
@@ -59,7 +57,7 @@ class UniformPlan:
         return uniform_width(self.shares)
 
     def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
-        """Whether a rule is right is itself a set of which the class can say only so much: labels flip rows."""
+        """Where a rule is right is a set like those that it says yes to: labels turn some items around."""
         right = np.array([sum_of // self.frame.steps for sum_of in released])
         low, high = self.shares.least(right), self.shares.greatest(right)
         return [(Fraction(float(a)), Fraction(float(b))) for a, b in zip(low, high, strict=True)]
@@ -79,11 +77,3 @@ def restored_uniform(frame: HoldoutSize, settings: dict[str, str | int]) -> Unif
     if type(ghosts) is not int or ghosts < 1:
         raise ValueError
     return UniformPlan(frame, RuleClass.named(str(settings["rules"])), ghosts)
-
-
-def refused(plan: UniformPlan, tolerance: Fraction) -> InvalidRequest:
-    width = float_up(Fraction(plan.half_width()))
-    return InvalidRequest(
-        f"{plan.frame.items:,} items certify all rules of the class {plan.rules.name} within {width:.4g}, "
-        f"not {float(tolerance):g}, and no score within it by noise either"
-    )

@@ -35,8 +35,8 @@ class UniformShares:
     Claim:    with probability 1 - failure the expected share of every rule of the class is between
               ``least`` and ``greatest`` of the number of rows that it says yes to, all at once.
     Assumes:  rows are independent draws from one population; ``ghosts`` was fixed without looking at them.
-    Source:   Vapnik, Chervonenkis 1971, with the tail of the draw itself in place of an inequality for it, and
-              with a ghost sample of any size: Devroye 1982.  Theorem: UNIFORM-CLASSES.
+    Source:   Vapnik, Chervonenkis 1971, with the tail of the draw itself in place of an inequality for it,
+              and with a ghost sample of any size: Devroye 1982.  Theorem: UNIFORM-CLASSES.
     """
 
     rules: RuleClass
@@ -124,5 +124,3 @@ def threshold_width(rows: int, failure: Number) -> float:
     Source:   Massart 1990 (Dvoretzky, Kiefer, Wolfowitz with the best constant).  Theorem: UNIFORM-CLASSES.
     """
     return hoeffding_width(rows, failure)
-
-
