@@ -13,6 +13,7 @@ from adyton.figures.report import Report, Topic
 from adyton.lab.adaptivity.binary_representation import BINARY_REPRESENTATION, binary_representation
 from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boosting
 from adyton.lab.adaptivity.holdout_science import HOLDOUT_SCIENCE, holdout_science
+from adyton.lab.adaptivity.stability import STABILITY, stability
 from adyton.lab.adaptivity.unrealistic import UNREALISTIC, unrealistic
 from adyton.lab.averaging import AVERAGING, averaging
 from adyton.lab.choices.choosing import CANDIDATES, HAIR, PRICE, candidates, hair, price
@@ -58,6 +59,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     UNREALISTIC: lambda bits, rng: unrealistic(rng),
     HOLDOUT_SCIENCE: lambda bits, rng: holdout_science(rng),
     HOLDOUT_BOOSTING: holdout_boosting,
+    STABILITY: lambda bits, rng: stability(rng),
 }
 
 

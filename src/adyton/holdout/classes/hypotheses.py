@@ -49,7 +49,7 @@ class Thresholds:
         return np.array([column, cut, ways[0] == "above"], dtype=np.float64)
 
     def apply(self, rule: Array, features: Array) -> Array:
-        above = features[:, int(rule[0])] > rule[1]
+        above: Array = features[:, int(rule[0])] > rule[1]
         return above if rule[2] else ~above
 
 
@@ -77,8 +77,8 @@ class Boxes:
 
     def apply(self, rule: Array, features: Array) -> Array:
         low, high = rule[: features.shape[1]], rule[features.shape[1] :]
-        inside: Array = ((features >= low) & (features <= high)).all(axis=1)
-        return inside
+        inside = (features >= low) & (features <= high)
+        return np.asarray(inside.all(axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ _NAMED = {one.kind: one for one in get_args(HypothesisClass)}
 def checked_class(given: object) -> HypothesisClass | None:
     """An object such as LinearSeparators(), or its name."""
     if given is None or isinstance(given, get_args(HypothesisClass)):
-        return given  # type: ignore[return-value]  # mypy does not read get_args
+        return given
     if isinstance(given, str) and given in _NAMED:
         made: HypothesisClass = _NAMED[given]()
         return made
