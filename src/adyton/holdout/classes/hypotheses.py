@@ -18,6 +18,7 @@ from adyton.exact.outward import COARSE
 from adyton.holdout.metrics import Array, Submission, digest_of, finite_numbers
 from adyton.validity.classes.growth import Kind, RuleClass
 
+_LARGEST_WHOLE = 2**53
 _TINY = 2.0**-1000  # smaller products lose digits that a relative margin does not know of
 
 
@@ -146,8 +147,8 @@ def features_from(given: object, items: int) -> Array:
     if table.ndim != 2 or table.shape[0] != items or table.shape[1] < 1:
         raise InvalidRequest(f"features are a table of numbers with {items:,} rows, one for each label")
     numbers = finite_numbers(table.reshape(-1), "features")
-    if table.dtype.kind in "iu" and (table != numbers.reshape(table.shape)).any():
-        raise InvalidRequest("features must be numbers that a double holds exactly")
+    if table.dtype.kind in "iu" and ((table > _LARGEST_WHOLE) | (table < -_LARGEST_WHOLE)).any():
+        raise InvalidRequest("features that are whole numbers must be below 2**53: a double holds no others")
     return numbers.reshape(table.shape)
 
 
