@@ -19,6 +19,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.selecting import BestOf
 from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table
 from adyton.study import Study
+from how_often import often
 from populations import seeded
 
 DAYS = ("monday", "tuesday", "friday")
