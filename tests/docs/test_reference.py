@@ -244,7 +244,9 @@ def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:
 def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
     np.save("labels.npy", np.arange(3000) % 3)
     new = ("create", "new.holdout.toml", "--labels", "labels.npy", "--tolerance", "0.2")
-    commands = (new, ("score", new[1], "labels.npy"), ("statement", new[1]), ("verify", new[1]))
+    np.save("others.npy", np.zeros(3000, int))
+    commands = (new, ("score", new[1], "labels.npy"), ("best", new[1], "labels.npy", "others.npy"))
+    commands += (("close", new[1], "labels.npy"), ("statement", new[1]), ("verify", new[1]))
     keys = every_path(*(printed(0, "holdout", *words) for words in commands))
     assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.figures.report import Chart, Finding, Line, Report, Topic
-from adyton.figures.sources import BASSI
+from adyton.figures.sources import BOUSQUET
 from adyton.validity.measured_stability import MeasuredStability, stability_of
 
 STABILITY = Topic(
     "stability",
-    (BASSI,),
+    (BOUSQUET,),
     "Stability of classifiers: what one row moves, and what it gains by being trained on",
-    ("Bousquet, Elisseeff, Stability and generalization, 2002",),
 )
 _CHANGES = 40
 _ERRORS = 6  # standard errors: a false alarm in 5e8
