@@ -170,6 +170,7 @@ def test_theorem_LAST_EXACT_SCORE_afterwards_nothing_is_scored(holdout: Holdout,
         assert (again.statement().scores_left, again.statement().closed) == (0, True)
         assert str(again.statement()) == "closed with a last, exact score"
         assert again.verify().receipts == 2
+        assert [(one.number, one.said) for one in again.scores()] == [(1, "score"), (2, "last")]
 
 
 def test_theorem_LAST_EXACT_SCORE_a_crash_closes_for_good(

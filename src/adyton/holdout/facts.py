@@ -109,7 +109,8 @@ class Facts:
         return table | {"method": self.method}
 
 
-_HEAD = """# A reusable holdout: public facts.  Beside it: labels (.labels.npy), what was scored (.ledger).
+_HEAD = """# A reusable holdout: public facts.  Beside it: labels (.labels.npy), what was scored (.ledger),
+# and the features (.features.npy) where it applies rules of a class.
 # Nothing here may be changed once it exists.
 """
 

@@ -241,7 +241,11 @@ class Holdout(Shown):
             if text is not None and receipt.order.question.startswith("SCORE ")
         ]
         left = scores_left(plan, self.__ledger.spent())
-        return self.__certifier.priced(plan, scored, left, repeated=True)
+        found = self.__certifier.priced(plan, scored, left, repeated=True)
+        newest = given[-1] if given else None
+        if isinstance(plan, GaussianPlan) and newest and newest[1] is not None and closed_by(self.__ledger):
+            found.append(self.__certifier.last(plan, (newest[0], newest[1], True)))
+        return found
 
     def senders(self) -> dict[int, str]:
         """Who sent which score, by its number, as far as names were given."""
