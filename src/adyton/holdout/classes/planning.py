@@ -39,5 +39,6 @@ def class_method(plan: Comparison, rules: RuleClass = ONE_COLUMN) -> Special:
 
 def _width(rules: RuleClass, rows: int, failure: Fraction) -> float:
     """Of sets that grow with the cut the width of one question is enough."""
-    shares = uniform_width(uniform_shares(rules, rows, failure))
-    return min(shares, threshold_width(rows, failure)) if rules == ONE_COLUMN else shares
+    if rules == ONE_COLUMN:
+        return threshold_width(rows, failure)
+    return uniform_width(uniform_shares(rules, rows, failure))
