@@ -260,7 +260,8 @@ def test_the_json_page_lists_the_keys_of_a_holdout(study: str) -> None:
     np.save("other.npy", np.arange(3000) % 2)
     commands = (new, ("score", new[1], "labels.npy"), ("statement", new[1]), ("verify", new[1]))
     commands += (("submit", new[1], "ann", "labels.npy"), ("leaderboard", new[1]))
-    commands += (("compare", new[1], "labels.npy", "other.npy"),)
+    commands += (("compare", new[1], "labels.npy", "other.npy"), ("best", new[1], "labels.npy", "other.npy"))
+    commands += (("close", new[1], "labels.npy"), ("statement", new[1]))
     keys = every_path(*(printed(0, "holdout", *words) for words in commands))
     assert first_cells(sections_of(REFERENCE / "json.md")["holdout"]) == keys
 

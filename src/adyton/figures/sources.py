@@ -26,3 +26,4 @@ LI_MIKLAU = Notes(
     "Li, Hay, Rastogi, Miklau, McGregor",
     "Optimizing linear counting queries under differential privacy, 2010",
 )
+BOUSQUET = Notes("Bousquet, Elisseeff", "Stability and generalization, 2002")

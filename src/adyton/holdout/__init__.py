@@ -1,5 +1,7 @@
 """The reusable holdout: score models on one hidden test set, again and again, without fooling yourself."""
 
+from adyton.holdout.answers.best import Choice
+from adyton.holdout.classes.hypotheses import Boxes, HypothesisClass, LinearSeparators, Thresholds
 from adyton.holdout.holdout import Holdout
 from adyton.holdout.leaderboard import Entry, Leaderboard
 from adyton.holdout.methods.options import (
@@ -19,6 +21,8 @@ from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
 
 __all__ = [
     "Auto",
+    "Boxes",
+    "Choice",
     "Comparison",
     "Entry",
     "FreeLadder",
@@ -26,8 +30,10 @@ __all__ = [
     "GuessAndCheck",
     "Holdout",
     "HoldoutStatement",
+    "HypothesisClass",
     "Ladder",
     "Leaderboard",
+    "LinearSeparators",
     "Method",
     "Rounding",
     "Score",
@@ -36,4 +42,5 @@ __all__ = [
     "SparseValidate",
     "Split",
     "Thresholdout",
+    "Thresholds",
 ]

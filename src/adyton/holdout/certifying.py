@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adyton.certify import Certificate, Interval, Proof
 from adyton.exact import float_down, float_up
 from adyton.exact.outward import next_down, next_up
+from adyton.holdout.answers.best import Choice, Chosen
+from adyton.holdout.answers.bought import Bought
+from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.facts import Facts
 from adyton.holdout.methods.base import Ends
 from adyton.holdout.methods.baselines import SplitPlan, around
 from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.gaussian_last import last_ends
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import SlicesPlan
 from adyton.holdout.score import Comparison, HoldoutStatement, Score, Slice
@@ -25,6 +29,10 @@ _ASSUMPTIONS = (
     "nobody has learned anything about the labels except through these scores",
     "what is predicted for an item follows from that item alone, by a rule chosen without looking at the "
     "items, apart from earlier scores",
+)
+_OF_A_CLASS = (
+    "the items are independent draws from one population",
+    "the class was declared before they were seen",
 )
 _ORDER = "the order of the items says nothing about them"
 _DISAGREE = (
@@ -64,30 +72,54 @@ class Certifier:
         )
 
     def priced(
-        self, plan: PricedPlan, given: Sequence[tuple[Receipt, str]], count: int, *, repeated: bool
+        self, plan: PricedPlan, given: Sequence[tuple[Receipt, str]], left: int | None, *, repeated: bool
     ) -> list[Score]:
-        """Scores as they were released; ``count`` is how many have been charged by now."""
+        """Scores as they were released; ``left`` is how many there are still to come."""
         if isinstance(plan, SlicesPlan):
-            return [self._sliced(plan, receipt, text, count, repeated) for receipt, text in given]
+            return [self._sliced(plan, receipt, text, left, repeated) for receipt, text in given]
         released = [int(text) for _, text in given]
         ends = plan.ends(released, [receipt.number for receipt, _ in given]) if given else []
         found = zip(given, released, ends, strict=True)
-        return [self._score(plan, r, plan.share(x), sure, count, repeated) for (r, _), x, sure in found]
+        return [self._score(r, plan.share(x), sure, left, repeated) for (r, _), x, sure in found]
+
+    def last(self, plan: GaussianPlan, paid: Bought) -> Score:
+        """The one without noise, after which nothing is scored.  Theorem: LAST-EXACT-SCORE."""
+        receipt, text, repeated = paid
+        exact = int(text)
+        made = self._score(receipt, plan.share(exact), last_ends(plan, exact, receipt.number), 0, repeated)
+        return replace(made, said="last", certificate=self.certificate("LAST-EXACT-SCORE"))
+
+    def choice(self, found: Chosen, left: int | None) -> Choice:
+        """Of a choice without noise nothing is said beyond what all scores rest on."""
+        receipt, _, repeated = found.paid
+        theorems = ("CHOICE-AS-SCORES", "EXPONENTIAL-UTILITY") if found.within else ()
+        return Choice(
+            found.winner,
+            found.candidates,
+            float_up(found.within * self.facts.unit),
+            self.level,
+            self.facts.metric.name,
+            found.cost,
+            left,
+            receipt.number,
+            _proof(receipt),
+            self.certificate(*theorems),
+            repeated,
+        )
 
     def _score(
         self,
-        plan: PricedPlan,
         receipt: Receipt,
         value: Fraction,
         ends: Ends,
-        count: int,
+        left: int | None,
         repeated: bool,
         slices: dict[str, Slice] | None = None,
     ) -> Score:
         return Score(
             self._shown(value),
             self._interval(ends),
-            plan.scores - count,
+            left,
             receipt.number,
             "score",
             self.facts.metric.name,
@@ -103,7 +135,7 @@ class Certifier:
         receipt: Receipt,
         difference: int,
         differing: int,
-        count: int,
+        left: int | None,
         *,
         repeated: bool,
     ) -> Comparison:
@@ -116,14 +148,14 @@ class Certifier:
         return Comparison(
             float(min(most, max(-most, plan.share(difference))) * unit),
             Interval(self.level, float_down(max(-most, low) * unit), float_up(min(most, high) * unit)),
-            plan.scores - count,
+            left or 0,
             receipt.number,
             _proof(receipt),
             self.certificate("PAIRED-COMPARISON"),
             repeated,
         )
 
-    def statement(self, count: int, left: int | None, head: str) -> HoldoutStatement:
+    def statement(self, count: int, left: int | None, head: str, closed: bool = False) -> HoldoutStatement:
         facts = self.facts
         return HoldoutStatement(
             facts.metric.name,
@@ -136,6 +168,7 @@ class Certifier:
             head,
             self.certificate(),
             self._expected(),
+            closed,
         )
 
     def _expected(self) -> float | None:
@@ -150,6 +183,8 @@ class Certifier:
             assumed += (_ORDER,)
         if isinstance(self.plan, SlicesPlan):
             assumed += (_GROUPED,)
+        if isinstance(self.plan, UniformPlan):
+            assumed = _OF_A_CLASS
         if "PAIRED-COMPARISON" in more:
             assumed += (_DISAGREE,)
         if self.facts.balanced:
@@ -170,12 +205,14 @@ class Certifier:
             return None
         return float(self.facts.tolerance * unit)
 
-    def _sliced(self, plan: SlicesPlan, receipt: Receipt, text: str, count: int, repeated: bool) -> Score:
+    def _sliced(
+        self, plan: SlicesPlan, receipt: Receipt, text: str, left: int | None, repeated: bool
+    ) -> Score:
         ends, number = plan.slice_ends(text, receipt.number), receipt.number
         found = zip(plan.names, plan.shares(text), ends, plan.sizes, strict=True)
         slices = {name: Slice(self._shown(v), self._interval(sure), size) for name, v, sure, size in found}
         whole = plan.overall_ends(text, number)
-        return self._score(plan, receipt, plan.overall(text), whole, count, repeated, slices)
+        return self._score(receipt, plan.overall(text), whole, left, repeated, slices)
 
     def _interval(self, ends: Ends) -> Interval:
         """In the unit of scores, outwards, and clipped to where the truth must be."""

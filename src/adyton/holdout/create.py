@@ -12,7 +12,17 @@ import numpy as np
 
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, positive, probability, rational, whole
-from adyton.holdout.facts import Facts, groups_path, labels_path, ledger_path, weights_path, write_new
+from adyton.holdout.classes.hypotheses import HypothesisClass, features_from
+from adyton.holdout.classes.planned import planned
+from adyton.holdout.facts import (
+    Facts,
+    features_path,
+    groups_path,
+    labels_path,
+    ledger_path,
+    weights_path,
+    write_new,
+)
 from adyton.holdout.methods.options import Aim, Gaussian, Method, Slices
 from adyton.holdout.methods.restoring import Plan, PricedPlan
 from adyton.holdout.methods.slices import Groups, groups_from
@@ -36,6 +46,8 @@ class Items:
     kind: LabelKind
     count: int
     weights: object = field(default=None, repr=False)
+    hypothesis_class: HypothesisClass | None = None
+    features: object = field(default=None, repr=False)
 
     @property
     def unit(self) -> Fraction:
@@ -63,8 +75,9 @@ def checked_folder(path: Path) -> None:
 
 
 def make_files(path: Path, items: Items, method: Method, aim: Aim, confidence: Number) -> None:
-    """Three files: public facts, labels (for the owner alone), and the ledger."""
+    """Three files: public facts, labels (for the owner alone), and the ledger; features, if there are any."""
     level = probability(confidence, "confidence")
+    features = class_features(items, method)
     units, weights = _units(items, method)
     groups = _groups(items, method)
     _warn_of_labels(items, method)
@@ -75,11 +88,14 @@ def make_files(path: Path, items: Items, method: Method, aim: Aim, confidence: N
         units, "" if balanced else labels_digest(steps),
         Fraction(0) if weights is None else weights.stray, labels_digest(codes),
         None if weights is None or balanced else weights.squares,
+        items.hypothesis_class.kind if items.hypothesis_class else "",
+        None if features is None else features.shape[1],
     )  # fmt: skip
-    plan = method.plan(draft.frame, aim)
+    plan = planned(draft.frame, method, aim, items.hypothesis_class, draft.features)
     facts = replace(draft, method=plan.name, settings=plan.settings())
     public = None if facts.balanced else steps
     arrays = {labels_path(path): items.labels, weights_path(path): public, groups_path(path): codes}
+    arrays[features_path(path)] = features
     _write(path, facts, plan, arrays)
 
 
@@ -111,7 +127,8 @@ def _write(path: Path, facts: Facts, plan: Plan, arrays: dict[Path, Array | None
                 np.save(paper, array, allow_pickle=False)
                 write_new(file, paper.getvalue(), 0o600)
                 made.append(file)
-        header = Header.fresh(facts.fingerprint(arrays[labels_path(path)]), plan.filter_name, limit_of(plan))
+        fingerprint = facts.fingerprint(arrays[labels_path(path)], arrays[features_path(path)])
+        header = Header.fresh(fingerprint, plan.filter_name, limit_of(plan))
         SqliteLedger.create(ledger_path(path), header).close()
         made.append(ledger_path(path))
         write_new(path, facts.to_toml().encode(), 0o644)
@@ -136,6 +153,21 @@ def _countable(items: int) -> int:
     if items > _MOST_ITEMS:
         raise InvalidRequest(f"at most {_MOST_ITEMS:,} items")
     return items
+
+
+def class_features(items: Items, method: Method) -> Array | None:
+    """The table that rules are applied to; refused where no theorem speaks of such rules."""
+    if items.hypothesis_class is None:
+        if items.features is not None:
+            raise InvalidRequest("features are kept where a hypothesis class is declared, and not otherwise")
+        return None
+    if items.metric.name != "accuracy" or items.labels is None or not np.isin(items.labels, (0, 1)).all():
+        raise InvalidRequest("rules of a class say yes or no: the metric is accuracy, and labels are 0 or 1")
+    if items.weights is not None or not isinstance(method, Gaussian):
+        raise InvalidRequest("a hypothesis class goes with the method 'gaussian', without weights and groups")
+    if items.features is None:
+        raise InvalidRequest("a hypothesis class needs the features of the items, a row for each label")
+    return features_from(items.features, items.count)
 
 
 def _units(items: Items, method: Method) -> tuple[int | None, Weights | None]:

@@ -18,12 +18,12 @@ from adyton.certify import toml_text
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
 from adyton.holdout.methods.base import HoldoutSize
-from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, metric_named
+from adyton.holdout.metrics import Array, LabelKind, Metric, Range, labels_digest, metric_named, table_digest
 from adyton.holdout.weights import WEIGHT_STEPS
 
 _KEYS = (
     "items", "metric", "labels", "low", "high", "error_high", "top", "units", "weights", "squares", "stray",
-    "groups",
+    "groups", "hypothesis_class", "features",
     "confidence", "tolerance", "method",
 )  # fmt: skip
 
@@ -34,6 +34,7 @@ class Facts:
 
     ``units`` is how many independent values of full weight a score is the mean of, if not one for each item:
     pairs, or items whose ``weights`` have this digest; ``squares`` is the sum of the squares of their steps.
+    ``features``: how many numbers are kept of each item, where rules of a ``hypothesis_class`` are scored.
     """
 
     items: int
@@ -49,6 +50,8 @@ class Facts:
     stray: Fraction = Fraction(0)
     groups: str = ""
     squares: int | None = None
+    hypothesis_class: str = ""
+    features: int | None = None
 
     @property
     def frame(self) -> HoldoutSize:
@@ -69,9 +72,10 @@ class Facts:
         """Whether items are weighted by how rare their label is; such weights are as secret as the labels."""
         return self.metric.name == "balanced_accuracy"
 
-    def fingerprint(self, labels: Array | None) -> str:
-        """All that gives the ledger its meaning, the labels among it; its header alone holds this."""
+    def fingerprint(self, labels: Array | None, features: Array | None = None) -> str:
+        """All that gives the ledger its meaning, with labels and features; its header alone holds this."""
         facts = [list(self._table().items()), dict(sorted(self.settings.items())), labels_digest(labels)]
+        facts += [] if features is None else [table_digest(features)]
         return hashlib.sha256(json.dumps(["holdout", 1, facts]).encode()).hexdigest()
 
     def to_toml(self) -> str:
@@ -97,13 +101,16 @@ class Facts:
             table |= {"stray": str(self.stray)}
         if self.groups:
             table |= {"groups": self.groups}
+        if self.features is not None:
+            table |= {"hypothesis_class": self.hypothesis_class, "features": self.features}
         table |= {"confidence": str(self.confidence)}
         if self.tolerance is not None:
             table |= {"tolerance": str(self.tolerance)}
         return table | {"method": self.method}
 
 
-_HEAD = """# A reusable holdout: public facts.  Beside it: labels (.labels.npy), what was scored (.ledger).
+_HEAD = """# A reusable holdout: public facts.  Beside it: labels (.labels.npy), what was scored (.ledger),
+# and the features (.features.npy) where it applies rules of a class.
 # Nothing here may be changed once it exists.
 """
 
@@ -128,12 +135,12 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
     if type(table["items"]) is not int or not isinstance(method, str) or kind not in get_args(LabelKind):
         raise KeyError
     units, weights, groups = table.get("units"), table.get("weights", ""), table.get("groups", "")
-    top, squares = table.get("top", 1), table.get("squares")
+    top, squares, features = table.get("top", 1), table.get("squares"), table.get("features")
+    rules = table.get("hypothesis_class", "")
     if (
-        any(number is not None and type(number) is not int for number in (units, squares))
+        any(number is not None and type(number) is not int for number in (units, squares, features))
         or type(top) is not int
-        or type(weights) is not str
-        or type(groups) is not str
+        or any(type(text) is not str for text in (weights, groups, rules))
     ):
         raise KeyError
     return Facts(
@@ -155,6 +162,8 @@ def _facts(raw: dict[str, Any], table: dict[str, Any]) -> Facts:
         stray=rational(table.get("stray", 0), "stray"),
         groups=groups,
         squares=squares,
+        hypothesis_class=rules,
+        features=features,
     )
 
 
@@ -194,6 +203,10 @@ def groups_path(path: Path) -> Path:
     return path.with_suffix(".groups.npy")
 
 
+def features_path(path: Path) -> Path:
+    return path.with_suffix(".features.npy")
+
+
 def ledger_path(path: Path) -> Path:
     return path.with_suffix(".ledger")
 
@@ -210,6 +223,16 @@ def read_weights(path: Path, facts: Facts) -> Array | None:
 
 def read_groups(path: Path, facts: Facts) -> Array | None:
     return _public(groups_path(path), facts.items, facts.groups)
+
+
+def read_features(path: Path, facts: Facts) -> Array | None:
+    """As secret as the labels: the fingerprint says whether they are the right ones."""
+    if facts.features is None:
+        return None
+    found = _array(features_path(path))
+    if found.shape != (facts.items, facts.features) or found.dtype != np.float64:
+        raise InvalidRequest(f"the features of {path.name} are not the ones it was made with")
+    return found
 
 
 def _public(path: Path, items: int, digest: str) -> Array | None:

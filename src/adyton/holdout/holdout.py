@@ -6,17 +6,21 @@ under the receipt that paid for them.  The same predictions again get the same a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from adyton.errors import Interrupted, InvalidRequest, LedgerCorrupt, PrivacyRefused, ScoresRefused
+from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import Number, rational
+from adyton.holdout.answers.best import Choice, Choosing, named_models
+from adyton.holdout.answers.bought import bought, closed_by, scores_left
+from adyton.holdout.answers.last import last_bought, with_a_last_score
 from adyton.holdout.certifying import Certifier
+from adyton.holdout.classes.hypotheses import HypothesisClass, applied, checked_class
 from adyton.holdout.create import (
     Items,
     aim_of,
@@ -28,7 +32,15 @@ from adyton.holdout.create import (
     make_files,
     range_of,
 )
-from adyton.holdout.facts import Facts, ledger_path, read_facts, read_groups, read_labels, read_weights
+from adyton.holdout.facts import (
+    Facts,
+    ledger_path,
+    read_facts,
+    read_features,
+    read_groups,
+    read_labels,
+    read_weights,
+)
 from adyton.holdout.methods.gaussian import GaussianPlan
 from adyton.holdout.methods.ladder import FreeLadderPlan, LadderPlan
 from adyton.holdout.methods.options import Gaussian, Method, checked_method
@@ -48,12 +60,10 @@ from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
-from adyton.ledger import Order, Receipt, SqliteLedger, Verification
+from adyton.ledger import Receipt, SqliteLedger, Verification
 from adyton.ledger.texts import check_head
 from adyton.noise import Bits, SystemBits
 from adyton.show import Sheet, Shown
-
-Release = Callable[[int], int | str]
 
 
 class Holdout(Shown):
@@ -69,6 +79,7 @@ class Holdout(Shown):
         "__balance",
         "__bits",
         "__certifier",
+        "__features",
         "__groups",
         "__key",
         "__ledger",
@@ -82,6 +93,7 @@ class Holdout(Shown):
     def __init__(self, path: Path, facts: Facts, key: HiddenLabels, ledger: SqliteLedger, bits: Bits) -> None:
         self.path, self.facts = path, facts
         self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
+        self.__features = read_features(path, facts)
         self.__balance = balancing(key.labels).steps if facts.balanced and key.labels is not None else None
         self.__key, self.__ledger, self.__bits = key, ledger, bits
         self.__plan = restore(facts.frame, facts.method, facts.tolerance, facts.settings)
@@ -105,15 +117,21 @@ class Holdout(Shown):
         error_high: Number | None = None,
         top: int | None = None,
         weights: object = None,
+        hypothesis_class: HypothesisClass | str | None = None,
+        features: object = None,
         bits: Bits | None = None,
     ) -> Holdout:
-        """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger."""
+        """Plan it, then write three files: public facts, labels (for the owner alone), and the ledger.
+
+        With a ``hypothesis_class`` the ``features`` of the items are kept beside the labels, and what is
+        scored are rules of that class, by their numbers.
+        """
         file, method = file_named(path), checked_method(method)
         checked_folder(file)
         measured = metric_named(metric)
         given = given_items(measured, labels, items)
         bounds = range_of(measured, low, high, error_high, top)
-        scored = Items(measured, bounds, *given, weights)
+        scored = Items(measured, bounds, *given, weights, checked_class(hypothesis_class), features)
         make_files(file, scored, method, aim_of(tolerance, scores, scored.unit), confidence)
         return cls.open(path, bits=bits)
 
@@ -130,7 +148,8 @@ class Holdout(Shown):
             raise InvalidRequest(f"the ledger of {path.name} is missing; without it nothing is scored")
         ledger = SqliteLedger(ledger_path(path))
         try:
-            if ledger.header.study != facts.fingerprint(labels) or ledger.header.limit != limit_of(plan):
+            made = facts.fingerprint(labels, read_features(path, facts))
+            if ledger.header.study != made or ledger.header.limit != limit_of(plan):
                 raise InvalidRequest(f"{path.name}, its labels and its ledger do not belong together")
             return cls(path, facts, HiddenLabels(labels), ledger, bits if bits is not None else SystemBits())
         except BaseException:
@@ -165,19 +184,44 @@ class Holdout(Shown):
         Theorem: PAIRED-COMPARISON.
         """
         plan = self.__plan
-        if not isinstance(plan, GaussianPlan):
-            raise InvalidRequest("comparisons are made by the method 'gaussian', without groups")
+        if not isinstance(plan, GaussianPlan) or self.__features is not None:
+            raise InvalidRequest(
+                "comparisons are made by the method 'gaussian', without groups and without a hypothesis class"
+            )
         one, two = self.__checked(first), self.__checked(second)
         apart = self.__differing(one, two)
         swapped = one.digest > two.digest
         a, b = (two, one) if swapped else (one, two)
-        receipt, text, repeated = self.__bought(
-            f"COMPARE {a.digest} {b.digest}", lambda number: self.__apart(plan, a, b, number)
+        receipt, text, repeated = bought(
+            self.__ledger, plan, f"COMPARE {a.digest} {b.digest}", lambda n: self.__apart(plan, a, b, n)
         )
         sign = (-1 if swapped else 1) * (1 if self.facts.metric.greater_is_better else -1)
         return self.__certifier.comparison(
-            plan, receipt, sign * int(text), apart, self.__ledger.count(), repeated=repeated
+            plan, receipt, sign * int(text), apart, self.__left(receipt, repeated), repeated=repeated
         )
+
+    def best_of(self, models: object, *, X: Any = None, scores: int = 1) -> Choice:  # noqa: N803
+        """Which of several models is the best on these items, or nearly: for the price of ``scores`` scores.
+
+        ``models`` are predictions by name, or, with the features ``X`` of the items, models that predict.
+        Nothing else is released about any of them.  Theorem: CHOICE-AS-SCORES.
+        """
+        named = named_models(models, self.facts.metric.name, X)
+        sent = {name: self.__checked(one) for name, one in named.items()}
+        choosing = Choosing(self.__ledger, self.__plan, self.__bits, self.facts, self.__read)
+        found = choosing.best(sent, scores)
+        return self.__certifier.choice(found, self.__left(found.paid[0], found.paid[2]))
+
+    def close_with(self, predictions: object) -> Score:
+        """The last score, without noise: nothing adapts to it any more, and afterwards nothing is scored.
+
+        It takes whatever scores are left.  The same predictions again get the same answer.
+        Theorem: LAST-EXACT-SCORE.
+        """
+        plan = with_a_last_score(self.__plan)
+        submission = self.__checked(predictions)
+        paid = last_bought(self.__ledger, plan, submission.digest, lambda: total(self.__read(submission)))
+        return self.__certifier.last(plan, paid)
 
     def scores(self) -> list[Score]:
         """Every score so far, oldest first, also one that a crash kept from its asker.  Free of charge.
@@ -196,7 +240,12 @@ class Holdout(Shown):
             for receipt, text in given
             if text is not None and receipt.order.question.startswith("SCORE ")
         ]
-        return self.__certifier.priced(plan, scored, self.__ledger.count(), repeated=True)
+        left = scores_left(plan, self.__ledger.spent())
+        found = self.__certifier.priced(plan, scored, left, repeated=True)
+        newest = given[-1] if given else None
+        if isinstance(plan, GaussianPlan) and newest and newest[1] is not None and closed_by(self.__ledger):
+            found.append(self.__certifier.last(plan, (newest[0], newest[1], True)))
+        return found
 
     def senders(self) -> dict[int, str]:
         """Who sent which score, by its number, as far as names were given."""
@@ -225,8 +274,8 @@ class Holdout(Shown):
         if stages is not None:
             return self.__certifier.statement(stages.count(), stages.left(), stages.heads()[-1])
         assert isinstance(plan, PricedPlan)
-        count = ledger.count()
-        return self.__certifier.statement(count, plan.scores - count, ledger.head())
+        left, closed = scores_left(plan, ledger.spent()), closed_by(ledger) is not None
+        return self.__certifier.statement(ledger.count(), left, ledger.head(), closed)
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """How far it is; no label is part of it."""
@@ -256,6 +305,9 @@ class Holdout(Shown):
 
     def __checked(self, predictions: object) -> Submission:
         facts = self.facts
+        kind = checked_class(facts.hypothesis_class or None)
+        if kind is not None and self.__features is not None:
+            return applied(kind, predictions, self.__features)
         return check_predictions(facts.metric, facts.kind, facts.items, predictions, facts.range.top)
 
     def __guess(self, guess: Number | None) -> Fraction | None:
@@ -275,12 +327,16 @@ class Holdout(Shown):
     def __priced(self, submission: Submission) -> Score:
         plan = self.__plan
         assert isinstance(plan, PricedPlan)
-        receipt, text, repeated = self.__bought(
-            f"SCORE {submission.digest}",
-            lambda number: self.__released(plan, submission, number),
+        question = f"SCORE {submission.digest}"
+        receipt, text, repeated = bought(
+            self.__ledger, plan, question, lambda number: self.__released(plan, submission, number)
         )
-        count = self.__ledger.count() if repeated else receipt.number
-        return self.__certifier.priced(plan, [(receipt, text)], count, repeated=repeated)[0]
+        left = self.__left(receipt, repeated)
+        return self.__certifier.priced(plan, [(receipt, text)], left, repeated=repeated)[0]
+
+    def __left(self, receipt: Receipt, repeated: bool) -> int | None:
+        assert isinstance(self.__plan, PricedPlan)
+        return scores_left(self.__plan, self.__ledger.spent() if repeated else receipt.spent)
 
     def __released(self, plan: PricedPlan, submission: Submission, number: int) -> int | str:
         values = self.__read(submission)
@@ -288,26 +344,6 @@ class Holdout(Shown):
             assert self.__groups is not None
             return plan.release_all(values, self.__groups, number, self.__bits)
         return plan.release(plan.read(values, number), number, self.__bits)
-
-    def __bought(self, question: str, release: Release) -> tuple[Receipt, str, bool]:
-        """Charge, then read and release, then keep; or the answer that was given before."""
-        plan, ledger = self.__plan, self.__ledger
-        assert isinstance(plan, PricedPlan)
-        price = plan.price
-        before = ledger.repeated(question, plan.name, price)
-        if before is not None:
-            return (*before, True)
-        try:
-            earlier = ledger.unanswered(question, plan.name, price)  # paid for before a crash
-            receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
-            released = release(receipt.number)
-            return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
-        except PrivacyRefused:  # the ledger counts scores as it counts privacy
-            raise _used_up(plan.scores) from None
-        except KeyboardInterrupt:
-            known = ledger.repeated(question, plan.name, price)
-            paid = known[0] if known else ledger.unanswered(question, plan.name, price)
-            raise Interrupted(paid.number if paid else None) from None
 
     def __read(self, submission: Submission) -> Steps:
         facts = self.facts
@@ -347,15 +383,3 @@ class Holdout(Shown):
 
     def __iter__(self) -> Iterator[object]:
         raise InvalidRequest("the labels of a holdout cannot be listed")
-
-
-def _used_up(scores: int) -> ScoresRefused:
-    many = str(scores)
-    return ScoresRefused(
-        f"all {scores:,} scores of this holdout are used up; nothing was read and nothing was charged",
-        requested="1",
-        spent=many,
-        limit=many,
-        largest="0",
-        counted_in="scores",
-    )

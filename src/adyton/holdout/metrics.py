@@ -148,6 +148,11 @@ def labels_digest(labels: Array | None) -> str:
     return "" if labels is None else digest_of(labels)
 
 
+def table_digest(table: Array) -> str:
+    """Of rows of numbers: how many columns there are is part of it."""
+    return f"{table.shape[1]} {digest_of(np.ascontiguousarray(table).reshape(-1))}"
+
+
 # Predictions -----------------------------------------------------------------------------------------------
 
 

@@ -31,7 +31,8 @@ class Score(Shown):
     """A value, the interval that holds for this and all other scores at once, and how many are left.
 
     ``interval`` is None where nothing is certified.  ``said`` is what the method did: "score" for most,
-    "training" or "holdout" for Thresholdout, "yes" or "no" for SparseValidate.
+    "training" or "holdout" for Thresholdout, "yes" or "no" for SparseValidate; "last" of the one without
+    noise that closes a holdout.
     """
 
     value: float | None
@@ -135,6 +136,7 @@ class HoldoutStatement(Shown):
     head: str
     certificate: Certificate
     expected: float | None = None
+    closed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -145,6 +147,7 @@ class HoldoutStatement(Shown):
             "scores_left": self.scores_left,
             "half_width": self.half_width,
             "expected": self.expected,
+            "closed": self.closed,
             "confidence": self.confidence,
             "head": self.head,
             "certificate": self.certificate.to_json(),
@@ -152,6 +155,8 @@ class HoldoutStatement(Shown):
 
     def __str__(self) -> str:
         left = self._left()
+        if self.closed:
+            return "closed with a last, exact score"
         if self.half_width is None:
             return f"{left}, without a certified interval"
         near = "" if self.expected is None else f" for scores near {self.expected:.6g}"

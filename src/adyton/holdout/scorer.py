@@ -29,7 +29,7 @@ class Scorer:
         from adyton.holdout.holdout import Holdout  # which makes scorers
 
         with Holdout.open(self.path) as holdout:
-            predictions = _predictions(holdout.facts.metric.name, estimator, X)
+            predictions = predicted(holdout.facts.metric.name, estimator, X)
             _check_length(predictions, holdout.facts.items)
             score = holdout.score(predictions)
             if score.said == "no improvement":
@@ -69,7 +69,7 @@ def _check_length(predictions: Any, items: int) -> None:
         )
 
 
-def _predictions(metric: str, estimator: Any, X: Any) -> Any:  # noqa: N803
+def predicted(metric: str, estimator: Any, X: Any) -> Any:  # noqa: N803
     """Classes or numbers; for brier and log_loss the chance of label 1; for auc whatever orders the items."""
     if metric == "auc" and not hasattr(estimator, "predict_proba"):
         ordering = getattr(estimator, "decision_function", estimator.predict)

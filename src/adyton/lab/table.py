@@ -16,6 +16,7 @@ from adyton.lab.adaptivity.holdout_boosting import HOLDOUT_BOOSTING, holdout_boo
 from adyton.lab.adaptivity.holdout_science import HOLDOUT_SCIENCE, holdout_science
 from adyton.lab.adaptivity.p_values import P_VALUES, p_values
 from adyton.lab.adaptivity.routes import ROUTES, routes
+from adyton.lab.adaptivity.stability import STABILITY, stability
 from adyton.lab.adaptivity.unrealistic import UNREALISTIC, unrealistic
 from adyton.lab.attacks.averaging import AVERAGING, averaging
 from adyton.lab.attacks.differencing import DIFFERENCING, differencing
@@ -68,6 +69,7 @@ EXPERIMENTS: dict[Topic, Experiment] = {
     ROUTES: routes,
     HOLDOUT_SCIENCE: holdout_science,
     HOLDOUT_BOOSTING: holdout_boosting,
+    STABILITY: lambda bits, rng: stability(rng),
 }
 
 

@@ -77,10 +77,10 @@ def exact_width(trials: int, failure: Number, share: Number | None = None) -> fl
         return np.minimum(high, most) - first / n
 
     arms = (lower_arm,) if rarest is None else (lower_arm, upper_arm)  # else one mirrors the other
-    return max(_longest(arm, n) for arm in arms) * SAFE
+    return max(longest_arm(arm, n) for arm in arms) * SAFE
 
 
-def _longest(arm: Callable[[Counts, Counts], Floats], trials: int) -> float:
+def longest_arm(arm: Callable[[Counts, Counts], Floats], trials: int) -> float:
     """The longest arm of all counts, or a little more.
 
     ``arm`` bounds those of all counts from a first to a last one; stretches that may matter are divided.

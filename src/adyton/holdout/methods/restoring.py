@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from adyton.errors import InvalidRequest
 from adyton.exact import rational
+from adyton.holdout.classes.uniform_plan import UniformPlan, restored_uniform
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.baselines import RoundingPlan, SplitPlan
 from adyton.holdout.methods.gaussian import GaussianPlan
@@ -17,7 +18,7 @@ from adyton.holdout.methods.sparse_validate import SparseValidatePlan
 from adyton.holdout.methods.thresholdout import ThresholdoutPlan
 from adyton.validity.plans.planned_scores import Blocks
 
-PricedPlan = GaussianPlan | SplitPlan | RoundingPlan | SlicesPlan
+PricedPlan = GaussianPlan | SplitPlan | RoundingPlan | SlicesPlan | UniformPlan
 StagedPlan = ThresholdoutPlan | LadderPlan | FreeLadderPlan | SparseValidatePlan | GuessAndCheckPlan
 Plan = PricedPlan | StagedPlan
 
@@ -36,6 +37,8 @@ def restore(
                 return restored_slices(frame, settings)
             case "split":
                 return SplitPlan(frame, _int(settings["scores"]))
+            case "uniform":
+                return restored_uniform(frame, settings)
             case "rounding":
                 return RoundingPlan(frame, _int(settings["scores"]))
             case "thresholdout":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adyton.transports.cli.holdout_ending import best, close
 from adyton.transports.cli.leaderboard import compare, leaderboard, submit
 from adyton.transports.terminal import Json, run, show, whole
 
@@ -18,7 +19,8 @@ File = Annotated[Path, typer.Argument(help="The file of the holdout, e.g. holdou
 Predictions = Annotated[
     Path,
     typer.Argument(
-        help="One value per item: .npy, .csv, .parquet or .jsonl. For top_k a row of them: .npy or .jsonl.",
+        help="One value per item: .npy, .csv, .parquet or .jsonl. For top_k a row of them: .npy or .jsonl. "
+        "For a hypothesis class .json with a rule.",
         show_default=False,
     ),
 ]
@@ -72,6 +74,17 @@ Groups = Annotated[
     Path | None,
     typer.Option(help="Public groups, one for each item: a score for each of them.", metavar="FILE"),
 ]
+HypothesisClass = Annotated[
+    str | None,
+    typer.Option(
+        help="thresholds, boxes or linear: the holdout applies rules itself; any number of scores.",
+        metavar="NAME",
+    ),
+]
+Features = Annotated[
+    Path | None,
+    typer.Option(help="For a class: a row of numbers for each item: .npy, .csv or .parquet.", metavar="FILE"),
+]
 Overfits = Annotated[str | None, typer.Option(help="For thresholdout: its budget.", metavar="B")]
 Threshold = Annotated[
     str | None, typer.Option(help="For thresholdout: how far off a training score may be.", metavar="T")
@@ -113,6 +126,8 @@ def create(
     weights_column: WeightsColumn = None,
     groups: Groups = None,
     groups_column: GroupsColumn = None,
+    hypothesis_class: HypothesisClass = None,
+    features: Features = None,
     overfits: Overfits = None,
     threshold: Threshold = None,
     scale: Scale = None,
@@ -127,6 +142,7 @@ def create(
 
 def _created(said: SimpleNamespace) -> HoldoutStatement:
     from adyton.holdout import Holdout
+    from adyton.holdout.classes.files import read_table
     from adyton.holdout.files import read_values
     from adyton.holdout.methods.options import method_named
 
@@ -156,6 +172,8 @@ def _created(said: SimpleNamespace) -> HoldoutStatement:
         low=said.low,
         high=said.high,
         weights=heavy,
+        hypothesis_class=said.hypothesis_class,
+        features=None if said.features is None else read_table(said.features),
     ) as holdout:
         return holdout.statement()
 
@@ -168,10 +186,10 @@ def score(
 
     def make() -> Score:
         from adyton.holdout import Holdout
-        from adyton.holdout.files import read_values
+        from adyton.holdout.classes.files import read_submitted
 
         with Holdout.open(file) as holdout:
-            scores.append(holdout.score(read_values(predictions, column), guess=guess))
+            scores.append(holdout.score(read_submitted(predictions, column), guess=guess))
         return scores[0]
 
     show(make, as_json, paid=lambda: scores[0].number if scores else None)
@@ -210,5 +228,5 @@ def _whole(text: str | None, what: str) -> int | None:
 
 
 app = typer.Typer(help="Score models on one hidden test set, again and again.", no_args_is_help=True)
-for command in (create, score, compare, submit, leaderboard, statement, verify):
+for command in (create, score, compare, best, submit, leaderboard, close, statement, verify):
     app.command()(command)

@@ -25,6 +25,12 @@ Spread = Annotated[
 Group = Annotated[str | None, typer.Option(help="Plan for means over this share of the rows.", metavar="G")]
 Confidence = Annotated[str, typer.Option(help="For all questions at once.")]
 MOST = 10**15  # as far as a planner looks
+HypothesisClass = Annotated[
+    str,
+    typer.Option(
+        help="A class that all questions are from: thresholds:1, boxes:2, linear:3.", metavar="NAME"
+    ),
+]
 _USUAL_ROWS = 100_000  # shown where no method can say how many are needed
 
 
@@ -36,6 +42,7 @@ def plan(
     expect_share: ExpectShare = None,
     spread: Spread = None,
     group: Group = None,
+    hypothesis_class: HypothesisClass = "thresholds:1",
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -56,7 +63,7 @@ def plan(
         )
         if figure is not None:
             _draw(figure, made)
-        return _Plan(made)
+        return _Plan(made, hypothesis_class)
 
     show(make, as_json)
 
@@ -64,11 +71,15 @@ def plan(
 class _Plan(Shown):
     """A plan as a table and as JSON."""
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, plan: Any, rules: str) -> None:
+        from adyton.holdout.classes.planning import class_method
         from adyton.holdout.planner import special_methods
+        from adyton.validity.classes.growth import RuleClass
 
         self._plan = plan
-        self._special = [] if plan.expected.group else special_methods(plan)
+        of_a_class = RuleClass.named(rules)
+        special = [] if plan.expected.group else [*special_methods(plan), class_method(plan, of_a_class)]
+        self._special = special
 
     def to_json(self) -> dict[str, Any]:
         general = self._plan.to_json()
@@ -93,7 +104,7 @@ class _Plan(Shown):
             for option in (*plan.options, *plan.routes)
         )
         rows += tuple(
-            (s.method, in_words(s.value, up=True), in_words(s.scale), s.theorem) for s in self._special
+            (s.method, _many(s.value, in_words), in_words(s.scale), s.theorem) for s in self._special
         )
         notes = [f"Recommended: {plan.recommended or 'none: no method certifies anything here'}."]
         notes += _in_a_study(plan)
@@ -102,6 +113,10 @@ class _Plan(Shown):
         conditional = (*plan.routes, *self._special)
         notes += [f"{one.method}: if {one.applies}." for one in conditional if one.value]
         return Sheet(plan.title, ("method", plan.wanted, "noise scale", "theorem"), rows, tuple(notes))
+
+
+def _many(value: Any, in_words: Any) -> str:
+    return "any number" if value == MOST else str(in_words(value, up=True))
 
 
 def _in_a_study(plan: Any) -> list[str]:

@@ -1,0 +1,170 @@
+"""Which of several models is the best: a choice costs as little as one score, whatever their number."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adyton.certify import Certificate, Proof
+from adyton.errors import InvalidRequest
+from adyton.exact import whole
+from adyton.holdout.answers.bought import Bought, bought
+from adyton.holdout.classes.uniform_plan import UniformPlan
+from adyton.holdout.facts import Facts
+from adyton.holdout.methods.choosing import choosing_rate
+from adyton.holdout.methods.gaussian import GaussianPlan
+from adyton.holdout.methods.restoring import Plan
+from adyton.holdout.metrics import Steps, Submission, total
+from adyton.holdout.scorer import predicted
+from adyton.ledger import Ledger
+from adyton.mechanisms.selection.scores import gaps_below_best
+from adyton.mechanisms.selection.utility import exponential_chance, largest_shortfall
+from adyton.noise import Bits, exponential_weights
+from adyton.show import Sheet, Shown
+
+_MOST_MODELS = 100_000
+_MOST_SCORES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Shown):
+    """The name of the winner, and how much worse than the best of them it can be on these items.
+
+    ``within`` is in the unit of scores and holds with ``confidence``; 0 where the choice is exact.  ``cost``
+    is in scores.
+    """
+
+    winner: str
+    candidates: int
+    within: float
+    confidence: float
+    metric: str
+    cost: int
+    scores_left: int | None
+    number: int
+    receipt: Proof
+    certificate: Certificate
+    repeated: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        names = ("winner", "candidates", "within", "confidence", "metric", "cost", "scores_left", "number")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "repeated": self.repeated,
+            "receipt": self.receipt.to_json(),
+            "certificate": self.certificate.to_json(),
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        near = f"at most {self.within:.3g} worse than the best, {100 * self.confidence:.10g} %"
+        rows = (
+            ("chosen", self.winner),
+            ("among", f"{self.candidates:,} models"),
+            (self.metric, near if self.within else "the best of them"),
+            ("cost", f"{self.cost:,} score{'' if self.cost == 1 else 's'}"),
+            ("scores left", "open" if self.scores_left is None else f"{self.scores_left:,}"),
+        )
+        notes = (
+            "On these items: a score of the winner says what it is worth in the population.",
+            f"Theorems: {', '.join(self.certificate.theorems)}.",
+        )
+        return Sheet("Best of several models", ("", ""), rows, notes)
+
+
+def named_models(models: object, metric: str, X: Any) -> dict[str, Any]:  # noqa: N803
+    """Predictions by name; made here of models that predict, if there are features of the items."""
+    if not isinstance(models, Mapping) or not all(isinstance(name, str) for name in models):
+        raise InvalidRequest('models are given by name: best_of({"small": ..., "large": ...})')
+    if not 2 <= len(models) <= _MOST_MODELS:
+        raise InvalidRequest(f"a choice is among 2 to {_MOST_MODELS:,} models, not {len(models):,}")
+    if X is None:
+        return dict(models)
+    return {name: predicted(metric, model, X) for name, model in models.items()}
+
+
+class Chosen(NamedTuple):
+    """``within`` is a part of the range of a score, 0 of a choice without noise; ``cost`` is in scores."""
+
+    winner: str
+    within: Fraction
+    cost: int
+    candidates: int
+    paid: Bought
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """Chooses among submissions; ``read`` says what each item of one of them is worth, in steps."""
+
+    ledger: Ledger
+    plan: Plan
+    bits: Bits
+    facts: Facts
+    read: Callable[[Submission], Steps]
+
+    def best(self, sent: dict[str, Submission], cost: int) -> Chosen:
+        """By noise in the place of so many scores; exactly, where all scores are exact."""
+        if self.facts.metric.name == "rmse":
+            raise InvalidRequest("roots are not compared: make the holdout with squared_error")
+        if whole(cost, "what a choice may cost, in scores,") > _MOST_SCORES:
+            raise InvalidRequest(f"a choice may cost at most {_MOST_SCORES:,} scores")
+        match self.plan:
+            case UniformPlan() as plan:
+                return self._exactly(plan, sent)
+            case GaussianPlan() as plan:
+                return self._noisily(plan, sent, cost)
+        raise InvalidRequest(
+            "a choice is made by the method 'gaussian', without groups, or of a hypothesis class"
+        )
+
+    def _exactly(self, plan: UniformPlan, sent: dict[str, Submission]) -> Chosen:
+        """Scores of rules of a class are exact, and there are as many as one likes."""
+
+        def scored(one: Submission) -> Bought:
+            return bought(self.ledger, plan, f"SCORE {one.digest}", lambda _: total(self.read(one)))
+
+        found = {name: scored(one) for name, one in sent.items()}
+        winner = max(found, key=lambda name: int(found[name][1]))
+        return Chosen(winner, Fraction(0), len(found), len(found), found[winner])
+
+    def _noisily(self, plan: GaussianPlan, sent: dict[str, Submission], cost: int) -> Chosen:
+        """In the order of digests, which is the same for everybody; those that say the same are one.
+
+        All places are paid for before anything is read; the last one keeps the winner.
+        Theorem: CHOICE-AS-SCORES.
+        """
+        names = {one.digest: name for name, one in sent.items()}
+        digests, of = sorted(names), {one.digest: one for one in sent.values()}
+        if len(digests) < 2:
+            raise InvalidRequest("all of them predict the same: there is nothing to choose, free of charge")
+        which = hashlib.sha256(" ".join(digests).encode()).hexdigest()
+        places: list[int] = []
+        for part in range(1, cost):
+            paid = bought(self.ledger, plan, f"BEST {part}/{cost} {which}", lambda _: "part of a choice")
+            places.append(paid[0].number)
+
+        def winner(number: int) -> int:
+            sums = np.array([self._points(of[digest]) for digest in digests], dtype=np.int64)
+            rate = choosing_rate(plan, (*places, number))
+            return exponential_weights.choose(gaps_below_best(sums), rate, self.bits)
+
+        paid = bought(self.ledger, plan, f"BEST {cost}/{cost} {which}", winner)
+        rate = choosing_rate(plan, (*places, paid[0].number))
+        within = _shortfall(rate, len(digests), self.facts.confidence)
+        share = min(Fraction(within, plan.frame.whole), Fraction(1))
+        return Chosen(names[digests[int(paid[1])]], share, cost, len(digests), paid)
+
+    def _points(self, one: Submission) -> int:
+        """The more the better."""
+        return total(self.read(one)) * (1 if self.facts.metric.greater_is_better else -1)
+
+
+def _shortfall(rate: Fraction, candidates: int, confidence: Fraction) -> int:
+    """In steps.  Theorem: EXPONENTIAL-UTILITY."""
+    return largest_shortfall(lambda c: exponential_chance(rate, Fraction(c), candidates), confidence)

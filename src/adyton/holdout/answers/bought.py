@@ -1,0 +1,59 @@
+"""Charge, read, release, keep: the walk of everything that a priced holdout answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adyton.errors import Interrupted, PrivacyRefused, ScoresRefused
+from adyton.holdout.classes.uniform_plan import UniformPlan
+from adyton.holdout.methods.restoring import PricedPlan
+from adyton.ledger import Ledger, Order, Receipt
+
+Release = Callable[[int], int | str]
+Bought = tuple[Receipt, str, bool]
+LAST = "LAST "
+
+
+def bought(ledger: Ledger, plan: PricedPlan, question: str, release: Release) -> Bought:
+    """Charge, then read and release, then keep; or the answer that was given before."""
+    price = plan.price
+    before = ledger.repeated(question, plan.name, price)
+    if before is not None:
+        return (*before, True)
+    try:
+        earlier = ledger.unanswered(question, plan.name, price)  # paid for before a crash
+        receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
+        released = release(receipt.number)
+        return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
+    except PrivacyRefused:  # the ledger counts scores as it counts privacy
+        raise used_up(ledger, plan) from None
+    except KeyboardInterrupt:
+        known = ledger.repeated(question, plan.name, price)
+        paid = known[0] if known else ledger.unanswered(question, plan.name, price)
+        raise Interrupted(paid.number if paid else None) from None
+
+
+def scores_left(plan: PricedPlan, spent: int) -> int | None:
+    """None: any number.  The last score takes all that was left."""
+    return None if isinstance(plan, UniformPlan) else plan.scores - -(-spent // plan.price)
+
+
+def closed_by(ledger: Ledger) -> Receipt | None:
+    """The receipt of the last, exact score, if there was one."""
+    count = ledger.count()
+    newest = ledger.receipt(count) if count else None
+    return newest if newest is not None and newest.order.question.startswith(LAST) else None
+
+
+def used_up(ledger: Ledger, plan: PricedPlan) -> ScoresRefused:
+    last = closed_by(ledger)
+    many = f"all {plan.scores:,} scores of this holdout are used up"
+    why = many if last is None else f"score {last.number:,} was the last of this holdout, without noise"
+    return ScoresRefused(
+        f"{why}; nothing was read and nothing was charged",
+        requested="1",
+        spent=str(plan.scores),
+        limit=str(plan.scores),
+        largest="0",
+        counted_in="scores",
+    )

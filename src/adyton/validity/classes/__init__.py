@@ -1,0 +1,1 @@
+"""Questions from one declared class: one width for all of them, however many there are."""
