@@ -180,7 +180,7 @@ class TestClassic(SparkContract):
     def test_the_same_rows_of_a_person_are_kept(self, opened: Any, rows: int, kind: Any) -> None:
         super().test_the_same_rows_of_a_person_are_kept(opened, rows, kind)
 
-    @pytest.mark.parametrize(("rows", "kind"), product(KEPT, KINDS) if LONG else [(3, "text")])
+    @pytest.mark.parametrize(("rows", "kind"), [*product(KEPT, KINDS)] if LONG else [(3, "text")])
     def test_a_row_for_each_person(self, opened: Any, rows: int, kind: Any) -> None:
         super().test_a_row_for_each_person(opened, rows, kind)
 

@@ -232,7 +232,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> Sequence[Method]:
 
 @pytest.mark.parametrize(
     ("rows", "share", "questions"),
-    product([300, 10**4, 10**6], [None, "0.3", "0.01"], [1, 2, 3, 4, 6, 8, 10, 13, 20, 100])
+    [*product([300, 10**4, 10**6], [None, "0.3", "0.01"], [1, 2, 3, 4, 6, 8, 10, 13, 20, 100])]
     if LONG
     else [
         (rows, (None, "0.3", "0.01")[(i + j) % 3], questions)
