@@ -1,19 +1,32 @@
 """What all tests share."""
 
+import functools
 import gc
+import os
 from collections.abc import Generator
 
+# Two processes run tests on two cores.  A second thread of linear algebra would only wait, and waits by computing:
+# fits of synthetic tables take half of the processor's time without it.  Before anything imports numpy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
+import typer.testing
 from hypothesis import settings
+
+from how_often import often
 
 # The shipped contracts are tests too; before anything imports them.
 pytest.register_assert_rewrite("adyton.testing")
 
 # A machine may be busy: how long an example takes says nothing about whether a law holds.  The examples of a law are
 # the same in every run, so that a change is judged by the change; `make search` looks for new ones.
-settings.register_profile("adyton", deadline=None, derandomize=True)
+settings.register_profile("adyton", deadline=None, derandomize=True, max_examples=often(50, 200))
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("adyton")
+
+# The runner of command lines makes all commands anew for each call, for longer than most of them take: they are made
+# once here, as they are in a process of their own.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 
 @pytest.hookimpl(wrapper=True)

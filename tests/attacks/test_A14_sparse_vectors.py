@@ -34,7 +34,7 @@ from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import IntegerColumn, Table
 from adyton.streams.plan import machine_of
 from adyton.study import Study
-from how_often import often
+from how_often import crossed, often
 
 SAMPLES = 30_000  # every mutant is found with so many; of the third, 70,000
 SOUND = often(10_000, 60_000)
@@ -101,8 +101,10 @@ def _drawn_in_bulk(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReque
 # Ours ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [AGAINST, (GAINS,) * 4 + (STAYS,), (GAINS, LOSES), (STAYS,) * 8 + (GAINS,)])
-@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize(
+    ("asked", "numeric"),
+    crossed([AGAINST, (GAINS,) * 4 + (STAYS,), (GAINS, LOSES), (STAYS,) * 8 + (GAINS,)], [False, True]),
+)
 def test_A14_our_streams_keep_their_price(asked: tuple[int, ...], numeric: bool) -> None:
     """Also where the counts cross their thresholds late.  The mutants are those of the tests below."""
     assert not audited(opened(2, "1", numeric), asked, SOUND).refuted

@@ -29,11 +29,13 @@ from adyton.noise import SystemBits
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import CategoryColumn, Table
 from adyton.study import Study
+from how_often import often
 
 Vector = list[float]
 Filters = tuple[str, ...]
 FILTERS = ("gdp", "pure")
 FORKED = 4
+OTHERS = often(1, 2)  # of each kind: every process is compared with those of all kinds
 SIXTEEN = CategoryColumn("cell", tuple(f"c{i}" for i in range(16)))
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
@@ -109,9 +111,11 @@ def repeats(vectors: list[Vector]) -> int:
 def test_A25_no_process_repeats_the_noise_of_another() -> None:
     """Each process releases noise of both kinds."""
     vectors = spawned(FILTERS, "", fork=True, times=1)
-    vectors += spawned(FILTERS, "", fork=False, times=2)
-    vectors += [*restarted(FILTERS), *restarted(FILTERS), *in_a_process(FILTERS, "", False)]
-    assert [len(v) for v in vectors] == [16] * (FORKED + 2 + 2 + 2 + 1) * len(FILTERS)
+    vectors += spawned(FILTERS, "", fork=False, times=OTHERS)
+    for _ in range(OTHERS):
+        vectors += restarted(FILTERS)
+    vectors += in_a_process(FILTERS, "", False)
+    assert [len(v) for v in vectors] == [16] * (FORKED + 2 + OTHERS + OTHERS + 1) * len(FILTERS)
     assert all(len(set(v)) > 10 for v in vectors)
     assert repeats(vectors) == 0
 

@@ -26,7 +26,7 @@ from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, RealColumn, Table
 from adyton.sensitivity import readings_of
 from adyton.study import Study
-from how_often import often
+from how_often import crossed, often
 
 GROUPS, ASKED = often(8_000, 20_000), 3
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**9)
@@ -86,8 +86,7 @@ def verdict(filter_name: str, name: str) -> Any:
     return audit(mechanism, (first, second), claim, samples=GROUPS * ASKED), drawn, Fraction(grain)
 
 
-@pytest.mark.parametrize("name", PAIRS)
-@pytest.mark.parametrize("filter_name", ["pure", "gdp"])
+@pytest.mark.parametrize(("filter_name", "name"), crossed(["pure", "gdp"], [*PAIRS]))
 def test_A3_released_sums_leak_nothing_through_their_bits(filter_name: str, name: str) -> None:
     """Mutant: noise on a coarser lattice than the values, as in the next test.
 

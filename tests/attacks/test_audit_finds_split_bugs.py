@@ -21,9 +21,9 @@ SAMPLES = 20_000
 TOGETHER = "all answers together tell the two tables apart by more than was charged"
 
 
-def tried(filter_name: str) -> dict[str, Tried]:
+def tried(filter_name: str, only: str = "") -> dict[str, Tried]:
     trials = entry_named(f"{filter_name}-split").trials(target_of(bits=Seeded(1)))
-    return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials}
+    return {trial.pair_name: try_one(trial, SAMPLES, 0.999) for trial in trials if only in trial.pair_name}
 
 
 def refuted(filter_name: str, most: int | None = None) -> set[str]:
@@ -50,7 +50,7 @@ def test_one_part_charged_for_a_person_who_moves_is_found(
 
 def test_one_part_charged_is_found_by_samples_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "whole_price", lambda amount, *_: amount)
-    moved = tried("gdp")["a person, to another part"]
+    (moved,) = tried("gdp", "a person, to another part").values()
     assert moved.trade_off is not None
     assert moved.trade_off.refuted
 

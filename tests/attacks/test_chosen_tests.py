@@ -18,7 +18,7 @@ from adyton.curator.curator import Curator
 from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.schema import BooleanColumn, Table
 from adyton.study import Study, Validity
-from how_often import often
+from how_often import crossed, often
 from populations import seeded
 
 ROWS, ALPHA = 400, Fraction(1, 10)
@@ -98,8 +98,7 @@ def rejects_at_most_alpha(study: Study, coins: int, lean: Analyst, runs: int) ->
     return {route for *_, route in found}
 
 
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-@pytest.mark.parametrize("scale", [0.03, 0.06])
+@pytest.mark.parametrize(("neighbours", "scale"), crossed(["replace", "add-or-remove"], [0.03, 0.06]))
 def test_theorem_SUBSET_P_VALUES_nulls_that_the_answers_chose_are_rejected_at_most_so_often(
     neighbours: str, scale: float
 ) -> None:

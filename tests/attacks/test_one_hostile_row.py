@@ -42,7 +42,7 @@ from adyton.schema import (
 from adyton.sensitivity import readings_of
 from adyton.testing.engines.cases import NASTY_TEXTS
 from adyton.testing.engines.values import value_of
-from how_often import LONG
+from how_often import LONG, crossed
 
 HUGE = "z" * 150_000_000  # of which not one fits into the memory that is allowed
 MEMORY = "100MB"
@@ -131,8 +131,7 @@ def loaded_without(name: str) -> list[Any]:
     return loaded(column, make(good), PrivacyUnit("add-or-remove"))
 
 
-@pytest.mark.parametrize("name", IN_MEMORY)
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("name", "first"), crossed([*IN_MEMORY], [False, True]))
 def test_one_value_in_memory_is_missing_and_changes_no_other(name: str, first: bool) -> None:
     """Mutants: ``readable`` returns its source as it is; ``text_of`` without its limit."""
     column, make, good, bad = IN_MEMORY[name]

@@ -86,6 +86,7 @@ def same_integers(address: str, folder: Path) -> None:
     assert done.stdout.strip().endswith("the same integers"), done.stderr[-2000:]
 
 
+@pytest.mark.skipif(not LONG, reason="three Javas for one question, in a long run only")
 def test_two_executors(tmp_path: Path) -> None:
     skip_without_spark()
     same_integers(WITHIN, tmp_path)

@@ -39,11 +39,14 @@ from adyton.query.sql.read import parse, parse_group, parse_number
 from adyton.query.text import group_value_text, number_text, question_text
 from adyton.schema import CategoryColumn
 from adyton.testing.engines import meaning as engine_meaning
+from how_often import often
 from strategies import AGE, BORN, INCOME, PERSONS, REGION, SMOKER, Row, rows
 from strategies_asked import all_groups, all_numbers, all_questions
 
 law = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    deadline=None,
+    max_examples=often(30, 60),
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 
 

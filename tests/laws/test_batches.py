@@ -28,6 +28,7 @@ from adyton.query.nodes import Question
 from adyton.schema import BooleanColumn, CategoryColumn, IntegerColumn, RealColumn, Table, TextColumn
 from adyton.sensitivity import readings_of
 from adyton.study import Study, Validity
+from how_often import often
 from populations import standing_of
 from strategies import conditions
 
@@ -196,7 +197,7 @@ def test_a_batch_of_means_has_the_intervals_of_single_means() -> None:
 
 
 @given(wheres=st.lists(conditions(), min_size=12, max_size=16))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=often(30, 60), suppress_health_check=[HealthCheck.too_slow])
 def test_law_a_cube_reads_the_same_integers(wheres: list[Condition]) -> None:
     from strategies import PEOPLE as WIDE
 

@@ -20,6 +20,7 @@ from adyton.privacy import Guarantee, PrivacyUnit
 from adyton.query.request import request_of
 from adyton.schema import BooleanColumn, CategoryColumn, RealColumn, Table, TextColumn
 from adyton.study import Study, Validity
+from how_often import crossed
 
 ROWS = 500
 COLUMNS = (
@@ -79,13 +80,16 @@ WORDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-@pytest.mark.parametrize("spent", ["0", "0.7"])
-@pytest.mark.parametrize(("sql", "price"), WORDS, ids=str)
+@pytest.mark.parametrize(
+    ("asked", "filter_name", "spent"),
+    crossed(WORDS, ["gdp", "zcdp", "pure"], ["0", "0.7"]),
+    ids=str,
+)
 def test_law_the_price_that_a_refusal_names_is_answered(
-    filter_name: str, spent: str, sql: str, price: dict[str, Any]
+    asked: tuple[str, dict[str, Any]], filter_name: str, spent: str
 ) -> None:
     """Mutants: not tried as it will be read; searched in the full limit and not in what is left."""
+    sql, price = asked
     asker = curator(filter_name)
     if spent != "0":
         asker.ask("SELECT COUNT(*) FROM people WHERE NOT smoker", share=spent)

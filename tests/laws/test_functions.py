@@ -32,6 +32,7 @@ from adyton.schema import (
     day_of,
 )
 from adyton.testing.engines import meaning
+from how_often import LONG
 
 AGE = IntegerColumn("age", 0, 120)
 GAIN = IntegerColumn("gain", -50, 70)
@@ -461,7 +462,7 @@ DAYS = {
 PARTS = ("DOW", "ISODOW", "DOY", "WEEK", "ISOYEAR", "YEAR", "QUARTER", "MONTH", "DAY")
 
 
-@pytest.mark.parametrize("first", [1698, 1899, 1968, 1998, 2098, 9990])
+@pytest.mark.parametrize("first", [1698, 1899, 1968, 1998, 2098, 9990] if LONG else [1899, 1968, 1998])
 def test_every_day_of_some_years_has_the_parts_that_plain_duckdb_gives(first: int) -> None:
     """Around the ends of centuries with a leap day and without, and around 1970."""
     column = DateColumn("d", datetime.date(first, 1, 1), datetime.date(first + 4, 12, 31))

@@ -36,6 +36,7 @@ from adyton.synthesis.guessing import classes_drawn, first_guess, last_guess
 from adyton.synthesis.plan import plan_synthesis
 from adyton.synthesis.sampling import cells_of_rows, generator
 from adyton.synthesis.texts import from_text, to_text
+from how_often import crossed
 from populations import Seeded
 from study_on_disk import write_study
 
@@ -134,8 +135,9 @@ def test_drawn_rows_are_as_many_as_asked_for_and_near_what_is_expected(
 # Tables ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize(
+    ("neighbours", "filter_name"), crossed(["replace", "add-or-remove"], ["gdp", "zcdp", "pure"])
+)
 def test_a_table_is_of_the_kinds_of_the_study_and_like_the_private_one(
     neighbours: str, filter_name: str
 ) -> None:

@@ -33,6 +33,7 @@ from adyton.streams.weights.notes import chained, entry_from
 from adyton.streams.weights.terms import Terms, terms_of
 from adyton.streams.weights.weights import Weights
 from adyton.study import Study
+from how_often import crossed
 
 ROWS, QUESTIONS = 5000, 10_000
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -498,10 +499,16 @@ def test_law_a_restart_between_any_two_steps_changes_nothing(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
-    ("verb", "nth"), [("charge", 1), *((verb, n) for verb in ("annotate", "notes") for n in range(1, 7))]
+    ("step", "neighbours"),
+    crossed(
+        [("charge", 1), *((verb, n) for verb in ("annotate", "notes") for n in range(1, 7))],
+        ["replace", "add-or-remove"],
+    ),
 )
-@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
-def test_law_a_crash_at_any_step_loses_no_privacy(verb: str, nth: int, after: bool, neighbours: str) -> None:
+def test_law_a_crash_at_any_step_loses_no_privacy(
+    step: tuple[str, int], after: bool, neighbours: str
+) -> None:
+    verb, nth = step
     known = study("gdp", neighbours)
     ledger = MemoryLedger(header(known))
     engine = Watched(known, ledger)

@@ -18,6 +18,7 @@ from adyton.audit.page import page
 from adyton.audit.report import Report, audit_named, try_one
 from adyton.errors import InvalidRequest
 from adyton.transports.cli.app import app
+from how_often import often
 
 KEYS = ["mechanism", "claim", "lower_bound", "samples", "confidence", "verdict", "power", "event"]
 
@@ -32,8 +33,8 @@ class Seeded:
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda e: e.name)
 def test_A1_no_claim_of_the_catalogue_is_refuted(entry: object) -> None:
-    """Two pairs of each mechanism; ``make audit`` tries all of them with more samples."""
-    for trial in islice(entry.trials(target_of(bits=Seeded(1))), 2):  # type: ignore[attr-defined]
+    """The first pair of each mechanism, the one that hurts; ``make audit`` tries all of them with more samples."""
+    for trial in islice(entry.trials(target_of(bits=Seeded(1))), often(1, 2)):  # type: ignore[attr-defined]
         tried = try_one(trial, 6000, 0.999)
         assert not tried.refuted, tried.verdict
         assert tried.verdict.claim.epsilon == pytest.approx(1, rel=1e-6)

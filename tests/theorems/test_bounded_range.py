@@ -16,6 +16,7 @@ from adyton.mechanisms.selection.exponential import ExponentialMechanism
 from adyton.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.privacy import NEIGHBOURS, BoundedRangeCost, Neighbours, PureCost
+from how_often import crossed
 
 ONE = Fraction(1)
 EPSILONS = [Fraction(text) for text in ("1/1000", "1/5", "1", "3", "9", "40")]
@@ -68,8 +69,7 @@ def pairs(neighbours: Neighbours, rate: Fraction) -> Iterator[tuple[Law, Law]]:
         yield exponential(one, rate), exponential(other, rate)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS[1:4])
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize(("neighbours", "epsilon"), crossed(NEIGHBOURS, EPSILONS[1:4]))
 def test_theorem_BOUNDED_RANGE_on_every_pair_of_small_tables(
     neighbours: Neighbours, epsilon: Fraction
 ) -> None:

@@ -36,6 +36,7 @@ from adyton.query.released.nodes import (
     When,
     Window,
 )
+from how_often import often
 
 LEVEL = 0.95
 NOT_DECLARED = Absent("not declared")
@@ -286,7 +287,7 @@ ENDS = st.fractions(-1000, 1000, max_denominator=64)
 UNIT = st.fractions(0, 1, max_denominator=16)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=often(150, 300), deadline=None)
 @given(st.sampled_from(sorted(BOXES)), ENDS, ENDS, UNIT, ENDS, ENDS, UNIT, st.integers(-3, 6))
 def test_theorem_BOX_OF_PARTS_interval_arithmetic_is_rounded_outwards(
     name: str, a: Fraction, b: Fraction, s: Fraction, c: Fraction, d: Fraction, t: Fraction, digits: int

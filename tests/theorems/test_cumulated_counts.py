@@ -135,11 +135,12 @@ def test_theorem_CUMULATED_COUNTS_interval_covers_at_its_level(noise: Mechanism,
     missed, narrow_missed = np.zeros(8), np.zeros(8)
     error = part._noise_error(LEVEL)
     narrow: Error = lambda f, a, b: error(f, a, b) / divisor  # noqa: E731
+    standing, exact = context(), truths()
     for seed in range(runs):
         released = part.release([EXACT], lambda reading: [], Seeded(seed))
-        found = part.values(released, context(), [])
+        found = part.values(released, standing, [])
         cells = np.array(released[0], dtype=float).reshape(2, BINS)
-        for i, (value, truth) in enumerate(zip(found, truths(), strict=True)):
+        for i, (value, truth) in enumerate(zip(found, exact, strict=True)):
             interval = value.noise_interval
             missed[i] += not interval.low <= truth <= interval.high
             assert interval.low <= value.value <= interval.high

@@ -132,6 +132,9 @@ def law(table: Iterable[Unit], made: KeyFinding, planted: Planted) -> dict[Shown
     return dict(found)  # type: ignore[arg-type]
 
 
+pmf = cache(two_sided_geometric.pmf)
+
+
 def divergence(
     one: dict[Shown, float], two: dict[Shown, float], epsilon: float, number_scale: float
 ) -> float:
@@ -140,11 +143,7 @@ def divergence(
     for keys in shown:
         for z in range(-60, 64):
             p, q = (
-                sum(
-                    w * two_sided_geometric.pmf(number_scale, z - n)
-                    for (s, n), w in some.items()
-                    if s == keys
-                )
+                sum(w * pmf(number_scale, z - n) for (s, n), w in some.items() if s == keys)
                 for some in (one, two)
             )
             total += max(0.0, p - math.exp(epsilon) * q)

@@ -22,6 +22,7 @@ from adyton.mechanisms.selection.scores import ScoreSensitivity
 from adyton.mechanisms.selection.utility import noisy_max_chance
 from adyton.noise import two_sided_geometric
 from adyton.privacy import NEIGHBOURS, Neighbours, PureCost
+from how_often import crossed
 
 ALARM = 1e-8  # of each test of fit, were its bits fresh; they are fixed, so it never wavers
 ONE = Fraction(1)
@@ -47,8 +48,9 @@ def worst(neighbours: Neighbours, scale: Fraction, largest: int) -> tuple[float,
     return low, high
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(2)])
+@pytest.mark.parametrize(
+    ("neighbours", "epsilon"), crossed(NEIGHBOURS, [Fraction(1, 2), Fraction(1), Fraction(2)])
+)
 def test_theorem_REPORT_NOISY_MAX_on_every_pair_of_small_tables(
     neighbours: Neighbours, epsilon: Fraction
 ) -> None:

@@ -15,6 +15,7 @@ from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.validity.plans.planned_scores import Blocks
+from how_often import crossed
 
 
 class Seeded:
@@ -30,8 +31,7 @@ def lattice(scale: float) -> tuple[np.ndarray, np.ndarray]:
     return at, stats.norm.cdf((at + 0.5) / scale) - stats.norm.cdf((at - 0.5) / scale)
 
 
-@pytest.mark.parametrize("better", [0.5, 0.8])
-@pytest.mark.parametrize("scale", [1.5, 4.0])
+@pytest.mark.parametrize(("better", "scale"), crossed([0.5, 0.8], [1.5, 4.0]))
 def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: float) -> None:
     """The second comparison is the first one or its reverse, by its answer.
 

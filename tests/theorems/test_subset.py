@@ -35,6 +35,7 @@ from adyton.validity.subset.widths import (
     price_of,
     variance_width,
 )
+from how_often import crossed
 from last_looks import paid_threshold
 from literature.every_function import every_function_width, information_bound
 
@@ -244,20 +245,20 @@ def test_theorem_PAY_AS_YOU_GO_costs_little_more_than_a_plan():
     assert planned < paid < 1.08 * planned
 
 
-@pytest.mark.parametrize("rows", [1, 7, 300])
-@pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("level", [0.2, 0.01])
-def test_theorem_SUBSET_SHARES_cover_every_share(rows, scale, level):
+@pytest.mark.parametrize(
+    ("asked", "level"), crossed([*itertools.product([1, 7, 300], [0.1, 1.0, 4.0])], [0.2, 0.01])
+)
+def test_theorem_SUBSET_SHARES_cover_every_share(asked, level):
     """A question fixed in advance: the chance that an end is on the wrong side, summed over all counts."""
-    way = [Way(1.0, 0.0, math.log(level))]
-    steps = (np.linspace(0, 1, 4001)[1:] + np.linspace(0, 1, 4001)[:-1]) / 2
+    (rows, scale), way = asked, [Way(1.0, 0.0, math.log(level))]
+    noise = scale * norm.ppf((np.linspace(0, 1, 4001)[1:] + np.linspace(0, 1, 4001)[:-1]) / 2)
     for share in (0.0, 0.003, 0.1, 0.5, 0.97, 1.0):
         low_misses = high_misses = 0.0
         for count in range(rows + 1):
             chance = binom.pmf(count, rows, share)
             if chance < 1e-15:
                 continue
-            answers = count + scale * norm.ppf(steps)
+            answers = count + noise
             low_misses += chance * float(np.mean(least_share(answers, rows, scale, way) > share))
             high_misses += chance * float(np.mean(greatest_share(answers, rows, scale, way) < share))
         assert max(low_misses, high_misses) <= level + 1 / 4000  # of one step of the grid

@@ -21,6 +21,7 @@ from adyton.validity.plans.expected import ANYTHING, Expected, share_moments
 from adyton.validity.plans.misses import KEPT_FOR_COSTS, Choice, Costs, Deviations, best_choice, log_misses
 from adyton.validity.plans.noise_plan import NoisePlan
 from adyton.validity.plans.plans import questions_within, rows_needed, within
+from how_often import crossed
 
 FAILURE = Fraction(1, 20)
 MP = mpmath.mp.clone()
@@ -353,9 +354,10 @@ def test_theorem_PLANNED_EXPECTATION_half_widths_of_rare_shares(questions, alike
     assert 0.92 * tolerance <= plan.tolerance <= tolerance
 
 
-@pytest.mark.parametrize("noise", ["constant", "decreasing"])
 @pytest.mark.parametrize("expected", HOPES, ids=str)
-@pytest.mark.parametrize("questions", [1, 2, 7, 100, 3000])
+@pytest.mark.parametrize(
+    ("noise", "questions"), crossed(["constant", "decreasing"], [1, 2, 7, 100, 1000, 3000])
+)
 def test_law_the_three_inverses_agree(noise, expected, questions):
     rows = 40_000
     plan = within(rows, questions, FAILURE, noise, expected)

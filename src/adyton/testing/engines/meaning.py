@@ -68,8 +68,9 @@ def number(node: Comparable, row: Row) -> int | None:
             return node.lattice.low
         case Plus(left, right):
             a, b = number(left, row), number(right, row)
-            both = None if a is None or b is None else a * left.lattice.grain + b * right.lattice.grain
-            return None if both is None else int(both / node.lattice.grain)
+            if a is None or b is None:
+                return None
+            return _steps(_times(a, left.lattice.grain) + _times(b, right.lattice.grain), node.lattice.grain)
         case Times(left, right):
             a, b = number(left, row), number(right, row)
             return None if a is None or b is None else a * b
@@ -81,10 +82,10 @@ def number(node: Comparable, row: Row) -> int | None:
             return None if a is None else a * a
         case Clip(inner, low, high):
             exact = value(inner, row)
-            return None if exact is None else int(min(max(exact, low), high) / node.lattice.grain)
+            return None if exact is None else _steps(min(max(exact, low), high), node.lattice.grain)
         case Floor(inner, step):
             exact = value(inner, row)
-            return None if exact is None else math.floor(exact / step)
+            return None if exact is None else _steps(exact, step)
         case Curved(_, inner):
             a = number(inner, row)
             return None if a is None else node.numbers[a - inner.lattice.low]
@@ -96,7 +97,7 @@ def number(node: Comparable, row: Row) -> int | None:
             met = (then for when, then in branches if condition(when, row) is True)
             chosen = next(met, otherwise)
             exact = None if chosen is None else value(chosen, row)
-            return None if exact is None else int(exact / node.lattice.grain)
+            return None if exact is None else _steps(exact, node.lattice.grain)
         case Lookup(column, numbers):
             code = row[column.name]
             return None if code is None else numbers[code]
@@ -110,17 +111,27 @@ def number(node: Comparable, row: Row) -> int | None:
             assert_never(node)
 
 
-def value(node: Comparable, row: Row) -> Fraction | None:
+def value(node: Comparable, row: Row) -> Fraction | int | None:
     """The node's value itself, not counted in grains."""
     steps = number(node, row)
-    return None if steps is None else steps * node.lattice.grain
+    return None if steps is None else _times(steps, node.lattice.grain)
+
+
+def _times(steps: int, grain: Fraction) -> Fraction | int:
+    """Whole values are whole numbers, with which everything takes a tenth of the time."""
+    return steps * grain.numerator if grain.denominator == 1 else steps * grain
+
+
+def _steps(exact: Fraction | int, step: Fraction) -> int:
+    """How many steps, of which the last is whole."""
+    return exact * step.denominator // step.numerator
 
 
 def _quotient(node: Quotient, row: Row) -> int | None:
     over, under = value(node.over, row), value(node.under, row)
     if over is None or not under:
         return None
-    grain, exact = node.lattice.grain, over / under
+    grain, exact = node.lattice.grain, Fraction(over) / under
     size = math.floor(abs(exact) / grain + Fraction(1, 2))
     return int(min(max((size if exact > 0 else -size) * grain, node.low), node.high) / grain)
 
@@ -143,7 +154,7 @@ def condition(node: Condition, row: Row) -> bool | None:
             a, b = number(left, row), number(right, row)
             if a is None or b is None:
                 return None
-            return bool(_COMPARE[sign](a * left.lattice.grain, b * right.lattice.grain))
+            return bool(_COMPARE[sign](_times(a, left.lattice.grain), _times(b, right.lattice.grain)))
         case OneOf(column, values):
             code = row[column.name]
             return None if code is None else column.values[code] in values

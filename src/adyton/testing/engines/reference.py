@@ -106,10 +106,8 @@ def loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
 def _loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     by_name = {column.name.casefold(): column for column in source}
     found = [by_name[source_of(column).casefold()] for column in table.columns]
-    rows = [
-        _row({c: s.values[i] for c, s in zip(table.columns, found, strict=True)})
-        for i in range(len(source[0].values))
-    ]
+    read = [_read(column, own.values) for column, own in zip(table.columns, found, strict=True)]
+    rows = [_row(table.columns, [values[i] for values in read]) for i in range(len(source[0].values))]
     if unit.person is None:
         return list(enumerate(rows))
     persons: dict[Any, list[Row]] = {}
@@ -124,10 +122,20 @@ def _loaded(table: Table, unit: PrivacyUnit, source: Source, salt: str) -> Own:
     ]
 
 
-def _row(came: dict[Column, Any]) -> Row:
+def _read(column: Column, values: Sequence[Any]) -> list[tuple[Any, bool]]:
+    """What each value stands for, and whether it came from outside; the same value is read once."""
+    known: dict[tuple[type, Any], tuple[Any, bool]] = {}
+    for value in values:
+        if (type(value), value) not in known:
+            known[type(value), value] = value_of(column, value), is_outside(column, value)
+    return [known[type(value), value] for value in values]
+
+
+def _row(columns: Sequence[Column], read: list[tuple[Any, bool]]) -> Row:
     """The values as declared, and the names of those that came from outside."""
-    outside = tuple(column.name for column, value in came.items() if is_outside(column, value))
-    return {**{column.name: value_of(column, value) for column, value in came.items()}, OUTSIDE: outside}
+    named = [(column.name, *own) for column, own in zip(columns, read, strict=True)]
+    outside = tuple(name for name, _, out in named if out)
+    return {**{name: value for name, value, _ in named}, OUTSIDE: outside}
 
 
 def _marks(row: Row, columns: Sequence[Column]) -> list[int]:

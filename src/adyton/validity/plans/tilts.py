@@ -17,7 +17,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.exact.cells import Floats
 from adyton.exact.search import Truths, edges
@@ -52,7 +51,8 @@ def at_room(
     ``share`` is the mean of one row's value in [0, 1]; None: whatever it is.  ``squares``: as in
     ``ScoreTarget``.
     """
-    return _searched(_Rows(units, squares or units), scale, share, spent, lambda found: found.room < room)
+    bound = _Bound(_Rows(units, squares or units), scale, share, spent)
+    return bound.at(bound.searched(lambda place: ~(bound.reached(place).room < room)))
 
 
 def at_level(
@@ -64,8 +64,8 @@ def at_level(
     squares: float | None = None,
 ) -> Tilted:
     """Where they miss with probability exp(log_level)."""
-    rows = _Rows(units, squares or units)
-    return _searched(rows, scale, share, spent, lambda found: found.log_miss > log_level)
+    bound = _Bound(_Rows(units, squares or units), scale, share, spent)
+    return bound.at(bound.searched(lambda place: ~(bound.at(place).log_miss > log_level)))
 
 
 class _Rows(NamedTuple):
@@ -75,43 +75,64 @@ class _Rows(NamedTuple):
     squares: float
 
 
-def _searched(
-    rows: _Rows,
-    scale: Floats | float,
-    share: float | None,
-    spent: Floats,
-    too_low: Callable[[Tilted], npt.NDArray[np.bool_]],
-) -> Tilted:
-    low, high = np.full_like(spent, -18.0), np.full_like(spent, _LARGEST + _LONGEST)
+class _Reached(NamedTuple):
+    """What follows from the tilts without the bound itself, which takes longer: enough to find a room."""
 
-    def enough(place: Floats) -> Truths:
-        return ~too_low(_tilted(rows, scale, share, spent, place))
-
-    return _tilted(rows, scale, share, spent, edges(enough, high, low, _STEPS))
+    slope: Floats
+    kept: Floats
+    steepness: Floats
+    location: Floats
+    room: Floats
 
 
-def _tilted(rows: _Rows, scale: Floats | float, share: float | None, spent: Floats, place: Floats) -> Tilted:
-    """``place`` is the logarithm of the tilt up to the largest one.
+class _Bound(NamedTuple):
+    """What is known of rows and noise; a ``place`` is the logarithm of the tilt up to the largest one.
 
     Beyond it less is kept: where so much was spent that the most that rows can be is all that is known of
     them, the best part would be all of the rows, and the tilt infinite.
     """
-    tilt = np.exp(np.minimum(place, _LARGEST))
-    moment, slope = _moments(share, tilt)
-    units = rows.squares if share is None else rows.units  # Hoeffding's lemma, or a coin's moments
-    amount = rows.squares * spent / 2
-    kept = np.minimum(np.sqrt(amount / np.maximum(units * (tilt * slope - moment), 1e-300)), _MOST_KEPT)
-    kept = np.minimum(
-        kept, np.maximum(1 - (1 - kept) * np.exp(np.maximum(place - _LARGEST, 0.0)), _LEAST_KEPT)
-    )
-    steepness = tilt * (1 - kept) * scale
-    y = _location_of(steepness)
-    h = hazard(y)
-    price = np.where(amount > 0, (1 - kept) / np.maximum(kept, 1e-300) * amount, 0.0)
-    bound = special().log_ndtr(-y) - h / scale * units * slope + price
-    bound = bound + (1 - kept) * units * _moments(share, h / scale / (1 - kept))[0]
-    never = steepness > _FARTHEST  # less than exp(-1800): such a miss is none
-    return Tilted(kept, scale * y + units * slope, np.where(never, -np.inf, np.minimum(bound, 0.0)))
+
+    rows: _Rows
+    scale: Floats | float
+    share: float | None
+    spent: Floats
+
+    def searched(self, enough: Callable[[Floats], Truths]) -> Floats:
+        low, high = np.full_like(self.spent, -18.0), np.full_like(self.spent, _LARGEST + _LONGEST)
+        return edges(enough, high, low, _STEPS)
+
+    @property
+    def units(self) -> float:
+        return (
+            self.rows.squares if self.share is None else self.rows.units
+        )  # Hoeffding's lemma, or a coin's moments
+
+    @property
+    def amount(self) -> Floats:
+        return self.rows.squares * self.spent / 2
+
+    def reached(self, place: Floats) -> _Reached:
+        tilt = np.exp(np.minimum(place, _LARGEST))
+        moment, slope = _moments(self.share, tilt)
+        units = self.units
+        most = np.sqrt(self.amount / np.maximum(units * (tilt * slope - moment), 1e-300))
+        kept = np.minimum(most, _MOST_KEPT)
+        kept = np.minimum(
+            kept, np.maximum(1 - (1 - kept) * np.exp(np.maximum(place - _LARGEST, 0.0)), _LEAST_KEPT)
+        )
+        steepness = tilt * (1 - kept) * self.scale
+        y = _location_of(steepness)
+        return _Reached(slope, kept, steepness, y, self.scale * y + units * slope)
+
+    def at(self, place: Floats) -> Tilted:
+        slope, kept, steepness, y, room = self.reached(place)
+        units, amount, scale = self.units, self.amount, self.scale
+        h = hazard(y)
+        price = np.where(amount > 0, (1 - kept) / np.maximum(kept, 1e-300) * amount, 0.0)
+        bound = special().log_ndtr(-y) - h / scale * units * slope + price
+        bound = bound + (1 - kept) * units * _moments(self.share, h / scale / (1 - kept))[0]
+        never = steepness > _FARTHEST  # less than exp(-1800): such a miss is none
+        return Tilted(kept, room, np.where(never, -np.inf, np.minimum(bound, 0.0)))
 
 
 def _moments(share: float | None, tilt: Floats) -> tuple[Floats, Floats]:
