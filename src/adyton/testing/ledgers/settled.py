@@ -130,7 +130,7 @@ class OpenLinksContract:
             {"unproved": links[2].unproved + 2},
             {"settled": links[1].radius + 1, "spent_radius": links[2].spent_radius + 1},
             {"settled": -1, "spent_radius": links[2].spent_radius - links[2].settled - 1},
-            {"number": 9},
+            {"number": links[1].number},  # which would use a share of delta, or a level, twice
             {"amount": 0, "spent": links[1].spent},
             {"radius": -1, "spent_radius": links[2].spent_radius - links[2].radius - 1},
             {"amount": 2000, "spent": links[1].spent + 2000},
