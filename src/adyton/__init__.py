@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from adyton.holdout import Holdout, Leaderboard
     from adyton.ledger import MemoryLedger, Receipt, SqliteLedger
+    from adyton.ledger.book import Book
     from adyton.privacy import Guarantee, PrivacyUnit
     from adyton.query import questions
     from adyton.query.questions import (
@@ -59,6 +60,7 @@ _PLACES = {
     ),
     "holdout": ("Holdout", "Leaderboard"),
     "ledger": ("MemoryLedger", "Receipt", "SqliteLedger"),
+    "ledger.book": ("Book",),
     "privacy": ("Guarantee", "PrivacyUnit"),
     "query.questions": (
         "count",
@@ -93,6 +95,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Answer",
+    "Book",
     "BudgetRefused",
     "Certificate",
     "Curator",

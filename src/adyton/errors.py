@@ -211,12 +211,18 @@ class EngineFailed(CuratorError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while something was being paid for.  ``receipt``: what was paid by then, None for nothing."""
+    """Ctrl-C while something was being paid for.  ``receipt``: what was paid by then, None for nothing.
 
-    def __init__(self, receipt: int | None) -> None:
+    ``booked``: with a book, which may have been charged before the study could be.
+    """
+
+    def __init__(self, receipt: int | None, *, booked: bool = False) -> None:
         self.receipt = receipt
+        nothing = "nothing was charged" + (
+            " to the study; if its book was, the same again is not charged there twice" if booked else ""
+        )
         self.message = (
-            "interrupted; nothing was charged"
+            f"interrupted; {nothing}"
             if receipt is None
             else f"interrupted after receipt {receipt} was paid; ask the same again: it is paid for"
         )

@@ -30,7 +30,7 @@ class Overtaken(MemoryLedger):
 
     radius: int | None = None
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: Any = None) -> Charged:
         radius, self.radius = self.radius, None
         if radius is not None:
             super().charge(replace(order, question="another", radius=radius, request=None, cap=None))

@@ -134,7 +134,7 @@ def test_the_full_example_is_a_study_that_uses_every_key(tmp_path: Path) -> None
     adyton.read_study(tmp_path / "people.toml")
     raw, keys = tomllib.loads(example), every_key()
     assert set(raw["table"]) == set(keys["table"]) - {"lines"}  # for persons of several rows: a later example
-    assert set(raw["privacy"]) == set(keys["privacy"])
+    assert set(raw["privacy"]) == set(keys["privacy"]) - {"book"}  # which must be there: a how-to has it
     either = {
         "spread",
         "stability",
@@ -210,11 +210,18 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     price = ("--share", "0.5")
     init = ("init", "people.parquet", "--epsilon", "1", "--delta", "1e-9", "-o", "new.toml")
     both = (study, "valid.toml")
+    printed(0, "book", "create", "shared.ledger", "--epsilon", "1", "--delta", "1e-9", "--unit", "row")
+    Path("booked.toml").write_text(
+        STUDY.replace("delta = 1e-9", 'delta = 1e-9\nbook = "shared.ledger"'), encoding="utf-8"
+    )
+    three = (*both, "capped.toml", "booked.toml")
+    too_much = printed(3, "ask", "booked.toml", QUESTION, "--scale", "1")
+    printed(0, "ask", "booked.toml", QUESTION, "--share", "0.05")
     expected = {
         "preview": every_path(*(printed(0, "preview", file, QUESTION, *price) for file in both)),
         "ask": every_path(*(printed(0, "ask", file, QUESTION, "--share", "0.05") for file in both)),
         "statement": every_path(
-            *(printed(0, "statement", file) for file in (*both, "capped.toml", "kept.toml", "rounded.toml"))
+            *(printed(0, "statement", file) for file in (*three, "kept.toml", "rounded.toml"))
         ),
         "reserve": every_path(
             printed(0, "reserve", "open", "kept.toml", "--test", "a", "-o", "kept.parquet"),
@@ -223,7 +230,8 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
         "synthesize": every_path(printed(0, "synthesize", study, "--columns", "region", "--share", "0.05")),
         "p-value": every_path(printed(0, "p-value", "valid.toml", "--p", "0.001")),
         "receipts": every_path(printed(0, "receipts", study)),
-        "verify": every_path(printed(0, "verify", study)),
+        "verify": every_path(*(printed(0, "verify", file) for file in (study, "booked.toml"))),
+        "book": every_path(*(printed(0, "book", word, "shared.ledger") for word in ("statement", "verify"))),
         "init": every_path(printed(0, *init)),
     }
     for name, keys in expected.items():
@@ -231,7 +239,9 @@ def test_the_json_page_lists_exactly_the_keys_that_are_printed(study: str) -> No
     refused = printed(3, "ask", study, QUESTION, "--scale", "1")
     beyond = printed(3, "ask", "capped.toml", QUESTION, "--scale", "1")
     wrong = printed(2, "ask", study, "SELECT COUNT(*) FROM elsewhere", *price)
-    assert first_cells(sections["errors"]) == every_path(refused, beyond, wrong) | {"error.reference"}
+    assert first_cells(sections["errors"]) == every_path(refused, beyond, wrong, too_much) | {
+        "error.reference"
+    }
 
 
 def test_the_json_page_lists_the_keys_of_the_other_commands() -> None:

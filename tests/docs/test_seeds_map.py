@@ -25,9 +25,6 @@ MET = {row: re.findall(r"`([^`]+)`", met) for row, (_, _, met, _) in ROWS.items(
 AUTHORS = dict(re.findall(r"^## (\d{3}): .* \((.+)\)$", PAGE, flags=re.MULTILINE))
 LAB = {topic.name: topic for topic in EXPERIMENTS}
 KINDS = {"user": "reached by a user", "library": "library, on purpose", "lab": "lab", "text": "text"}
-NOT_HERE = {
-    "adyton book",
-}  # of other branches
 
 
 def test_there_is_one_row_for_every_row_of_the_sources() -> None:
@@ -48,7 +45,7 @@ def test_a_row_says_who_meets_it_where_and_names_places_and_nothing_else(row: st
     assert PLACES[row]
     lab = [place for place in MET[row] if place.startswith("adyton lab ")]
     commands = [place for place in MET[row] if place.startswith("adyton ") and place not in lab]
-    calls = [place for place in MET[row] if place.startswith("adyton.") or place in NOT_HERE]
+    calls = [place for place in MET[row] if place.startswith("adyton.")]
     match kind:
         case "user":
             assert commands or calls
@@ -65,8 +62,6 @@ def test_a_row_says_who_meets_it_where_and_names_places_and_nothing_else(row: st
 @pytest.mark.parametrize("row", MET)
 def test_every_command_and_call_is_there(row: str) -> None:
     for place in MET[row]:
-        if place in NOT_HERE:
-            continue
         if place.startswith("adyton lab "):
             assert place.removeprefix("adyton lab ") in LAB, place
         elif place.startswith("adyton "):

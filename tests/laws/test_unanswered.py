@@ -77,7 +77,7 @@ def test_an_interrupt_between_the_commit_and_its_receipt_is_told_as_paid(
     """Mutant: ``_answer`` that does not look into the ledger after an interrupt."""
     charge = SqliteLedger.charge
 
-    def stopped(self: SqliteLedger, order: Any) -> Any:
+    def stopped(self: SqliteLedger, order: Any, _: Any = None) -> Any:
         charge(self, order)
         raise KeyboardInterrupt
 

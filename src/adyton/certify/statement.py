@@ -17,6 +17,35 @@ _ODOMETER = (
 
 
 @dataclass(frozen=True, slots=True)
+class BookShare:
+    """What all studies of a book have spent, of what; ``rows`` is what the book says of their rows."""
+
+    name: str
+    limit: Promise
+    spent: Amount
+    left: Amount
+    charges: int
+    rows: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "limit": self.limit.to_json(),
+            "spent": self.spent.to_json(),
+            "left": self.left.to_json(),
+            "charges": self.charges,
+            "rows": self.rows,
+        }
+
+    def lines(self, verbose: bool) -> list[tuple[str, str]]:
+        return [
+            (f"book {self.name}, for all studies", str(self.limit)),
+            ("spent of the book, by all studies", _shown(self.spent, verbose)),
+            ("left of the book", _shown(self.left, verbose)),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class Statement(Shown):
     """What a study has spent, of what; where it declares validity, also the stability, as mu0 squared.
 
@@ -39,6 +68,7 @@ class Statement(Shown):
     certified_questions: int | None = None
     bits: int | None = None  # of all answers so far, in units of 10**-18, where they are rounded
     reserve: str | None = None  # where units are kept from all questions: how many, and whether it was opened
+    book: BookShare | None = None
 
     @property
     def beyond(self) -> bool:
@@ -61,6 +91,8 @@ class Statement(Shown):
         }
         if self.bits is not None:
             shown["transcript"] = {"bits": decimal_text(self.bits)}
+        if self.book is not None:
+            shown["book"] = self.book.to_json()
         if self.stability is None or self.stability_cap is None:
             return shown
         validity = {
@@ -79,6 +111,7 @@ class Statement(Shown):
             ("spent of the limit", _shown(self.spent, verbose)),
             ("left of the limit", _shown(self.left, verbose)),
         ]
+        rows += self.book.lines(verbose) if self.book is not None else []
         rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
         rows += [("odometer", str(self.odometer))] if odometer else []
         rows += [("reserve", self.reserve)] if self.reserve is not None else []

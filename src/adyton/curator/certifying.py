@@ -23,6 +23,7 @@ from adyton.certify import (
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.cells import Cells, Floats, whole
 from adyton.ledger import Ledger
+from adyton.ledger.base import counted_number, counted_totals, with_book
 from adyton.ledger.texts import Stored
 from adyton.mechanisms import intervals_of
 from adyton.planning.advice import later_widths
@@ -207,11 +208,11 @@ class PopulationClaims:
 
     def of_next(self, batch: PricedBatch) -> PopulationContext:
         """Where the answers would stand if they were asked now."""
-        return self.context(batch, Position.after(self._ledger.totals(), batch.radius))
+        return self.context(batch, Position.after(counted_totals(self._ledger), batch.radius))
 
     def later(self, radius: int, pure: int = 0, *, unproved: bool = False) -> Later | None:
         """What later answers would pay for something that is charged now."""
-        at = Position.after(self._ledger.totals(), radius)
+        at = Position.after(counted_totals(self._ledger), radius)
         paid = at.pure + Fraction(pure, UNITS_PER_ONE)
         after = replace(at, pure=paid, unproved=at.unproved or unproved)
         units = self.stand_in.units()
@@ -228,7 +229,7 @@ class PopulationClaims:
         """Refuses what the ledger would refuse in the charge, before anything is prepared."""
         cap = self._population.cap
         if cap is not None:
-            totals = self._ledger.totals()
+            totals = counted_totals(self._ledger)
             cap.check(totals.receipts, totals.radius, radius)
 
     def settling_units(self, batch: PricedBatch) -> Units | None:
@@ -250,7 +251,7 @@ class PopulationClaims:
     def noise_failure(self, number: int) -> Fraction:
         """How likely the noise of this answer may be larger than settling takes it to be."""
         assert isinstance(self._population, SubsetPopulation)
-        return self._population.noise_failure(number)
+        return self._population.noise_failure(counted_number(self._ledger, number))
 
     def settled(self, batch: PricedBatch, number: int, released: Sequence[Stored]) -> int | None:
         """What validity pays for the answer, now that it is known; None: what was charged."""
@@ -258,17 +259,19 @@ class PopulationClaims:
         if units is None:
             return None
         assert isinstance(population, SubsetPopulation)
-        context = PopulationContext(population, Position.after(self._ledger.totals()), units.most)
+        context = PopulationContext(population, Position.after(counted_totals(self._ledger)), units.most)
         squares = self._learned.squares_in_sample(batch.readings, context, units, {number: released})
-        return settled_radius(batch, released, units, population.noise_failure(number), squares)
+        return settled_radius(batch, released, units, self.noise_failure(number), squares)
 
     def certificate(self, plan: QuestionPlan, context: PopulationContext) -> Certificate:
+        known = plan.certificate
+        if (book := with_book(self._ledger)) is not None:
+            known = Certificate((*known.theorems, "BOOK"), known.assumptions + book.said)
         if all(isinstance(measure, Extreme) for _, measure in plan.question.measures):
-            return plan.certificate  # nothing is said about a population's extremes
+            return known  # nothing is said about a population's extremes
         ratios = any(len(noisy.reading.coordinates) > 1 for noisy in plan.noisy)
         theorems, assumptions = self._population.certificate(context.at, context.units, ratios=ratios)
         sums = [noisy.reading for noisy in plan.noisy if len(noisy.reading.coordinates) == 1]
         if theorems and any(learned_key(reading) in context.learned for reading in sums):
             theorems += tuple(name for name in ("SUBSET-SUMS", "SUBSET-BENNETT") if name not in theorems)
-        known = plan.certificate
         return Certificate(known.theorems + theorems, known.assumptions + assumptions)

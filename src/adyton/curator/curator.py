@@ -27,6 +27,7 @@ from adyton.engines.base import Engine
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.ledger import Ledger, Receipt, Verification
+from adyton.ledger.base import counted, counted_totals, place_of
 from adyton.ledger.texts import Stored
 from adyton.noise import Bits, SystemBits
 from adyton.planning.known import left_out_rows
@@ -196,8 +197,8 @@ class Curator(PaidOnce, Shown):
         from adyton.population.last_look import look
         from adyton.streams.told import told_by
 
-        told = told_by(self.study, self._ledger)
-        return look(self.study, self._claims.stand_in, self._ledger.totals(), told, alpha, p_value)
+        told, totals = told_by(self.study, self._ledger), counted_totals(self._ledger)
+        return look(self.study, self._claims.stand_in, totals, told, alpha, p_value)
 
     def publish_test(self, p_value: Number) -> Receipt:
         """Records that the result of a test on the rows was published: nothing is proved about later answers.
@@ -319,7 +320,8 @@ class Curator(PaidOnce, Shown):
         receipt = self._ledger.receipt(totals.receipts) if totals.receipts else None
         if receipt is None or self._ledger.recall(receipt.number) is not None:
             return None
-        return self._purse.left_after(totals.spent) + receipt.order.amount
+        before = self._purse.left_after(totals.spent, receipt)
+        return before + receipt.order.amount
 
     def _stored_before(self, asked: list[Request], price: PriceWords) -> PricedBatch | None:
         """What is asked as an older version planned it, if that version was paid for it."""
@@ -349,7 +351,7 @@ class Curator(PaidOnce, Shown):
 
     def _certify(self, batch: PricedBatch, receipt: Receipt, read: Reads, *, repeated: bool) -> list[Answer]:
         known = read_for_keys(batch.plans, read)
-        context = self._claims.context(batch, Position.of(receipt), known)
+        context = self._claims.context(batch, Position.of(counted(self._ledger, receipt)), known)
         stored = [own for own in known if own is not None]
         if stored:
             rows_of_each = rows_of_many(batch.plans, stored, context)
@@ -374,7 +376,7 @@ class Curator(PaidOnce, Shown):
                     receipt=proof,
                     certificate=self._claims.certificate(plan, context),
                     repeated=repeated,
-                    keys_found=found_in(plan, own, receipt.number),
+                    keys_found=found_in(plan, own, place_of(self._ledger, receipt.number)),
                     rows_hidden=0 if plan.shape.folded else len(rows) - len(shown),
                     batch_size=len(batch.plans),
                     known=plan.shown,

@@ -32,7 +32,7 @@ def open_study(
     """
     known = study if isinstance(study, Study) else read_study(study)
     sources = sources_of(known, data)
-    return Curator(known, engine_of(known, sources, limits), ledger or _ledger_of(known))
+    return Curator(known, engine_of(known, sources, limits), with_book(known, ledger or _ledger_of(known)))
 
 
 def sources_of(study: Study, data: Any) -> dict[str, Any]:
@@ -56,6 +56,19 @@ def engine_of(study: Study, sources: dict[str, Any], limits: Limits | None = Non
     if not further:
         return engine_for(own.table, own.unit, own.source, study.fingerprint, limits or {})
     return Engines((own, *further), study.fingerprint, limits or {})
+
+
+def with_book(study: Study, ledger: Ledger) -> Ledger:
+    """The ledger of a study as it is, or with the book that the study shares with others."""
+    if study.book is None:
+        return ledger
+    from adyton.ledger.book import joined
+
+    try:
+        return joined(ledger, study, study.book)
+    except BaseException:
+        ledger.close()
+        raise
 
 
 def _ledger_of(study: Study) -> Ledger:

@@ -61,7 +61,7 @@ def previews(
             would_fit=would_fit,
             batch_size=len(batch.plans),
             left_out_rows=left_out_rows(purse.study, plan.question),
-            keys_sought=plan.finding.sought(context.at.question) if plan.finding else None,
+            keys_sought=plan.finding.sought(purse.next_place) if plan.finding else None,
             spread_first=spread_first(plan, context, expected),
             later=claims.later(batch.radius, unproved=True) if batch.unproved else None,
             strategy=None if together is None else together.said,

@@ -24,7 +24,7 @@ from adyton.errors import BudgetRefused, InvalidRequest, ValidityRefused
 from adyton.exact import printed_up
 from adyton.exact.search import edge, geometric
 from adyton.ledger import Ledger, Order, Receipt
-from adyton.ledger.base import totals_after
+from adyton.ledger.base import counted, counted_totals, least_left, next_place, totals_after, with_book
 from adyton.ledger.links import QUESTIONS, Cap
 from adyton.ledger.texts import receipts_carried
 from adyton.planning.odometer import read_odometer
@@ -108,20 +108,28 @@ class Purse:
     def left_now(self) -> int:
         return self.left_after(self.spent)
 
-    def left_after(self, spent: int) -> int:
-        """Where units are split, by the study's own reckoning of the limit: a price less this is a charge.
+    def left_after(self, spent: int, last: Receipt | None = None) -> int:
+        """Where units are split, by the study's reckoning; a book may have less, now or after ``last``.
 
         Shares of it never take the unit that opening a reserve costs.
         """
         beyond = self._ledger.header.limit - self.study.allowed if self.study.parts > 1 else 0
-        return max(0, self._ledger.left(spent) - beyond - (self.study.reserve is not None))
+        left = self._ledger.left(spent) - beyond - (self.study.reserve is not None)
+        return max(0, least_left(self._ledger, left, last))
+
+    @property
+    def next_place(self) -> int:
+        """The number by which the next receipt gets a share of delta for keys."""
+        return next_place(self._ledger)
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""
-        now = self._ledger.totals() if last is None else totals_after(last, last.order.radius)
+        own, now = self._ledger.totals(), counted_totals(self._ledger)
+        if last is not None:
+            own, now = (totals_after(one, one.order.radius) for one in (last, counted(self._ledger, last)))
         cap = self._population.cap or Cap()
         return Room(
-            self._ledger.left(now.spent),
+            least_left(self._ledger, self._ledger.left(own.spent), last),
             cap.radius - now.radius if cap.radius is not None else None,
             cap.questions - now.receipts if cap.questions is not None else None,
         )
@@ -162,11 +170,12 @@ class Purse:
             questions=totals.receipts,
             more=self.times_again(last.order) if last else None,
             odometer=read_odometer(self.study, totals.spent),
-            stability=totals.radius if cap is not None else None,
+            stability=counted_totals(self._ledger).radius if cap is not None else None,
             stability_cap=cap,
             certified_questions=certified,
             bits=totals.radius if self.study.grid is not None else None,
             reserve=reserve,
+            book=book.share if (book := with_book(self._ledger)) is not None else None,
         )
 
     def repriced(self, batch: PricedBatch) -> Planned:
@@ -307,7 +316,8 @@ def refused(refusal: BudgetRefused, fits: Fits | None) -> BudgetRefused:
     if facts["counted_in"] == QUESTIONS:  # which no price changes
         return type(refusal)(refusal.message, **facts)
     asked, left = (Fraction(facts[key]) / Fraction(facts["limit"]) for key in ("requested", "largest"))
-    used, whole = "cost", f"the limit of {facts['by']}" if "by" in facts else "the limit"
+    of = f" of the book {facts['book']}" if "book" in facts else f" of {facts['by']}" if "by" in facts else ""
+    used, whole = "cost", f"the limit{of}"
     if isinstance(refusal, ValidityRefused):
         used, whole = "use", "the stability for which population intervals are certified"
     said = f"this would {used} {percent(asked, up=True)} of {whole}, and {percent(left, up=False)} is left"

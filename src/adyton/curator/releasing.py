@@ -19,6 +19,7 @@ from adyton.engines.base import Engine
 from adyton.errors import EngineFailed, Forbidden, Interrupted, InvalidRequest, LedgerCorrupt, sealed
 from adyton.exact.cells import Cells, whole
 from adyton.ledger import Charged, Ledger, Order, Receipt
+from adyton.ledger.base import place_of
 from adyton.ledger.links import Cap
 from adyton.ledger.texts import RESTORED, Stored, many_from_text, many_to_text
 from adyton.noise import Bits
@@ -35,14 +36,17 @@ _operator_log = logging.getLogger("adyton.operator")
 _Found = TypeVar("_Found")
 _Kept = TypeVar("_Kept")  # what was released, as it was read back
 _Shown = TypeVar("_Shown")
+Place = Callable[[int], int]  # of a receipt, the number by which keys get their share of delta
 _AT_ONCE = 2**22  # as many as an engine computes in one scan
 
 
 class Releasing:
     """Reads what a plan needs, after it was paid for, and adds its noise at once."""
 
-    def __init__(self, engine: Engine, bits: Bits, *, split: bool = False) -> None:
-        self._engine, self._bits, self._split = engine, bits, split
+    def __init__(
+        self, engine: Engine, bits: Bits, place: Place | None = None, *, split: bool = False
+    ) -> None:
+        self._engine, self._bits, self._place, self._split = engine, bits, place, split
 
     @property
     def bits(self) -> Bits:
@@ -87,7 +91,8 @@ class Releasing:
     def _release_found(self, plan: QuestionPlan, finding: KeyFinding, receipt: int) -> Stored:
         readings = [finding.counted.reading, *plan.readings]
         keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
-        kept = finding.release(keys, counted, receipt, self._bits)
+        place = self._place(receipt) if self._place is not None else receipt
+        kept = finding.release(keys, counted, place, self._bits)
         exact = iter([[Cells(whole(column)[kept.places]) for column in columns] for columns in rest])
         return Stored(self._with_noise(plan, exact, None), kept.keys, kept.noisy_number)
 
@@ -208,7 +213,7 @@ class Walk:
 
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits) -> None:
         self.study, self._engine, self._ledger, self._bits = study, engine, ledger, bits
-        self._releasing = Releasing(engine, bits, split=study.parts > 1)
+        self._releasing = Releasing(engine, bits, partial(place_of, ledger), split=study.parts > 1)
         self._population = population_of(study)
         self._asked = AskedBefore(ledger, split=study.parts > 1)
         self._purse = Purse(study, ledger, self._population)
@@ -237,7 +242,7 @@ class Walk:
         except KeyboardInterrupt:
             paid = self._unanswered(order) or self._ledger.requested(order.request or "")
             self.paid_for = paid.number if paid else self.paid_for
-            raise Interrupted(self.paid_for) from None
+            raise Interrupted(self.paid_for, booked=self.study.book is not None) from None
 
     def _asked_before(self, order: Order) -> tuple[Receipt, str] | None:
         return self._asked.repeated(*what) if (what := self._asked.unrequested(order)) else None

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.anchor import WAY_OUT, Anchor
-from adyton.ledger.base import Charged, Ledger, Mark, Verification, check_first
+from adyton.ledger.base import Charged, First, Ledger, Mark, Verification, check_first
 from adyton.ledger.forwarding import ForwardingLedger
 from adyton.ledger.links import Order, Receipt
 
@@ -28,11 +28,11 @@ class AnchoredLedger(ForwardingLedger):
         self._anchor = anchor
         self._check()
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: First | None = None) -> Charged:
         if self._ledger.count() == 0:
             check_first(self.header, order)  # what is refused leaves no file either
             self.advance()
-        charged = self._ledger.charge(order)
+        charged = self._ledger.charge(order, first)
         self.advance()
         return charged
 

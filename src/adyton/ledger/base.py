@@ -9,15 +9,18 @@ that, or a restored backup, keep an anchor somewhere else (``AnchoredLedger``), 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused, RequestIdUsed
-from adyton.exact import decimal_text
-from adyton.ledger.links import Header, Order, Receipt, fresh_secret
+from adyton.errors import InvalidRequest, LedgerCorrupt, RequestIdUsed
+from adyton.ledger.links import Header, Order, Receipt, check_limits, fresh_secret
 from adyton.ledger.texts import receipts_carried, receipts_restored
+
+if TYPE_CHECKING:
+    from adyton.certify.statement import BookShare
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Mark:
 
 _Kind = TypeVar("_Kind")
 Keep = Callable[[Mark, Callable[[int], "Receipt | None"]], None]  # the mark, and how to look up a receipt
+First = Callable[[Receipt], None]
 
 
 class Ledger(Protocol):
@@ -77,8 +81,12 @@ class Ledger(Protocol):
     @property
     def header(self) -> Header: ...
 
-    def charge(self, order: Order) -> Charged:
-        """Check limit, sub-limit and cap and append, in one step.  A refusal leaves no trace."""
+    def charge(self, order: Order, first: First | None = None) -> Charged:
+        """Check limit, sub-limit and cap and append, in one step.  A refusal leaves no trace.
+
+        ``first`` is called with the receipt before it is written, while nobody else can write to the ledger,
+        and not for a request id that was charged before.  If it raises, nothing is written.
+        """
         ...
 
     def remember(self, number: int, answer: str, radius: int | None = None) -> str:
@@ -210,6 +218,102 @@ def documented(kind: type[_Kind]) -> type[_Kind]:
     return kind
 
 
+class InFront:
+    """A ledger in front of another one."""
+
+    _ledger: Ledger
+
+    @property
+    def behind(self) -> Ledger:
+        return self._ledger
+
+
+class WithBook(ABC):
+    """A ledger with a book behind it, which several studies share: each receipt has one there."""
+
+    @abstractmethod
+    def counted(self, receipt: Receipt) -> Receipt:
+        """The receipt by whose number and totals validity goes."""
+
+    @abstractmethod
+    def counted_totals(self) -> Totals:
+        """What the next such receipt builds on."""
+
+    @abstractmethod
+    def all_counted(self) -> Iterator[Receipt]:
+        """All that validity counts, oldest first."""
+
+    @abstractmethod
+    def place(self, number: int | None) -> int:
+        """The number in the book of a receipt, or of the next one: shares of delta for keys go by it."""
+
+    @abstractmethod
+    def left_in_book(self, receipt: Receipt | None) -> int:
+        """What the book has left, now or after this receipt."""
+
+    @property
+    @abstractmethod
+    def share(self) -> BookShare:
+        """What all studies of the book have spent, and what is left."""
+
+    @property
+    @abstractmethod
+    def said(self) -> tuple[str, ...]:
+        """What the book assumes of the studies that share it."""
+
+
+def with_book(ledger: Ledger) -> WithBook | None:
+    """The ledger itself, or the one behind it, that has a book; None if there is none."""
+    while isinstance(ledger, InFront):
+        if isinstance(ledger, WithBook):
+            return ledger
+        ledger = ledger.behind
+    return None
+
+
+def counted(ledger: Ledger, receipt: Receipt) -> Receipt:
+    """By whose number and totals validity goes: the receipt itself, or that of a book."""
+    book = with_book(ledger)
+    return book.counted(receipt) if book is not None else receipt
+
+
+def counted_number(ledger: Ledger, number: int) -> int:
+    """The number by which validity goes, of the receipt with this number."""
+    book = with_book(ledger)
+    receipt = ledger.receipt(number) if book is not None else None
+    return book.counted(receipt).number if book is not None and receipt is not None else number
+
+
+def counted_totals(ledger: Ledger) -> Totals:
+    """What the next receipt builds on, as validity counts."""
+    book = with_book(ledger)
+    return book.counted_totals() if book is not None else ledger.totals()
+
+
+def all_counted(ledger: Ledger) -> Iterator[Receipt]:
+    """All that was charged about these units, as far as it is known here."""
+    book = with_book(ledger)
+    return book.all_counted() if book is not None else ledger.receipts()
+
+
+def place_of(ledger: Ledger, number: int) -> int:
+    """The number by which shares of delta for keys go, of the receipt with this number."""
+    book = with_book(ledger)
+    return book.place(number) if book is not None else number
+
+
+def next_place(ledger: Ledger) -> int:
+    """That of the next receipt."""
+    book = with_book(ledger)
+    return book.place(None) if book is not None else ledger.count() + 1
+
+
+def least_left(ledger: Ledger, left: int, receipt: Receipt | None = None) -> int:
+    """What may still be charged if a study has ``left``, now or after a receipt: its book may have less."""
+    book = with_book(ledger)
+    return min(left, book.left_in_book(receipt)) if book is not None else left
+
+
 def totals_after(last: Receipt | None, settled: int) -> Totals:
     """What comes after ``last`` builds on its totals, with its radius as that was settled."""
     if last is None:
@@ -246,7 +350,7 @@ def next_receipt(
         raise InvalidRequest("only what a ledger has lost can be restored: it has later receipts")
     number = max(before.receipts, lost) or carried
     spent_by = last_of_name.spent_by if last_of_name else 0
-    _check_limits(header, before.spent, order, spent_by)
+    check_limits(header, before.spent, order, spent_by)
     if order.cap is not None:
         order.cap.check(number, before.radius, order.radius)
     return Receipt(
@@ -277,23 +381,6 @@ def charged_before(earlier: Receipt, order: Order) -> Charged:
     return Charged(earlier, fresh=False)
 
 
-def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, closed: bool = False) -> Mark:
-    if last is None:
-        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, closed, 0, 0)
-    return Mark(
-        header.digest,
-        last.number,
-        last.digest,
-        answers,
-        notes,
-        last.spent,
-        last.spent_radius,
-        closed,
-        last.spent_pure,
-        last.unproved,
-    )
-
-
 def is_next_note(receipt: Receipt, index: int, written: int) -> bool:
     """Whether ``index`` is the place after the ``written`` notes; beyond it, notes have been lost."""
     if index > written:
@@ -303,30 +390,6 @@ def is_next_note(receipt: Receipt, index: int, written: int) -> bool:
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _check_limits(header: Header, spent: int, order: Order, spent_by: int) -> None:
-    left = header.limit - spent
-    if order.amount > left:
-        raise _refusal(header, order.amount, spent, header.limit, left)
-    if order.sub_limit is not None and spent_by + order.amount > order.sub_limit:
-        left = max(min(left, order.sub_limit - spent_by), 0)
-        raise _refusal(header, order.amount, spent_by, order.sub_limit, left, by=order.by or "nobody named")
-
-
-def _refusal(
-    header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
-) -> PrivacyRefused:
-    """``by`` is whose limit it was, if not that of all together."""
-    amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
-    facts = {name: decimal_text(amount) for name, amount in amounts.items()}
-    facts |= {"counted_in": header.filter_name, **whose}
-    message = (
-        "{requested} ({counted_in}) was requested, but {spent} of the limit {limit}"
-        + (" of {by}" if whose else "")
-        + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
-    )
-    return PrivacyRefused(message.format(**facts), **facts)
 
 
 def same_limit(theirs: int, ours: int) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adyton.ledger.base import Charged, Keep, Ledger, Mark, Totals, Verification, documented
+from adyton.ledger.base import Charged, First, InFront, Keep, Ledger, Mark, Totals, Verification, documented
 from adyton.ledger.links import Header, Order, Receipt
 
 
 @documented
-class ForwardingLedger:
+class ForwardingLedger(InFront):
     """The contract of ``Ledger`` over ``behind``."""
 
     def __init__(self, behind: Ledger) -> None:
@@ -19,8 +19,8 @@ class ForwardingLedger:
     def header(self) -> Header:
         return self._ledger.header
 
-    def charge(self, order: Order) -> Charged:
-        return self._ledger.charge(order)
+    def charge(self, order: Order, first: First | None = None) -> Charged:
+        return self._ledger.charge(order, first)
 
     def remember(self, number: int, answer: str, radius: int | None = None) -> str:
         return self._ledger.remember(number, answer, radius)

@@ -19,7 +19,7 @@ import secrets
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from adyton.errors import InvalidRequest, ValidityRefused
+from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
 from adyton.exact import decimal_text
 from adyton.ledger.texts import check_amount, check_flag, check_name, check_request, check_text
 
@@ -129,6 +129,31 @@ class Order:
         check_name(self.by)
         if self.sub_limit is not None:
             check_amount(self.sub_limit, "a sub-limit", least=0)
+
+
+def check_limits(header: Header, spent: int, order: Order, spent_by: int) -> None:
+    """Refuses what goes beyond the limit, or beyond that of whoever asks."""
+    left = header.limit - spent
+    if order.amount > left:
+        raise _beyond(header, order.amount, spent, header.limit, left)
+    if order.sub_limit is not None and spent_by + order.amount > order.sub_limit:
+        left = max(min(left, order.sub_limit - spent_by), 0)
+        raise _beyond(header, order.amount, spent_by, order.sub_limit, left, by=order.by or "nobody named")
+
+
+def _beyond(
+    header: Header, requested: int, spent: int, limit: int, largest: int, **whose: str
+) -> PrivacyRefused:
+    """``by`` is whose limit it was, if not that of all together."""
+    amounts = {"requested": requested, "spent": spent, "limit": limit, "largest": largest}
+    facts = {name: decimal_text(amount) for name, amount in amounts.items()}
+    facts |= {"counted_in": header.filter_name, **whose}
+    message = (
+        "{requested} ({counted_in}) was requested, but {spent} of the limit {limit}"
+        + (" of {by}" if whose else "")
+        + " is spent already; the largest charge that still fits is {largest}; nothing was charged"
+    )
+    return PrivacyRefused(message.format(**facts), **facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import (
     Charged,
+    First,
     FromTotals,
     Keep,
     Mark,
@@ -19,12 +20,12 @@ from adyton.ledger.base import (
     charged_before,
     documented,
     is_next_note,
-    mark_of,
     next_receipt,
     now,
     totals_after,
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
+from adyton.ledger.marks import mark_of
 from adyton.ledger.replaying import replay
 from adyton.ledger.texts import check_index, check_number, check_settled, check_text, counts_all
 
@@ -70,7 +71,7 @@ class MemoryLedger(FromTotals):
         """An empty ledger that belongs to this study."""
         return cls(Header.fresh(study.fingerprint, study.filter_name, study.allowed))
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: First | None = None) -> Charged:
         with self._alone():
             earlier = self._requested(order.request, order.by)
             if earlier is not None:
@@ -84,6 +85,8 @@ class MemoryLedger(FromTotals):
                 last_of_name=self._last_of_name.get(order.by),
                 secret=fresh_secret(),
             )
+            if first is not None:
+                first(receipt)
             self._receipts.append(receipt)
             self._last_of_name[order.by] = receipt
             if counts_all(order.question):

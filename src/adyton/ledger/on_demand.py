@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adyton.errors import InvalidRequest
-from adyton.ledger.base import Charged, Keep, Mark, Totals, Verification, check_first, mark_of
+from adyton.ledger.base import Charged, First, Keep, Mark, Totals, Verification, check_first
 from adyton.ledger.links import Header, Order, Receipt
+from adyton.ledger.marks import mark_of
 from adyton.ledger.replaying import replay
 from adyton.ledger.stored.sqlite import SqliteLedger
 
@@ -45,10 +46,10 @@ class LedgerOnDemand:
         file = self._written()
         return file.header if file else self._unwritten
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: First | None = None) -> Charged:
         if self._written() is None:
             check_first(self._unwritten, order)  # what is refused leaves no file either
-        return self._opened().charge(order)
+        return self._opened().charge(order, first)
 
     def remember(self, number: int, answer: str, radius: int | None = None) -> str:
         return self._opened().remember(number, answer, radius)

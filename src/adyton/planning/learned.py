@@ -29,6 +29,7 @@ from adyton.exact import float_down, float_up, units_up
 from adyton.exact.cells import Floats, whole
 from adyton.exact.outward import MANY
 from adyton.ledger import Ledger, Receipt
+from adyton.ledger.base import counted
 from adyton.ledger.texts import Stored, many_from_text
 from adyton.mechanisms import GaussianNoise
 from adyton.planning.measures.moments import NEEDED
@@ -260,7 +261,7 @@ class Learned:
             own = [(reading, next(details)) for reading in readings]
             values += number_of_cells(question) * sum(_noises(*part) for part in own)
             parts += own
-        at = replace(Position.of(receipt), values=values)
+        at = replace(Position.of(counted(self._ledger, receipt)), values=values)
         return Paid(receipt.number, at, parts if all(_has_its_cells(*part) for part in parts) else ())
 
     def _questions(self, receipt: Receipt) -> list[Question]:

@@ -22,6 +22,7 @@ from adyton.certify import Absent
 from adyton.exact import UNITS_PER_ONE
 from adyton.exact.cells import Array, Floats
 from adyton.ledger import Ledger, Receipt, Totals
+from adyton.ledger.base import counted
 from adyton.ledger.links import Cap
 from adyton.ledger.texts import released_from_text
 from adyton.mechanisms.ratio import Ends
@@ -305,7 +306,7 @@ class StandIn:
         """From the newest receipt on, until one will do; of those seen before only at unanswered counts."""
         newest, before = self._ledger.count(), sorted(self._unanswered, reverse=True)
         for receipt in chain(self._counts(newest), map(self._ledger.receipt, before)):
-            if receipt is None or not self._population.certifies(receipt.number):
+            if receipt is None or not self._population.certifies(counted(self._ledger, receipt).number):
                 continue
             if self._take(receipt):
                 self._unanswered = {later for later in self._unanswered if later > receipt.number}
@@ -328,5 +329,5 @@ class StandIn:
             return False
         ((_, noise, scale),) = mechanisms
         (((released,),),) = released_from_text(stored)
-        self._found = Counted(released, float(scale), noise, receipt.number)
+        self._found = Counted(released, float(scale), noise, counted(self._ledger, receipt).number)
         return True

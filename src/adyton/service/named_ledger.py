@@ -12,6 +12,7 @@ from dataclasses import replace
 from adyton.errors import PrivacyRefused
 from adyton.exact import decimal_text
 from adyton.ledger import Charged, Ledger, Order, Receipt
+from adyton.ledger.base import First
 from adyton.ledger.forwarding import ForwardingLedger
 from adyton.service.identity import Identity
 
@@ -27,12 +28,13 @@ class NamedLedger(ForwardingLedger):
         super().__init__(behind)
         self._who, self._reads = who, reads
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: First | None = None) -> Charged:
         limit, who = self.header.limit, self._who
         most = who.largest_price(limit)
         if most is not None and order.amount > most:
             raise _too_dear(who, order.amount, most, self.header.filter_name)
-        charged = self._ledger.charge(replace(order, by=who.name, sub_limit=who.sub_limit(limit)))
+        named = replace(order, by=who.name, sub_limit=who.sub_limit(limit))
+        charged = self._ledger.charge(named, first)
         if charged.fresh or self._ledger.recall(charged.receipt.number) is None:
             self._reads()
         return charged

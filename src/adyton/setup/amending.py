@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger import Anchor, AnchoredLedger, Header, Order, Receipt, SqliteLedger
+from adyton.ledger import Anchor, AnchoredLedger, Header, Ledger, Order, Receipt, SqliteLedger
 from adyton.ledger.base import next_receipt, now, same_limit
+from adyton.ledger.book import Book, BookedLedger
+from adyton.ledger.book.joining import check_member, entrant_of
 from adyton.ledger.links import fresh_secret
 from adyton.ledger.stored.sqlite import make_file
 from adyton.ledger.texts import carried_texts
@@ -69,6 +71,7 @@ def amend(old: Study, new: Study) -> Amended:
                 f"the reserve of this study was opened (receipt {opened.number}), and an amended one could "
                 "open it again: it cannot be amended"
             )
+        _check_books(anchored or ledger, old, new)
         if not ledger.closing():
             _check_free(new)
         reasons = ledger.close_for_good(lambda _: _reason(new, files))
@@ -111,6 +114,14 @@ def _changes(old: Study, new: Study) -> dict[str, tuple[str, str]]:
             "noise and its widths were planned for the old number"
         )
     return changed
+
+
+def _check_books(ledger: Ledger, old: Study, new: Study) -> None:
+    """The corrected study goes on in the very book in which all that the old one spent is written."""
+    for path in {path.absolute() for path in (old.book, new.book) if path is not None}:
+        with closing(Book(path)) as book:
+            check_member(book, new)
+            BookedLedger(ledger, book, entrant_of(old)).verify()
 
 
 def _may_change(name: str) -> bool:

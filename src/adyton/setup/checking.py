@@ -23,6 +23,7 @@ from adyton.engines.loading.sources import unreadable_lines
 from adyton.engines.survey import HIGH, LOW, MISSING, UNDECLARED, UNUSABLE, Survey, Surveyor
 from adyton.errors import CuratorError, InvalidRequest
 from adyton.exact import positive, rational
+from adyton.ledger.book.joining import check_book
 from adyton.planning.plan import make_plan
 from adyton.planning.price import Price
 from adyton.query.measures import Count
@@ -70,6 +71,8 @@ def check_study(
     share = rational(allow, "allow")
     if not 0 <= share < 1:
         raise InvalidRequest("allow is a share of the rows: at least 0, below 1")
+    if known.book is not None:
+        check_book(known, known.book)
     wanted, sources = CheckOptions(part, share, show_values), sources_of(known, data)
     tables, persons = [], {}
     for table in known.tables:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Ledger, Order, Receipt
+from adyton.ledger.base import all_counted
 from adyton.ledger.texts import many_from_text, receipts_carried
 from adyton.mechanisms import NumericSparse
 from adyton.streams.kinds import exchanged_reach
@@ -25,7 +26,7 @@ def told_by(study: Study, ledger: Ledger) -> Told:
     settled.
     """
     told = Told()
-    for receipt in ledger.receipts():
+    for receipt in all_counted(ledger):
         told = _and(told, study, ledger, receipt)
     return told
 
@@ -72,10 +73,14 @@ def exchanged(study: Study, order: Order) -> Fraction:
 
 
 def _integers(ledger: Ledger, receipt: Receipt) -> int | None:
-    """How many an answer has; None where that is unknown, or they are not sums with noise of their own."""
-    order, stored = receipt.order, ledger.recall(receipt.number)
+    """How many an answer has; None where that is unknown, or they are not sums with noise of their own.
+
+    A receipt of a book does not say what it paid for, and has a number of its own.
+    """
+    order = receipt.order
     plain = order.detail.startswith("[[") and not receipts_carried(order.question, order.detail)
-    if stored is None or not plain:
+    stored = ledger.recall(receipt.number) if plain else None
+    if stored is None:
         return None
     answers = many_from_text(stored)
     if any(answer.keys is not None for answer in answers):

@@ -62,6 +62,7 @@ class Study(Shown):
     further: tuple[PrivateTable, ...] = ()
     anchor: Path | None = None  # a file outside the ledger that says how far it was
     dialect: str | None = None  # the database in whose words questions are asked
+    book: Path | None = None  # that studies of the same persons share
 
     def __post_init__(self) -> None:
         self._say_rows_of_persons()
@@ -79,6 +80,9 @@ class Study(Shown):
         check_validity(self)
         if self.dialect is not None:
             known_dialect(self.dialect)
+        files = [path.absolute() for path in (self.book, self.ledger) if isinstance(path, Path)]
+        if len(files) > len(set(files)):
+            raise InvalidRequest("privacy.book is a file of its own, which is not the ledger of this study")
 
     def _say_rows_of_persons(self) -> None:
         """Tables know how many rows of a person count, because numbers of each person are bounded by it."""
@@ -212,6 +216,8 @@ class Study(Shown):
             for table in self.tables
             for dimension in table.dimensions
         ]
+        if self.book is not None:  # where it lies is no fact; that charges go to one is
+            facts.append(["book", "shared"])
         return facts
 
 

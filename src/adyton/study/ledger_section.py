@@ -1,4 +1,4 @@
-"""The section ``[ledger]``: where the books lie, and the anchor.  No part of what the ledger means."""
+"""The section ``[ledger]``, and where a book lies that is shared.  No part of what the ledger means."""
 
 from __future__ import annotations
 
@@ -27,12 +27,17 @@ def ledger_files(raw: dict[str, Any], path: Path, notes: Notes) -> tuple[Path | 
     return ledger, anchor
 
 
-def _file(section: dict[str, Any], key: str, folder: Path) -> Path | None:
+def book_file(privacy: dict[str, Any], path: Path) -> Path | None:
+    """The book that this study shares with others, as seen from the study file."""
+    return _file(privacy, "book", path.parent, "privacy")
+
+
+def _file(section: dict[str, Any], key: str, folder: Path, of: str = "ledger") -> Path | None:
     if key not in section:
         return None
-    text = text_at(section, "ledger", key, "the path of a file")
+    text = text_at(section, of, key, "the path of a file")
     if "://" in text:
         scheme = text.partition("://")[0]
         or_address = ", or an address postgresql://USER@HOST/DATABASE/NAME" if key == "address" else ""
-        raise InvalidRequest(f"ledger.{key} is the path of a file{or_address}; {scheme}:// is not supported")
+        raise InvalidRequest(f"{of}.{key} is the path of a file{or_address}; {scheme}:// is not supported")
     return folder / text

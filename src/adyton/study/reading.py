@@ -18,7 +18,7 @@ from adyton.query.sql.several.dialects import known_dialect
 from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
-from adyton.study.ledger_section import ledger_files
+from adyton.study.ledger_section import book_file, ledger_files
 from adyton.study.notes import Notes, choice, known, text_at, whole, whole_at
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.study.validity import Validity
@@ -57,7 +57,10 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     privacy = notes.section(
         raw,
         "privacy",
-        ("unit", "person", "rows_per_person", "neighbours", "epsilon", "delta", "keys_delta", "filter"),
+        (
+            *("unit", "person", "rows_per_person", "neighbours"),
+            *("epsilon", "delta", "keys_delta", "filter", "book"),
+        ),
     )
     unit = notes.attempt(lambda: _unit(privacy))
     limit = notes.attempt(lambda: _guarantee(privacy))
@@ -69,6 +72,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
     dialect = notes.attempt(lambda: known_dialect(raw["dialect"])) if "dialect" in raw else None
     validity = notes.attempt(lambda: _validity(raw, notes)) if "validity" in raw else None
     files = notes.attempt(lambda: ledger_files(raw, path, notes))
+    book = notes.attempt(lambda: book_file(privacy, path))
     person = unit.person if unit is not None else None
     further = private_tables(raw.get("private", {}), person, path.parent, public, notes)
     notes.stop_if_any()
@@ -87,6 +91,7 @@ def parse_study(raw: dict[str, Any], path: Path) -> Study:
             tuple(replace(one, table=table) for one, table in zip(further, others, strict=True)),
             known(files)[1],
             dialect,
+            book,
         )
     )
 

@@ -17,6 +17,7 @@ from adyton.curator.certifying import rows_of_many
 from adyton.curator.shaping import shaped
 from adyton.errors import InvalidRequest
 from adyton.ledger import Ledger, Receipt
+from adyton.ledger.base import counted
 from adyton.ledger.texts import Stored
 from adyton.planning.coordinated.inferred import Derived, Measurement, measurement_from_text
 from adyton.planning.coordinated.linear import Problem, linears_of, problem_of
@@ -123,7 +124,7 @@ def _plan(curator: Curator, request: Request, earlier: Earlier) -> QuestionPlan 
 def _answer(curator: Curator, earlier: Earlier, plan: QuestionPlan) -> Answer:
     receipt, purse = earlier.receipt, curator._purse
     stored = [Stored([[earlier.measurement] for _ in plan.parts])]
-    context = PopulationContext(curator._population, Position.of(receipt), None)
+    context = PopulationContext(curator._population, Position.of(counted(curator._ledger, receipt)), None)
     (rows,) = rows_of_many([plan], stored, context)
     shown = rows if plan.shape == AS_ASKED else shaped(rows, plan, 0, lambda: stored, context)
     spent = purse.spent

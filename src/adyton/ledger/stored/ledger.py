@@ -18,18 +18,19 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.exact import decimal_text
 from adyton.ledger.base import (
     Charged,
+    First,
     Keep,
     Mark,
     Totals,
     charged_before,
     documented,
-    mark_of,
     next_receipt,
     now,
     same_limit,
     totals_after,
 )
 from adyton.ledger.links import Header, Order, Receipt, fresh_secret, note_digest, question_digest
+from adyton.ledger.marks import mark_of
 from adyton.ledger.replaying import replay
 from adyton.ledger.stored.history import StoredHistory
 from adyton.ledger.stored.notes import add_note, count_notes, read_notes
@@ -81,7 +82,7 @@ class StoredLedger(StoredHistory):
             self.header = read_header(connection)
             self._seen = check_newest(connection, self.header)
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: First | None = None) -> Charged:
         with self._transaction() as connection:
             if order.request is not None:
                 earlier = find_request(connection, order.request, order.by)
@@ -89,6 +90,8 @@ class StoredLedger(StoredHistory):
                     return charged_before(earlier, order)
             refuse_if_closed(connection)
             receipt = self._next(connection, order)
+            if first is not None:
+                first(receipt)
             append(connection, receipt)
             await_answer(connection, receipt)
             self._written(receipt)
@@ -226,13 +229,7 @@ class StoredLedger(StoredHistory):
         if last is not None and last.order.by != order.by:
             own = last_of_name(connection, order.by, last.number)
         return next_receipt(
-            self.header,
-            last,
-            order,
-            now(),
-            settled=settled,
-            last_of_name=own,
-            secret=fresh_secret(),
+            self.header, last, order, now(), settled=settled, last_of_name=own, secret=fresh_secret()
         )
 
     def _newest(self) -> Receipt | None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.base import Charged, documented
+from adyton.ledger.base import Charged, First, documented
 from adyton.ledger.links import FORMAT, Header, Order, Receipt
 from adyton.ledger.stored.ledger import StoredLedger, check_owner
 from adyton.ledger.stored.postgres_session import CommitUnknown, PostgresSession, Statements, connect
@@ -132,9 +132,9 @@ class PostgresLedger(PostgresSession, StoredLedger):
             raise
         return ledger
 
-    def charge(self, order: Order) -> Charged:
+    def charge(self, order: Order, first: First | None = None) -> Charged:
         try:
-            return super().charge(order)
+            return super().charge(order, first)
         except CommitUnknown:
             pass
         receipt = self._writing.receipt

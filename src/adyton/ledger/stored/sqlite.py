@@ -208,6 +208,8 @@ def identity(path: Path) -> tuple[int, int]:
 class SqliteSession:
     """A connection that is opened when it is needed, closed by a fork, and never used for another file."""
 
+    held_last = False  # whether a thread may hold another session while it waits for this one
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
         self._file = identity(self.path)
@@ -297,7 +299,8 @@ def _watch(session: SqliteSession) -> None:
 
 def _before_fork() -> None:
     _forking.acquire()
-    _paused.extend(_watched)
+    # In the order in which a charge takes them: else each of two threads could wait for the other.
+    _paused.extend(sorted(_watched, key=lambda session: session.held_last))
     for session in _paused:
         session._lock.acquire()
         session._disconnect()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adyton.errors import InvalidRequest, PrivacyRefused
 from adyton.ledger.base import Charged
-from adyton.ledger.links import Order
+from adyton.ledger.links import Order, Receipt
 from adyton.testing.ledgers.orders import (
     FEW,
     NOT_AMOUNTS,
@@ -64,6 +64,28 @@ class ChargesContract:
         assert ledger.spent() == limit
         with pytest.raises(PrivacyRefused):
             ledger.charge(order(1))
+
+    def test_first_sees_a_receipt_before_it_is_written_and_may_refuse_it(
+        self, make_ledger: MakeLedger
+    ) -> None:
+        ledger = make_ledger(10)
+        seen: list[Receipt] = []
+
+        def refuse(receipt: Receipt) -> None:
+            raise InvalidRequest("not now")
+
+        written = ledger.charge(order(1, request="a"), seen.append).receipt
+        ledger.charge(order(1, request="a"), seen.append)  # charged before
+        assert seen == [written]
+        before = trace(ledger)
+        with pytest.raises(InvalidRequest, match="not now"):
+            ledger.charge(order(2), refuse)
+        assert trace(ledger) == before
+        with pytest.raises(PrivacyRefused):
+            ledger.charge(order(10), seen.append)  # what is refused is not announced
+        assert seen == [written]
+        assert ledger.charge(order(2), seen.append).receipt == seen[-1]
+        assert ledger.verify().receipts == 2
 
     @pytest.mark.parametrize("amount", NOT_AMOUNTS, ids=short)
     def test_no_charge_gives_budget_back(self, make_ledger: MakeLedger, amount: Any) -> None:

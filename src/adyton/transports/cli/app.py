@@ -16,11 +16,11 @@ from adyton.query.sql.several.dialects import DIALECTS
 from adyton.study import read_study
 from adyton.transports.cli.accounting import calibrate, compose
 from adyton.transports.cli.audit import audit
-from adyton.transports.cli.doctor import doctor
 from adyton.transports.cli.holdout import app as holdout
 from adyton.transports.cli.lab import lab
 from adyton.transports.cli.owner.amend import amend
 from adyton.transports.cli.owner.anchor import app as anchor
+from adyton.transports.cli.owner.book import app as book
 from adyton.transports.cli.owner.bounds import suggest_bounds
 from adyton.transports.cli.owner.check import check
 from adyton.transports.cli.owner.dummy import dummy
@@ -29,11 +29,12 @@ from adyton.transports.cli.owner.reserve import app as reserve
 from adyton.transports.cli.owner.upgrade import upgrade_ledger
 from adyton.transports.cli.p_value import p_value
 from adyton.transports.cli.plan import plan
-from adyton.transports.cli.serve import serve
+from adyton.transports.cli.server.doctor import doctor
+from adyton.transports.cli.server.serve import serve
+from adyton.transports.cli.server.token import app as token
 from adyton.transports.cli.stream import app as stream
 from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
-from adyton.transports.cli.token import app as token
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
@@ -250,11 +251,12 @@ def verify(
 
         before = write(study)[0] if write_anchor else None
         with open_study(study) as curator:
-            found = curator.verify(head)
+            found, book = curator.verify(head), curator.statement().book
         if amended is not None:
             check_amended(read_study(amended), read_study(study))
         replaced = {"anchor_before": before.receipts if before else None} if write_anchor else {}
-        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced}
+        shared = {"book": {"name": book.name, "charges": book.charges}} if book is not None else {}
+        return {"ok": True, "receipts": found.receipts, "head": found.head, **replaced, **shared}
 
     done = run(work, as_json)
     if not as_json:
@@ -266,6 +268,8 @@ def verify(
                 f"{found} receipt{'s' if found > 1 else ''}: the chain is intact, the total within the limit."
             )
             typer.echo(f"Head: {done['head']}")
+        if (book := done.get("book")) is not None:
+            typer.echo(f"The book {book['name']} is intact, and every receipt of this study is in it.")
         if amended is not None:
             typer.echo(f"What {amended.name} had spent is carried in the first receipt.")
         if write_anchor:
@@ -340,6 +344,7 @@ app.add_typer(anchor, name="anchor")
 app.add_typer(stream, name="stream")
 app.add_typer(survey, name="survey")
 app.add_typer(reserve, name="reserve")
+app.add_typer(book, name="book")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,23 @@
+"""How far a ledger is, from its last receipt."""
+
+from __future__ import annotations
+
+from adyton.ledger.base import Mark
+from adyton.ledger.links import Header, Receipt
+
+
+def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, closed: bool = False) -> Mark:
+    if last is None:
+        return Mark(header.digest, 0, header.digest, answers, notes, 0, 0, closed, 0, 0)
+    return Mark(
+        header.digest,
+        last.number,
+        last.digest,
+        answers,
+        notes,
+        last.spent,
+        last.spent_radius,
+        closed,
+        last.spent_pure,
+        last.unproved,
+    )

@@ -1,0 +1,115 @@
+"""adyton book: what several studies of the same persons may spend together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.transports.terminal import Json, run, show
+
+if TYPE_CHECKING:  # loaded by the commands: others need not wait for it
+    from adyton.ledger.book.statement import BookStatement
+
+File = Annotated[Path, typer.Argument(help="The book, e.g. hospital.ledger.", show_default=False)]
+Epsilon = Annotated[
+    str, typer.Option(help="Limit for all studies together.", metavar="E", show_default=False)
+]
+Delta = Annotated[str, typer.Option(help="Limit for all studies together.", metavar="D", show_default=False)]
+Filter = Annotated[str, typer.Option("--filter", help="gdp, zcdp or pure, as in every study.", metavar="F")]
+Unit = Annotated[str, typer.Option(help="Who is protected: person or row.", metavar="U")]
+Neighbours = Annotated[str, typer.Option(help="replace or add-or-remove.", metavar="N")]
+Rows = Annotated[
+    str,
+    typer.Option(
+        help="What the studies read: the same rows, related ones (data of the same persons), or unrelated "
+        "ones. Population intervals count all studies, unless they are unrelated.",
+        metavar="R",
+    ),
+]
+KeysDelta = Annotated[str, typer.Option(help="Part of delta for keys that are found.", metavar="D")]
+Confidence = Annotated[
+    str | None,
+    typer.Option(help="With rows same: of all intervals of all studies at once, e.g. 0.95.", metavar="C"),
+]
+Stability = Annotated[
+    str | None, typer.Option(help="With rows same and filter pure: validity.stability.", metavar="M")
+]
+Head = Annotated[
+    str | None, typer.Option(help="A head that you kept: it must be in the chain.", metavar="DIGEST")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Add amounts as the filter counts them.")]
+
+
+def create(
+    file: File,
+    epsilon: Epsilon,
+    delta: Delta,
+    filter_name: Filter = "gdp",
+    unit: Unit = "person",
+    neighbours: Neighbours = "replace",
+    rows: Rows = "related",
+    keys_delta: KeysDelta = "0",
+    confidence: Confidence = None,
+    stability: Stability = None,
+    as_json: Json = False,
+) -> None:
+    """Write a new book. What it says never changes.
+
+    Example: adyton book create hospital.ledger --epsilon 2 --delta 1e-9, then in each study file
+    [privacy] book = "hospital.ledger".
+    """
+
+    def make() -> BookStatement:
+        from adyton.ledger.book import Book
+
+        with Book.create(
+            file,
+            epsilon=epsilon,
+            delta=delta,
+            filter_name=filter_name,
+            unit=unit,  # type: ignore[arg-type]  # checked by the book, as the next two
+            neighbours=neighbours,  # type: ignore[arg-type]
+            rows=rows,  # type: ignore[arg-type]
+            keys_delta=keys_delta,
+            confidence=confidence,
+            stability=stability,
+        ) as book:
+            return book.statement()
+
+    show(make, as_json)
+
+
+def statement(file: File, verbose: Verbose = False, as_json: Json = False) -> None:
+    """Show what each study has spent of what all of them may spend together."""
+
+    def make() -> BookStatement:
+        from adyton.ledger.book import Book
+
+        with Book(file) as book:
+            return book.statement()
+
+    show(make, as_json, lambda made: made.sheet(verbose=verbose))
+
+
+def verify(file: File, head: Head = None, as_json: Json = False) -> None:
+    """Replay the book: is the chain intact, and the total within the limit?"""
+
+    def work() -> dict[str, Any]:
+        from adyton.ledger.book import Book
+
+        with Book(file) as book:
+            found = book.verify(head)
+        return {"ok": True, "receipts": found.receipts, "head": found.head}
+
+    done = run(work, as_json)
+    if not as_json:
+        many = f"{done['receipts']} charge{'' if done['receipts'] == 1 else 's'} of all studies"
+        typer.echo(f"{many}: the chain is intact, the total within the limit.")
+        typer.echo(f"Head: {done['head']}")
+
+
+app = typer.Typer(help="Share one limit between several studies of the same persons.", no_args_is_help=True)
+for command in (create, statement, verify):
+    app.command()(command)

@@ -1,0 +1,307 @@
+"""A book under attack: kills between its two writes, files that are put back or copied, threads and forks."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import adyton
+from adyton.curator.opening import accept_copy
+from adyton.errors import InvalidRequest, LedgerCorrupt, PrivacyRefused
+from adyton.ledger import Order
+from adyton.ledger.book import Book, BookedLedger
+from book_workers import fork_and_charge, kill_between, ledger_on_disk, order
+from books import book_of, study_of
+from study_on_disk import question, tamper, write_study
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def charges(folder: Path) -> list[int]:
+    """How much the book was charged, each time."""
+    with Book(folder / "book.ledger") as book:
+        book.verify()
+        return [receipt.order.amount for receipt in book.receipts()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    book_of(tmp_path / "book.ledger")
+    return tmp_path
+
+
+# Kills -----------------------------------------------------------------------------------------------------
+
+
+def killed(*where: tuple[Path, Order]) -> None:
+    """Killed one after the other, each while it charges what is ordered there."""
+    process = SPAWN.Process(target=kill_between, args=tuple(zip(*where, strict=True)))
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0
+
+
+def test_a_kill_between_the_writes_wastes_and_never_forgets(folder: Path) -> None:
+    killed((folder, order()))
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        assert (ledger.count(), charges(folder)) == (0, [7])
+        # Another question takes the number, and has to pay for itself.
+        ledger.charge(order("sum", 5))
+        assert (ledger.spent(), charges(folder)) == (5, [7, 5])
+        # What was paid for belonged to a number that is gone: wasted, not used for another one.
+        ledger.charge(order())
+        assert (ledger.spent(), charges(folder)) == (12, [7, 5, 7])
+        ledger.verify()
+
+
+def test_the_same_question_after_a_kill_is_not_charged_to_the_book_again(folder: Path) -> None:
+    with closing(ledger_on_disk(folder, "two")) as other:
+        other.charge(order("theirs", 2))
+    # A second crash, with another question, before the number was used, and the first question once more.
+    killed((folder, order()), (folder, order("sum", 5)), (folder, order()))
+    with closing(ledger_on_disk(folder, "two")) as other:
+        other.charge(order("theirs", 2))
+    assert charges(folder) == [2, 7, 5, 2]
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        receipt = ledger.charge(order()).receipt
+        assert receipt.number == 1
+        assert charges(folder) == [2, 7, 5, 2]
+        # It stands where it was charged: what came later was not seen when it was asked.
+        assert ledger.counted(receipt).number == 2
+        assert ledger.counted(receipt).spent_radius == 6
+        assert ledger.remember(1, "answer") == "answer"
+        ledger.charge(order())
+        assert charges(folder) == [2, 7, 5, 2, 7]
+        ledger.verify()
+
+
+def test_what_was_paid_for_is_answered_although_the_book_is_full(folder: Path) -> None:
+    with Book(folder / "book.ledger") as book:
+        everything = order("count", book.header.limit)
+    killed((folder, everything))
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        with pytest.raises(PrivacyRefused, match=r"limit of the book book\.ledger"):
+            ledger.charge(order())
+        assert ledger.charge(everything).receipt.number == 1
+        assert len(charges(folder)) == 1
+
+
+def test_only_the_very_same_charge_is_found_after_a_kill(tmp_path: Path) -> None:
+    others = [order(amount=8), order("sum"), order(detail="[1]")]
+    folders = [tmp_path / str(place) for place in range(len(others))]
+    for folder in folders:
+        folder.mkdir()
+        book_of(folder / "book.ledger")
+    killed(*((folder, order()) for folder in folders))
+    for folder, other in zip(folders, others, strict=True):
+        with closing(ledger_on_disk(folder, "one")) as ledger:
+            ledger.charge(other)
+            assert len(charges(folder)) == 2
+        with closing(ledger_on_disk(folder, "two")) as stranger:
+            stranger.charge(order())
+        assert len(charges(folder)) == 3
+
+
+class Gone(BaseException):
+    """The process ends here."""
+
+
+def test_an_answer_after_a_crash_is_the_one_that_was_paid_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through the curator: asked again, the book has one charge, and the study one receipt."""
+    book = book_of(tmp_path / "shared.ledger", epsilon=100)
+    study, enter = write_study(tmp_path, more=f'book = "{book.name}"'), Book.enter
+
+    def ending(self: Book, *arguments: Any) -> Any:
+        enter(self, *arguments)
+        raise Gone
+
+    with monkeypatch.context() as patched, adyton.open(study) as curator:
+        patched.setattr(Book, "enter", ending)
+        with pytest.raises(Gone):
+            curator.ask(question(1), scale=1000)
+    with adyton.open(study) as curator, adyton.Book(book) as shared:
+        assert (len(curator.receipts()), shared.totals().receipts) == (0, 1)
+        first = curator.ask(question(1), scale=1000)
+        assert shared.totals().receipts == 1
+        assert curator.ask(question(1), scale=1000).receipt == first.receipt
+        curator.verify()
+
+
+# Files that are put back, copied or exchanged --------------------------------------------------------------
+
+
+def kept(path: Path) -> Path:
+    """A copy of a ledger that nobody has open."""
+    return Path(shutil.copy(path, path.with_suffix(".kept")))
+
+
+def put_back(copy: Path) -> None:
+    path = copy.with_suffix(".ledger")
+    for rest in ("-wal", "-shm"):
+        path.with_name(path.name + rest).unlink(missing_ok=True)
+    shutil.copy(copy, path)
+
+
+@pytest.mark.parametrize("later", [1, 2])
+def test_a_study_that_is_put_back_gets_no_second_answer_for_one_charge(folder: Path, later: int) -> None:
+    """The book has seen that an answer was shown, or that there were later receipts."""
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("before"))
+    copy = kept(folder / "one.ledger")
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        for number in range(later):
+            ledger.charge(order(f"count {number}"))
+        ledger.remember(2, "first answer")
+    put_back(copy)
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        for what in ("count 0", "another") if later > 1 else ("count 0",):
+            with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
+                ledger.charge(order(what))
+
+
+def test_a_copy_that_is_accepted_goes_on_in_its_book(tmp_path: Path) -> None:
+    """What was lost is in the book already: one receipt of the study stands for it, and none of the book."""
+    book = book_of(tmp_path / "shared.ledger", epsilon=100)
+    study = write_study(tmp_path, more=f'book = "{book.name}"\n[ledger]\nanchor = "people.anchor"\n')
+
+    def ask(*numbers: int) -> int:
+        with adyton.open(study) as curator, adyton.Book(book) as shared:
+            for number in numbers:
+                curator.ask(question(number), scale=1000)
+            curator.verify()
+            return shared.totals().receipts
+
+    assert ask(1) == 1
+    copy = kept(tmp_path / "people.ledger")
+    assert ask(2, 3) == 3
+    put_back(copy)
+    with pytest.raises(LedgerCorrupt, match="rolled back"):
+        ask()
+    accept_copy(study)
+    assert ask() == 3
+    assert ask(2, 4) == 5
+
+
+def test_two_copies_of_a_study_show_one_answer(folder: Path) -> None:
+    """Both find the charge that a crash left behind, both read; the second may show nothing."""
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("before"))
+    shutil.copy(folder / "one.ledger", folder / "copy.ledger")
+    with closing(ledger_on_disk(folder, "one")) as ledger, closing(_copy_of(folder)) as copy:
+        ledger.charge(order())
+        copy.charge(order())
+        assert charges(folder) == [7, 7]
+        assert ledger.remember(2, "an answer") == "an answer"
+        with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
+            copy.remember(2, "another answer")
+        with pytest.raises(LedgerCorrupt, match="cut, rolled back or copied"):
+            copy.recall(2)
+        assert ledger.recall(2) == "an answer"
+
+
+def _copy_of(folder: Path) -> BookedLedger:
+    """The ledger of ``one``, as if it lay elsewhere."""
+    moved = ledger_on_disk(folder, "one")
+    moved.close()
+    copied = ledger_on_disk(folder, "one")
+    copied._ledger._path = folder / "copy.ledger"  # type: ignore[attr-defined]
+    copied._ledger._file = None  # type: ignore[attr-defined]
+    return copied
+
+
+def test_what_a_stream_has_begun_is_not_begun_again_for_one_charge(folder: Path) -> None:
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("before"))
+    copy = kept(folder / "one.ledger")
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order("stream"))
+        assert ledger.annotate(2, 0, "start")
+        assert not ledger.annotate(2, 0, "start")
+        assert ledger.annotate(2, 1, "fed")
+    put_back(copy)
+    with (
+        closing(ledger_on_disk(folder, "one")) as ledger,
+        pytest.raises(LedgerCorrupt, match="rolled back"),
+    ):
+        ledger.charge(order("stream"))
+
+
+def test_a_book_that_is_put_back_or_exchanged_is_noticed(folder: Path) -> None:
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order())
+    copy = kept(folder / "book.ledger")
+    with closing(ledger_on_disk(folder, "one")) as ledger:
+        ledger.charge(order())
+    put_back(copy)
+    with pytest.raises(LedgerCorrupt, match=r"receipt 2 of this study is not in the book book\.ledger"):
+        ledger_on_disk(folder, "one")
+    for rest in ("", "-wal", "-shm"):
+        (folder / f"book.ledger{rest}").unlink(missing_ok=True)
+    book_of(folder / "book.ledger")
+    with pytest.raises(LedgerCorrupt, match=r"receipt 2 of this study is not in the book"):
+        ledger_on_disk(folder, "one")
+
+
+def test_the_facts_of_a_book_cannot_be_changed(folder: Path) -> None:
+    book = folder / "book.ledger"
+    tamper(book, 'UPDATE facts SET text = replace(text, \'"rows": "same"\', \'"rows": "unrelated"\')')
+    with pytest.raises(LedgerCorrupt, match=r"facts of the book book\.ledger were changed"):
+        Book(book)
+
+
+def test_a_book_is_no_ledger_of_a_study_and_no_ledger_is_a_book(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    with adyton.open(study) as curator:
+        curator.ask(question(1), scale=1000)
+    with pytest.raises(InvalidRequest, match="is the ledger of a study or of a holdout, not a book"):
+        Book(tmp_path / "people.ledger")
+    with pytest.raises(InvalidRequest, match="there is no book none"):
+        Book(tmp_path / "none.ledger")
+    book = book_of(tmp_path / "b.ledger")
+    with pytest.raises(InvalidRequest, match="exists already"):
+        book_of(tmp_path / "b.ledger")
+    with pytest.raises(InvalidRequest, match="a file of its own"):
+        adyton.Study(
+            study_of("t", None).table,
+            study_of("t", None).unit,
+            study_of("t", None).limit,
+            ledger=book,
+            book=book,
+        )
+
+
+def test_a_study_cannot_leave_its_book(tmp_path: Path) -> None:
+    """That charges go to a book is a fact of the study; where it lies is none."""
+    book = book_of(tmp_path / "shared.ledger", epsilon=100)
+    study = write_study(tmp_path, more=f'book = "{book.name}"')
+    with adyton.open(study) as curator:
+        curator.ask(question(1), scale=1000)
+    with pytest.raises(InvalidRequest, match=r"privacy\.book: shared in the ledger, nothing here"):
+        adyton.open(write_study(tmp_path))
+    book.rename(tmp_path / "moved.ledger")
+    with adyton.open(write_study(tmp_path, more='book = "moved.ledger"')) as curator:
+        curator.verify()
+
+
+# Threads and forks -----------------------------------------------------------------------------------------
+
+
+def test_forks_while_threads_charge_do_not_stop_anybody(folder: Path) -> None:
+    """A charge holds the study and then waits for the book; a fork that took them in the other order would
+    wait for ever, and so would the charge.
+    """
+    process = SPAWN.Process(target=fork_and_charge, args=(folder,))
+    process.start()
+    process.join(100)
+    stuck = process.is_alive()
+    process.kill()
+    assert not stuck
+    assert process.exitcode == 0
+    assert len(charges(folder)) == 60

@@ -1,0 +1,38 @@
+"""Studies in memory that share a book on the disk, for tests of the book."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import adyton
+from adyton.privacy import Guarantee, PrivacyUnit
+from adyton.schema import BooleanColumn, Column, Table
+from adyton.study import Study
+
+FLAG = BooleanColumn("f")
+SMALL = Fraction(1, 10**9)
+
+
+def study_of(
+    name: str,
+    book: Path | None,
+    *,
+    columns: tuple[Column, ...] = (FLAG,),
+    rows: int | None = 100,
+    unit: PrivacyUnit | None = None,
+    epsilon: int = 1,
+    delta: Fraction = SMALL,
+    **more: Any,
+) -> Study:
+    """A study of rows, without a file of its own."""
+    unit = unit or PrivacyUnit("replace")
+    return Study(Table(name, columns, rows), unit, Guarantee(epsilon, delta), book=book, **more)
+
+
+def book_of(path: Path, **facts: Any) -> Path:
+    """A book for such studies."""
+    said = {"epsilon": 1, "delta": SMALL, "unit": "row", "neighbours": "replace", "rows": "same", **facts}
+    adyton.Book.create(path, **said).close()
+    return path

@@ -1,0 +1,371 @@
+"""A book: losses add up over studies of the same persons, and validity counts all that was released.
+
+Many processes of two studies charge one book.  Whether a rate of failure is above the promised one is decided
+with a false alarm rate of 1e-9; the simulated runs are seeded.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import adyton
+from adyton.certify import Interval
+from adyton.errors import InvalidRequest, PrivacyRefused, ValidityRefused
+from adyton.exact import UNITS_PER_ONE
+from adyton.ledger import MemoryLedger
+from adyton.privacy import PrivacyUnit
+from adyton.query.leaves import OneOf
+from adyton.schema import CategoryColumn, IntegerColumn, TextColumn
+from adyton.study import Validity
+from adyton.validity.subset.tails import question_share
+from book_workers import charge_until_refused, ledger_on_disk
+from books import book_of, study_of
+
+SPAWN = multiprocessing.get_context("spawn")
+DATA = pd.DataFrame({"f": [True, False] * 50})
+COUNT = "SELECT COUNT(*) FROM {} WHERE f"
+
+
+# Privacy ---------------------------------------------------------------------------------------------------
+
+
+def test_theorem_BOOK_losses_of_one_person_add_up_over_data_sets(tmp_path: Path) -> None:
+    """Pure, where the loss can be written down: one person is in both tables, and both answers are seen.
+
+    The worst pair of outputs tells the person by the sum of both losses, which is more than the limit of
+    either study; the book has charged exactly that, and refuses what would go beyond its own limit.
+    """
+    book = book_of(tmp_path / "b.ledger", epsilon=1, delta=0, filter_name="pure")
+    losses = []
+    for name in ("one", "two"):
+        study = study_of(name, book, epsilon="0.8", delta=Fraction(0), filter_name="pure")
+        with adyton.open(study, data=DATA) as curator:
+            curator.ask(COUNT.format(name), epsilon="0.45")
+            ((_, noise, scale),) = json.loads(curator.receipts()[0].order.detail)
+            assert noise == "two-sided geometric"
+            losses.append(math.log(_odds(float(scale), 40) / _odds(float(scale), 41)))
+            too_much = {"one": ("0.36", "of the limit, and"), "two": ("0.2", r"of the book b\.ledger")}
+            epsilon, said = too_much[name]
+            with pytest.raises(PrivacyRefused, match=said):
+                curator.ask(f"SELECT COUNT(*) FROM {name} WHERE NOT f", epsilon=epsilon)
+    with adyton.Book(book) as shared:
+        spent = shared.totals().spent / UNITS_PER_ONE
+    assert 0.8 < sum(losses) <= spent <= sum(losses) * (1 + 1e-6) <= 1
+
+
+def _odds(scale: float, distance: int) -> float:
+    """How likely two-sided geometric noise is this far from 0, up to a factor."""
+    return math.exp(-distance / scale)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "zcdp", "pure"])
+def test_theorem_BOOK_the_limit_of_the_book_is_that_of_one_study_with_all_questions(
+    tmp_path: Path, filter_name: str
+) -> None:
+    """Two studies of a book spend what one study would spend on the questions of both, unit by unit."""
+    delta = Fraction(0) if filter_name == "pure" else Fraction(1, 10**9)
+    book = book_of(tmp_path / "b.ledger", delta=delta, filter_name=filter_name)
+    alone = study_of("one", None, delta=delta, filter_name=filter_name)
+    with adyton.open(alone, data=DATA) as curator:
+        for question in (COUNT.format("one"), "SELECT COUNT(*) FROM one"):
+            curator.ask(question, scale=40)
+        spent = curator.receipts()[-1].spent
+    for name, question in (("one", COUNT.format("one")), ("two", "SELECT COUNT(*) FROM two")):
+        study = study_of(name, book, delta=delta, filter_name=filter_name)
+        with adyton.open(study, data=DATA) as curator:
+            curator.ask(question, scale=40)
+    with adyton.Book(book) as shared:
+        assert shared.totals().spent == spent
+        assert shared.header.limit == alone.allowed
+
+
+def test_theorem_BOOK_two_studies_in_many_processes_never_overspend(tmp_path: Path) -> None:
+    """Accepted are exactly as many as fit, the last of them to the unit; each is in its study and the book."""
+    book_of(tmp_path / "book.ledger")
+    with adyton.Book(tmp_path / "book.ledger") as book:
+        fits = 40
+        amount = book.header.limit // fits
+    start = SPAWN.Barrier(4)  # or the first of them would be done before the last has begun
+    processes = [
+        SPAWN.Process(target=charge_until_refused, args=(tmp_path, name, amount, start))
+        for name in ("one", "two", "one", "two")
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(300)
+        assert process.exitcode == 0
+    told = [int(file.read_text()) for file in tmp_path.glob("*.accepted")]
+    assert sum(told) == fits
+    counts = []
+    for name in ("one", "two"):
+        with closing(ledger_on_disk(tmp_path, name)) as ledger:
+            ledger.verify()
+            counts.append(ledger.count())
+    with adyton.Book(tmp_path / "book.ledger") as book:
+        assert book.verify().receipts == sum(counts) == fits
+        assert book.totals().spent == fits * amount
+        assert book.totals().radius == 3 * fits
+        shown = book.statement()
+    assert sorted(one.charges for one in shown.studies) == sorted(filter(None, counts))
+    assert sum(one.spent.units for one in shown.studies) == fits * amount
+
+
+def test_theorem_BOOK_shares_of_delta_for_keys_go_by_the_numbers_of_the_book(tmp_path: Path) -> None:
+    """By its own numbers each of two studies would use the first share of the same delta."""
+    half = Fraction(1, 2 * 10**9)
+    book = book_of(tmp_path / "b.ledger", epsilon=50, keys_delta=half)
+    data = pd.DataFrame({"t": ["a"] * 99 + ["b"]})
+    thresholds = {}
+    for name in ("one", "two"):
+        study = study_of(name, book, columns=(TextColumn("t"),), epsilon=20, keys_delta=half)
+        with adyton.open(study, data=data) as curator:
+            question = f"SELECT t, COUNT(*) FROM {name} GROUP BY t"
+            foreseen = curator.preview(question, epsilon=5).keys_sought
+            answer = curator.ask(question, epsilon=5)
+            assert answer.receipt.number == 1
+            assert foreseen is not None
+            assert answer.keys_found is not None
+            assert foreseen.threshold == answer.keys_found.threshold
+            thresholds[name] = answer.keys_found.threshold
+            again = curator.ask(question, epsilon=5)
+            assert again.keys_found is not None
+            assert again.keys_found.threshold == thresholds[name]
+    assert thresholds["two"] > thresholds["one"]
+    assert sum(question_share(number) for number in (1, 2)) <= 1 < 2 * question_share(1)
+
+
+# Validity --------------------------------------------------------------------------------------------------
+
+ROWS, KINDS, RUNS = 2_000, 10_000, 400
+FAILURE = Fraction(4, 5)  # where little is promised the width is nearest to what an analyst can do
+KIND_SCALE, LAST_SCALE = 2.0, 25.0
+KIND = CategoryColumn("kind", tuple(f"k{i}" for i in range(KINDS)))
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """How far below the last answer its interval reaches, and how wrong it is, as shares of all rows."""
+
+    width: float
+    error: float
+
+
+def attacked(folder: Path, rows: str) -> Attacked:
+    """Kinds are counted by one study, and those that looked too frequent by another one on the same rows."""
+    declared = {"confidence": 1 - FAILURE} if rows == "same" else {}
+    book = book_of(folder / f"{rows}.ledger", epsilon=400, rows=rows, **declared)
+    units = np.random.default_rng(2).integers(0, KINDS, ROWS)
+    frame = pd.DataFrame({"kind": np.array(KIND.values)[units]})
+    kinds, last = (
+        study_of(name, book, columns=(KIND,), rows=ROWS, epsilon=300, validity=Validity(1 - FAILURE))
+        for name in ("kinds", "last")
+    )
+    with adyton.open(kinds, data=frame) as asker:
+        counted = asker.ask("SELECT kind, COUNT(*) AS n FROM kinds GROUP BY kind", scale=KIND_SCALE).rows
+    often = tuple(str(row.keys["kind"]) for row in counted if row.values["n"].value > ROWS / KINDS)
+    with adyton.open(last, data=frame) as asker:
+        (row,) = asker.ask(adyton.count(where=OneOf(KIND, often)), scale=LAST_SCALE).rows
+    (value,) = row.values.values()
+    assert isinstance(value.population_interval, Interval)
+    return Attacked(
+        (value.value - value.population_interval.low) / ROWS, value.value / ROWS - len(often) / KINDS
+    )
+
+
+def errors_of_the_attack() -> Any:
+    """The same attack, simulated with the same noise."""
+    rng = np.random.default_rng(9)
+    last = np.empty(RUNS)
+    for run in range(RUNS):
+        counts = np.bincount(rng.integers(0, KINDS, ROWS), minlength=KINDS)
+        often = counts + np.rint(KIND_SCALE * rng.standard_normal(KINDS)) > ROWS / KINDS
+        answer = counts[often].sum() + np.rint(LAST_SCALE * rng.standard_normal())
+        last[run] = answer / ROWS - often.mean()
+    return last
+
+
+def test_theorem_BOOK_an_attack_across_two_studies_misses_without_the_totals_of_the_book(
+    tmp_path: Path,
+) -> None:
+    """Both arms by the same curators: only what the book says of the rows differs.
+
+    Refuted is whoever misses more often than binomial luck allows once in 1e9 times; the arms that count all
+    releases do not miss at all.
+    """
+    errors = errors_of_the_attack()
+    allowed = binom.isf(1e-9, RUNS, float(FAILURE))
+    alone, same, related = (attacked(tmp_path, rows) for rows in ("unrelated", "same", "related"))
+    for arm in (alone, same, related):
+        assert arm.error == pytest.approx(errors.mean(), abs=8 * errors.std())
+    assert (errors > alone.width).sum() > allowed
+    assert alone.error > alone.width
+    for arm in (same, related):
+        assert (errors > arm.width).sum() == 0
+        assert arm.error <= arm.width
+        assert not (errors > arm.width).sum() > allowed
+
+
+@pytest.mark.parametrize("kind", ["same", "related"])
+def test_theorem_BOOK_positions_are_those_of_one_study_with_all_questions(tmp_path: Path, kind: str) -> None:
+    """The third study has the interval of a study that was charged the same before, to the last digit.
+
+    On the same rows by what answers settled for; on related rows, of which they say nothing, in full.
+    """
+    rows, declared = 4000, Validity(Fraction(95, 100))
+    data = pd.DataFrame({"v": np.arange(rows) % 101})
+    said = {"columns": (IntegerColumn("v", 0, 100),), "rows": rows, "epsilon": 3, "validity": declared}
+    confidence = {"confidence": declared.confidence} if kind == "same" else {}
+    book = book_of(tmp_path / "b.ledger", epsilon=3, rows=kind, **confidence)
+    alone = MemoryLedger.of(study_of("three", None, **said))
+    for name, question in (
+        ("one", "SELECT COUNT(*) FROM one WHERE v > 97"),
+        ("two", "SELECT COUNT(*) FROM two WHERE v < 3"),
+    ):
+        with adyton.open(study_of(name, book, **said), data=data) as curator:
+            curator.ask(question, scale=60)
+            (receipt,), settled = curator.receipts(), curator._ledger.settled(1)
+        assert settled < receipt.order.radius / 1.2
+        number = alone.charge(replace(receipt.order, question="another")).receipt.number
+        alone.remember(number, "[]", settled if kind == "same" else None)
+    last = "SELECT COUNT(*) FROM three WHERE v < 50"
+    with adyton.open(study_of("three", None, **said), data=data, ledger=alone) as curator:
+        (expected,) = curator.preview(last, scale=60).population.values()
+    with adyton.open(study_of("three", book, **said), data=data) as curator:
+        (width,) = curator.preview(last, scale=60).population.values()
+        assert curator.statement().questions == 0
+    with adyton.Book(book) as shared:
+        assert shared.totals().radius == alone.totals().radius
+    assert width == expected
+
+
+def test_theorem_BOOK_a_published_test_of_one_study_ends_what_others_could_say(tmp_path: Path) -> None:
+    book = book_of(tmp_path / "b.ledger", confidence=Fraction(95, 100))
+    declared = Validity(Fraction(95, 100))
+    one, two = (study_of(name, book, validity=declared) for name in ("one", "two"))
+    with adyton.open(one, data=DATA) as first, adyton.open(two, data=DATA) as second:
+        second.ask(COUNT.format("two"), scale=20)
+        before = second.p_value_threshold(0.05)
+        first.ask(COUNT.format("one"), scale=20)
+        assert second.p_value_threshold(0.05) < before
+        first.publish_test(0.01)
+        with pytest.raises(InvalidRequest, match="published"):
+            second.last_look(0.05)
+        answer = second.ask("SELECT COUNT(*) FROM two", scale=20)
+    assert not isinstance(answer.population_interval, Interval)
+
+
+def test_theorem_BOOK_a_pure_cap_is_reached_by_all_studies_together(tmp_path: Path) -> None:
+    """What one study has spent of the certified stability another one cannot spend again."""
+    declared = Validity(Fraction(95, 100), stability=Fraction(1, 20))
+    facts = {"delta": Fraction(0), "filter_name": "pure"}
+    book = book_of(
+        tmp_path / "b.ledger",
+        epsilon=9,
+        confidence=declared.confidence,
+        stability=declared.stability,
+        **facts,
+    )
+    one, two = (study_of(name, book, validity=declared, epsilon=9, **facts) for name in ("one", "two"))
+    with adyton.open(one, data=DATA) as first, adyton.open(two, data=DATA) as second:
+        first.ask(COUNT.format("one"), scale=19)
+        spent = first.statement().stability
+        assert second.statement().stability == spent
+        second.ask(COUNT.format("two"), scale=19)
+        assert first.statement().stability == second.statement().stability == 2 * spent
+        with pytest.raises(ValidityRefused):
+            second.ask("SELECT COUNT(*) FROM two", scale=19)
+        assert 3 * spent > first.statement().stability_cap >= 2 * spent
+    other = Validity(Fraction(95, 100), stability=Fraction(1, 10))
+    with pytest.raises(InvalidRequest, match=r"validity\.stability is 0\.1 here and 0\.05 in the book"):
+        adyton.open(study_of("three", book, validity=other, epsilon=9, **facts), data=DATA)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "reason"),
+    [
+        ({"filter_name": "zcdp"}, {}, "privacy.filter is gdp here and zcdp in the book"),
+        ({"neighbours": "add-or-remove"}, {}, "privacy.neighbours is replace here and add-or-remove"),
+        ({"unit": "person"}, {}, "privacy.unit is row here and person in the book"),
+        ({}, {"keys_delta": Fraction(1, 10**10)}, "keys_delta"),
+        ({}, {"validity": Validity(Fraction(9, 10))}, "validity.confidence is 0.9 here and not declared"),
+        (
+            {"rows": "related"},
+            {"validity": Validity(Fraction(9, 10), questions=5)},
+            "validity.questions plans",
+        ),
+        (
+            {"rows": "related"},
+            {"validity": Validity(Fraction(9, 10), method="rounding", grid=Fraction(1, 100))},
+            "validity.method = 'rounding' counts the bits",
+        ),
+        (
+            {"rows": "related"},
+            {"validity": Validity(Fraction(9, 10), reserve=Fraction(1, 5))},
+            "validity.reserve keeps units from the questions of this study",
+        ),
+        ({"delta": Fraction(1, 50)}, {}, "must be below 1/rows = 1/100"),
+    ],
+)
+def test_what_has_no_sum_is_refused_with_the_reason(
+    tmp_path: Path, facts: dict[str, Any], said: dict[str, Any], reason: str
+) -> None:
+    book = book_of(tmp_path / "b.ledger", **facts)
+    with pytest.raises(InvalidRequest, match=r"cannot share the book b\.ledger") as refused:
+        adyton.open(study_of("t", book, **said), data=DATA)
+    assert reason in refused.value.message
+
+
+def test_studies_of_the_same_rows_have_as_many_of_them(tmp_path: Path) -> None:
+    book = book_of(tmp_path / "b.ledger")
+    with adyton.open(study_of("one", book), data=DATA) as curator:
+        curator.ask(COUNT.format("one"), scale=20)
+    with pytest.raises(InvalidRequest, match=r"table\.rows is 99 here and was 100"):
+        adyton.open(study_of("two", book, rows=99), data=DATA[:99])
+
+
+def test_a_plan_and_a_split_go_with_unrelated_rows(tmp_path: Path) -> None:
+    """Each study then goes by its own numbers and totals, and says what it assumes."""
+    book = book_of(tmp_path / "b.ledger", epsilon=9, rows="unrelated")
+    declared = Validity(Fraction(95, 100), questions=2, method="split")
+    one = study_of("one", book)
+    with adyton.open(one, data=DATA) as curator:
+        curator.ask(COUNT.format("one"), scale=20)
+    with adyton.open(study_of("two", book, validity=declared), data=DATA) as curator:
+        for question in (COUNT.format("two"), "SELECT COUNT(*) FROM two"):
+            answer = curator.ask(question, scale=20)
+        assert isinstance(answer.population_interval, Interval)
+        assert any("says nothing about these" in text for text in answer.certificate.assumptions)
+        assert "BOOK" in answer.certificate.theorems
+        assert curator._ledger.place(2) == 3
+
+
+def test_persons_of_studies_without_public_sizes(tmp_path: Path) -> None:
+    """The count of all units that one study asked is for that study; its level goes by the book."""
+    book = book_of(tmp_path / "b.ledger", unit="person", neighbours="add-or-remove", rows="related")
+    unit = PrivacyUnit("add-or-remove", "p")
+    people = pd.DataFrame({"p": range(400), "f": [True, False] * 200})
+    declared = Validity(Fraction(95, 100))
+    said = {"unit": unit, "rows": None, "validity": declared}
+    with adyton.open(study_of("one", book, **said), data=people) as curator:
+        curator.ask("SELECT COUNT(*) FROM one", scale=20)
+        own = curator.ask(COUNT.format("one"), scale=20)
+    with adyton.open(study_of("two", book, **said), data=people) as curator:
+        without = curator.ask(COUNT.format("two"), scale=20)
+        curator.ask("SELECT COUNT(*) FROM two", scale=20)
+        assert curator._claims.stand_in.counted is not None
+        assert curator._claims.stand_in.counted.question == 4
+    assert isinstance(own.population_interval, Interval)
+    assert not isinstance(without.population_interval, Interval)
