@@ -80,6 +80,7 @@ class Bounds(Price):
 
 class StreamOrder(Price):
     positives: int
+    of: Name = Field("counts", description="counts, sums or means")
     numeric: bool = False
     refresh: bool | None = None
     request: Name | None = None
