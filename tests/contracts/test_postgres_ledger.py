@@ -310,3 +310,25 @@ def test_a_study_with_its_ledger_in_postgres(server: str, tmp_path: Path) -> Non
             owner.execute(f"DELETE FROM {name}.{table}".encode())
     with pytest.raises(LedgerCorrupt, match=r"behind|empty or missing"):
         adyton.open(study)
+
+
+def test_an_anchor_in_a_database_sees_what_a_file_would(server: str, tmp_path: Path) -> None:
+    """The ledger is a file, put back from a copy; the anchor lies elsewhere.  Mutant: ``_store`` writes nothing."""
+    address = f"{server}/anchor_{next(NUMBERS)}"
+    study = write_study(tmp_path, more=f'\n[ledger]\nanchor = "{address}"\n')
+    with adyton.open(study) as curator:
+        curator.ask(question(1), scale=1000)
+    copy = (tmp_path / "people.ledger").read_bytes()
+    with adyton.open(study) as curator:
+        curator.ask(question(2), scale=1000)
+    (tmp_path / "people.ledger").write_bytes(copy)
+    with pytest.raises(LedgerCorrupt, match="has seen 2 receipts"):
+        adyton.open(study)
+    accepted = CliRunner().invoke(app, ["anchor", "accept", str(study)])
+    assert "Receipt 3 charges" in accepted.output
+    with adyton.open(study) as curator:
+        assert curator.ask(question(3), scale=1000).receipt.number == 4
+    with psycopg.connect(server, autocommit=True) as owner:
+        owner.execute(f"UPDATE {address.rpartition('/')[2]}.anchor SET text = 'x'".encode())
+    with pytest.raises(LedgerCorrupt, match="damaged"):
+        adyton.open(study)

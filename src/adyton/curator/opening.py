@@ -13,6 +13,7 @@ from adyton.engines.loading.joining import Member
 from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
+from adyton.ledger.anchor import anchor_at
 from adyton.study import Study, named_facts, read_study
 
 
@@ -78,7 +79,7 @@ def _ledger_of(study: Study) -> Ledger:
     if study.anchor is None:
         return ledger
     try:
-        return AnchoredLedger(ledger, Anchor(study.anchor))
+        return AnchoredLedger(ledger, anchor_at(study.anchor))
     except BaseException:
         ledger.close()
         raise
@@ -134,7 +135,7 @@ def _anchored(study: str | Path) -> tuple[Study, Anchor]:
     known = read_study(study)
     if known.ledger is None or known.anchor is None:
         raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
-    return known, Anchor(known.anchor)
+    return known, anchor_at(known.anchor)
 
 
 def _refuse_behind(kept: Mark, mark: Mark) -> None:

@@ -1,6 +1,7 @@
-"""A small file outside the ledger that says how far it was: keep it where the ledger's disk is not.
+"""A small file, or a row in a database, outside the ledger that says how far it was: keep it elsewhere.
 
-It is written anew after each addition, under another name first, so that there is always a whole one.
+It is written anew after each addition; of a file under another name first, so that there is always a whole
+one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.base import Mark, now
 from adyton.ledger.faults import reason
+from adyton.ledger.on_demand import is_address
 from adyton.ledger.stored.sqlite import flush_folder
 
 WAY_OUT = (
@@ -35,29 +37,32 @@ class Anchor:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
 
+    @property
+    def name(self) -> str:
+        return self.path.name
+
     def read(self) -> Mark | None:
-        """None if there is no file."""
+        """None if there is none."""
         try:
-            known = json.loads(self.path.read_text(encoding="utf-8"))
-            if (version := known.pop("format")) not in (_OLDER, _FORMAT):
-                raise ValueError
-            del known["written_at"]
-            mark = Mark(**known | {name: int(known[name]) for name in _LARGE if name in known})
-            told = fields(Mark) if version == _FORMAT else fields(Mark)[: -len(_NEWER)]
-            if not all(isinstance(getattr(mark, f.name), _KINDS[str(f.type).split()[0]]) for f in told):
-                raise ValueError
-        except FileNotFoundError:
-            return None
+            text = self._stored()
+            return None if text is None else _mark_in(text)
         except OSError as fault:
             raise self._failed(reason(fault)) from fault
         except (ValueError, TypeError, KeyError, AttributeError):
             raise self._failed(f"it is damaged, or not an anchor: {WAY_OUT}") from None
-        return mark
 
     def write(self, mark: Mark) -> None:
-        """On the disk when it returns, the old one or the new one at any moment before."""
+        """Durable when it returns, the old one or the new one at any moment before."""
         known = asdict(mark) | {name: str(getattr(mark, name)) for name in _LARGE}
-        text = json.dumps({"format": _FORMAT, **known, "written_at": now()}, indent=2) + "\n"
+        self._store(json.dumps({"format": _FORMAT, **known, "written_at": now()}, indent=2) + "\n")
+
+    def _stored(self) -> str | None:
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def _store(self, text: str) -> None:
         draft: Path | None = None
         try:
             handle, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
@@ -75,7 +80,28 @@ class Anchor:
                 draft.unlink(missing_ok=True)
 
     def _failed(self, why: str) -> LedgerCorrupt:
-        return LedgerCorrupt(f"the anchor {self.path.name} cannot be used: {why}; nothing was answered")
+        return LedgerCorrupt(f"the anchor {self.name} cannot be used: {why}; nothing was answered")
+
+
+def _mark_in(text: str) -> Mark:
+    known = json.loads(text)
+    if (version := known.pop("format")) not in (_OLDER, _FORMAT):
+        raise ValueError
+    del known["written_at"]
+    mark = Mark(**known | {name: int(known[name]) for name in _LARGE if name in known})
+    told = fields(Mark) if version == _FORMAT else fields(Mark)[: -len(_NEWER)]
+    if not all(isinstance(getattr(mark, f.name), _KINDS[str(f.type).split()[0]]) for f in told):
+        raise ValueError
+    return mark
+
+
+def anchor_at(place: str | Path) -> Anchor:
+    """A file, or at an address of Postgres a table."""
+    if not is_address(place):
+        return Anchor(place)
+    from adyton.ledger.stored.anchor_table import TableAnchor
+
+    return TableAnchor(str(place))
 
 
 _NEWER = ("spent_pure", "unproved")

@@ -66,7 +66,7 @@ class AnchoredLedger(ForwardingLedger):
             if kept is not None and kept.receipts:
                 raise _behind(self._anchor, kept, "the ledger is empty or missing")
         elif kept is None:
-            name = self._anchor.path.name
+            name = self._anchor.name
             raise LedgerCorrupt(
                 f"the anchor {name} is missing, and the ledger has receipts: {WAY_OUT}; nothing was answered"
             )
@@ -86,7 +86,7 @@ class AnchoredLedger(ForwardingLedger):
             kept = self._anchor.read()
             if kept is None and mark.receipts:
                 raise LedgerCorrupt(
-                    f"the anchor {self._anchor.path.name} was removed: {WAY_OUT}; nothing was answered"
+                    f"the anchor {self._anchor.name} was removed: {WAY_OUT}; nothing was answered"
                 )
             if kept is not None and kept.receipts:
                 compare(self._anchor, kept, mark, look_up)
@@ -128,6 +128,6 @@ def compare(anchor: Anchor, kept: Mark, mark: Mark, look_up: Callable[[int], Lin
 
 def _behind(anchor: Anchor, kept: Mark, how: str) -> LedgerCorrupt:
     return LedgerCorrupt(
-        f"the ledger was cut, rolled back or exchanged: its anchor {anchor.path.name} has seen "
+        f"the ledger was cut, rolled back or exchanged: its anchor {anchor.name} has seen "
         f"{kept.receipts} receipts, and {how}; {WAY_OUT}; nothing was answered"
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import CuratorError
+from adyton.ledger.anchor import anchor_at
 from adyton.service.house import House
 from adyton.service.secret import FILE, VARIABLE
 from adyton.service.settings import Settings
@@ -116,7 +117,7 @@ def _about(path: Path, house: House) -> Iterator[Finding]:
     if isinstance(served, ServedStudy):
         anchor = served.study.anchor
         advice = "none: write [ledger] anchor = FILE, on another disk, to notice a restored copy"
-        yield Finding(f"{path.name}: anchor", None, advice if anchor is None else anchor.name)
+        yield Finding(f"{path.name}: anchor", None, advice if anchor is None else anchor_at(anchor).name)
 
 
 def _tried(what: str, look: Callable[[], str]) -> Finding:

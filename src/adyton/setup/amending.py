@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger import Anchor, AnchoredLedger, Header, Ledger, Order, Receipt, SqliteLedger
+from adyton.ledger import AnchoredLedger, Header, Ledger, Order, Receipt, SqliteLedger
+from adyton.ledger.anchor import anchor_at
 from adyton.ledger.base import next_receipt, now, same_limit
 from adyton.ledger.book import Book, BookedLedger
 from adyton.ledger.book.joining import check_member, entrant_of
@@ -64,7 +65,7 @@ def amend(old: Study, new: Study) -> Amended:
             raise InvalidRequest("nothing was charged yet: simply change the study file")
         if not same_limit(ledger.header.limit, new.allowed):
             raise InvalidRequest("the limit of the new study is not that of the old one")
-        anchored = AnchoredLedger(ledger, Anchor(old.anchor)) if old.anchor is not None else None
+        anchored = AnchoredLedger(ledger, anchor_at(old.anchor)) if old.anchor is not None else None
         (anchored or ledger).verify()
         if (opened := opening_in(ledger)) is not None:
             raise InvalidRequest(
@@ -147,9 +148,13 @@ def _files(old: Study, new: Study) -> _Files:
         raise InvalidRequest("only a study with a ledger in a file can be amended")
     if old.ledger.absolute() == new.ledger.absolute():
         raise InvalidRequest("give the corrected study file a name of its own: it gets a ledger of its own")
-    if old.anchor is not None and new.anchor is not None and old.anchor.absolute() == new.anchor.absolute():
+    if old.anchor is not None and _whole(old.anchor) == _whole(new.anchor):
         raise InvalidRequest("give the corrected study an anchor of its own: the old one stays in force")
     return _Files(old.ledger, new.ledger)
+
+
+def _whole(place: Path | str | None) -> Path | str | None:
+    return place.absolute() if isinstance(place, Path) else place
 
 
 def _opened(study: Study) -> SqliteLedger:
@@ -190,7 +195,7 @@ def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> 
 def _check_free(new: Study) -> None:
     """Before anything is closed: what stands in the way of the new ledger would leave neither of them."""
     assert isinstance(new.ledger, Path)
-    taken = [path for path in (new.ledger, new.anchor) if path is not None and path.exists()]
+    taken = [path for path in (new.ledger, new.anchor) if isinstance(path, Path) and path.exists()]
     if taken:
         raise InvalidRequest(f"{taken[0].name} exists already: the corrected study must be a new one")
     if not os.access(new.ledger.absolute().parent, os.W_OK):
@@ -207,6 +212,6 @@ def _begin(new: Study, header: Header, first: Receipt, *, made_before: bool) -> 
     with closing(_opened(new)) as ledger:
         if next(ledger.receipts(), None) != first:
             raise InvalidRequest(f"{path.name} exists already, and is not the one that follows this study")
-        anchor = Anchor(new.anchor) if new.anchor is not None else None
+        anchor = anchor_at(new.anchor) if new.anchor is not None else None
         if anchor is not None and anchor.read() is None and ledger.count() == first.number:
             ledger.mark(lambda mark, _: anchor.write(mark))

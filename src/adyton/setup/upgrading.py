@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adyton.errors import InvalidRequest
 from adyton.ledger import Anchor, Mark, SqliteLedger
+from adyton.ledger.anchor import anchor_at
 from adyton.ledger.anchored import compare
 from adyton.ledger.base import same_limit
 from adyton.ledger.older.format_1 import OldLedger, OldReceipt
@@ -23,7 +24,7 @@ def upgrade(study: Study) -> Upgraded:
     """Converts the ledger of a study, and writes its anchor anew if it had seen nothing else."""
     if not isinstance(study.ledger, Path):
         raise InvalidRequest("this study has no ledger in a file")
-    anchor = Anchor(study.anchor) if study.anchor is not None else None
+    anchor = anchor_at(study.anchor) if study.anchor is not None else None
     done = upgrade_file(study.ledger, partial(paid_by, study.filter_name), _check(study, anchor))
     if anchor is not None:
         ledger = SqliteLedger(study.ledger)
@@ -42,7 +43,7 @@ def _check(study: Study, anchor: Anchor | None) -> Callable[[OldLedger, Mark], N
             raise InvalidRequest("this ledger belongs to another study: it was made for other public facts")
         kept = anchor.read() if anchor is not None else None
         if anchor is not None and kept is None and mark.receipts:
-            raise InvalidRequest(f"the anchor {anchor.path.name} is missing: put it back first")
+            raise InvalidRequest(f"the anchor {anchor.name} is missing: put it back first")
         if anchor is not None and kept is not None:
             compare(anchor, kept, mark, old.receipt)
 
