@@ -1,0 +1,271 @@
+"""Questions over HTTP, from 8 clients of a real server, beside the same questions to a curator from 8 threads.
+
+Both sides have a study of their own with the same rows, and a ledger in a file on the disk.  They take turns, so
+that a noisy moment of the machine meets both; clients are bare sockets, because what is measured is the server.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pandas as pd
+from engines import row
+
+import adyton
+from adyton.service.identity import Identity
+from adyton.service.roles import Role
+from adyton.service.tokens import Tokens
+
+TESTS = Path(__file__).parent.parent / "tests"
+CLIENTS = 8
+ROUNDS = 15
+QUESTIONS = 10  # of each client in a round
+SCALE = 2_000  # of the noise: thousands of questions must fit
+FREE_OF_LIMITS = "rate_by_token = 1000000\nrate_by_address = 1000000\nplaces = 64\nplaces_by_token = 64\n"
+TEXT = "SELECT COUNT(*) AS n FROM people WHERE income > {}"
+
+
+class Client:
+    """One connection that stays open."""
+
+    def __init__(self, url: str, token: str) -> None:
+        address = urlsplit(url)
+        self._socket = socket.create_connection((address.hostname, address.port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._head = (
+            f"POST /v1/studies/people/ask HTTP/1.1\r\nHost: {address.netloc}\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: "
+        )
+
+    def ask(self, number: int) -> bytes:
+        body = json.dumps({"question": TEXT.format(number), "scale": SCALE})
+        self._socket.sendall(f"{self._head}{len(body)}\r\n\r\n{body}".encode())
+        return self._answer()
+
+    def _answer(self) -> bytes:
+        came = b""
+        while b"\r\n\r\n" not in came:
+            came += self._more()
+        head, _, body = came.partition(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(came.decode()[:1000])
+        length = int(head.lower().partition(b"content-length:")[2].split()[0])
+        while len(body) < length:
+            body += self._more()
+        return body
+
+    def _more(self) -> bytes:
+        part = self._socket.recv(65536)
+        if not part:
+            raise RuntimeError("the server closed the connection")
+        return part
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+Ask = Callable[[int, int], object]  # by which client, about which number
+
+
+@dataclass
+class Side:
+    """Somewhere to ask, and the processor time that was used there so far."""
+
+    ask: Ask
+    used: Callable[[], float]
+
+
+def run() -> list[dict[str, object]]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        sides = {
+            "here": stack.enter_context(_curator(_study(folder / "here"))),
+            "served": stack.enter_context(_served(_study(folder / "served"), tick=0)),
+            "on the grid": stack.enter_context(_served(_study(folder / "grid"), tick=0.05)),
+        }
+        rows = _rates(sides)
+    return [*rows, _memory(), _importing()]
+
+
+def _rates(sides: dict[str, Side]) -> list[dict[str, object]]:
+    """Of fresh questions on each side, and of the same once more."""
+    wall: dict[str, list[float]] = {}
+    used: dict[str, list[float]] = {}
+    numbers = itertools.count(1000, QUESTIONS)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        for side in sides.values():
+            _seconds(pool, side, next(numbers))  # connects, and imports what a first question needs
+        for _ in range(ROUNDS):
+            first = next(numbers)
+            for name, side in sides.items():
+                for what in (name, f"{name}, again"):
+                    seconds, processor = _seconds(pool, side, first)
+                    wall.setdefault(what, []).append(seconds)
+                    used.setdefault(what, []).append(processor)
+    asked = CLIENTS * QUESTIONS
+    rate = {what: asked / statistics.median(taken) for what, taken in wall.items()}
+    cpu = {what: asked / statistics.mean(taken) for what, taken in used.items()}  # its clock is coarse
+    fresh, alone = f"fresh asks over HTTP, {CLIENTS} clients", f"Curator.ask from {CLIENTS} threads"
+    return [
+        row(fresh, rate["served"], rate["here"], "1/s", alone),
+        row(
+            f"{fresh}, by CPU time of the server", cpu["served"], cpu["here"], "1/s", f"{alone}, its CPU time"
+        ),
+        row(
+            f"{fresh}, grid of 50 ms",
+            rate["on the grid"],
+            CLIENTS / 0.05,
+            "1/s",
+            "one answer a tick and client",
+        ),
+        row(
+            f"repeats over HTTP, {CLIENTS} clients",
+            rate["served, again"],
+            rate["served"],
+            "1/s",
+            "fresh asks",
+        ),
+        row(
+            "repeats over HTTP, by CPU time",
+            cpu["served, again"],
+            cpu["served"],
+            "1/s",
+            "fresh asks, CPU time",
+        ),
+    ]
+
+
+def _seconds(pool: ThreadPoolExecutor, side: Side, first: int) -> tuple[float, float]:
+    """Each client asks as many questions as the others, one after the other; no two the same."""
+
+    def asking(client: int) -> None:
+        for number in range(first, first + QUESTIONS):
+            side.ask(client, number * CLIENTS + client)
+
+    start, used = time.perf_counter(), side.used()
+    list(pool.map(asking, range(CLIENTS)))
+    return time.perf_counter() - start, side.used() - used
+
+
+def _study(folder: Path) -> Path:
+    folder.mkdir()
+    return _helpers().write_study(folder)
+
+
+def _helpers():  # type: ignore[no-untyped-def]
+    """How the tests start a server, and stop it by its process id."""
+    if str(TESTS) not in sys.path:
+        sys.path.append(str(TESTS))
+    import served
+
+    return served
+
+
+@contextmanager
+def _curator(study: Path) -> Iterator[Side]:
+    with adyton.open(study) as curator:
+        yield Side(lambda _, number: curator.ask(TEXT.format(number), scale=SCALE), time.process_time)
+
+
+@contextmanager
+def _served(study: Path, tick: float) -> Iterator[Side]:
+    with _running(study, tick) as (process, clients):
+        yield Side(lambda client, number: clients[client].ask(number), lambda: _processor_time(process))
+
+
+@contextmanager
+def _running(study: Path, tick: float) -> Iterator[tuple[int, list[Client]]]:
+    """The process id of a server, and a client for each name."""
+    settings = study.with_name("server.toml")
+    settings.write_text(f"[server]\ntick = {tick}\n{FREE_OF_LIMITS}", encoding="utf-8")
+    tokens = Tokens(study)
+    made = [tokens.make(Identity(f"name {client}", Role.ANALYST))[0] for client in range(CLIENTS)]
+    tokens.close()
+    with _helpers().server([study], "--settings", str(settings)) as running:
+        clients = [Client(running.url, token) for token in made]
+        try:
+            yield running.process.pid, clients
+        finally:
+            for client in clients:
+                client.close()
+
+
+def _processor_time(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# Memory and imports ----------------------------------------------------------------------------------------
+
+MANY = 1_000_000  # rows, so that a copy of the table would show
+EXTRA = ("fastapi", "jwt", "prometheus_client", "starlette", "uvicorn")
+ALONE = """
+import sys, adyton
+with adyton.open(sys.argv[1]) as curator:
+    curator.verify()
+    curator.prepare()
+    curator.ask(sys.argv[2], scale=float(sys.argv[3])).to_json()
+    print(flush=True)
+    sys.stdin.read()
+"""
+IMPORT = "import sys, time; {}start = time.perf_counter(); import adyton; print(time.perf_counter() - start)"
+
+
+def _memory() -> dict[str, object]:
+    """Resident, after the same question."""
+    with tempfile.TemporaryDirectory() as folder:
+        with _running(_large_study(Path(folder) / "served"), tick=0) as (process, clients):
+            clients[0].ask(30_000)
+            ours = _resident(process)
+        command = [sys.executable, "-c", ALONE, str(_large_study(Path(folder) / "alone"))]
+        command += [TEXT.format(30_000), str(SCALE)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as alone:
+            assert alone.stdout is not None
+            alone.stdout.readline()
+            reference = _resident(alone.pid)
+            alone.communicate()  # it waits for the end of its input
+    return row(f"memory of a server, {MANY:,} rows", ours, reference, "MB", "the curator in a process")
+
+
+def _large_study(folder: Path) -> Path:
+    study = _study(folder)
+    small = pd.read_parquet(folder / "people.parquet")
+    small.sample(MANY, replace=True, random_state=1).to_parquet(folder / "people.parquet")
+    study.write_text(study.read_text().replace("rows = 1000\n", f"rows = {MANY}\n"), encoding="utf-8")
+    return study
+
+
+def _resident(process: int) -> float:
+    """In MB."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def _importing() -> dict[str, object]:
+    """With what ``adyton serve`` needs installed, and with that hidden.  Best of several, in turns."""
+    hidden = f"sys.modules.update(dict.fromkeys({EXTRA!r})); "
+    times: dict[str, list[float]] = {"": [], hidden: []}
+    for _ in range(9):
+        for before, taken in times.items():
+            command = [sys.executable, "-c", IMPORT.format(before)]
+            taken.append(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    ours, reference = (min(taken) for taken in times.values())
+    return row("import adyton, with the extra", ours, reference, "s", "import adyton without it")
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=1))
