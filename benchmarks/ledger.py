@@ -16,6 +16,7 @@ from random import choice
 from adyton.ledger import Header, Order, Receipt, SqliteLedger
 from adyton.ledger.base import next_receipt, now
 from adyton.ledger.links import fresh_secret
+from adyton.ledger.stored.ledger import StoredLedger
 from adyton.ledger.stored.tables import append, await_answer
 
 HISTORY = 20_000
@@ -45,7 +46,7 @@ def filled(path: Path, receipts: int) -> SqliteLedger:
     return ledger
 
 
-def fill(ledger: SqliteLedger, receipts: int) -> None:
+def fill(ledger: StoredLedger, receipts: int) -> None:
     """What so many charges leave behind, in one transaction."""
     of_name: dict[str | None, Receipt] = {}
     with ledger._transaction() as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -37,6 +38,8 @@ from adyton.query.measures import Extreme
 from adyton.sensitivity import Sensitivity
 from adyton.study import Study
 
+_MOST_KEPT = 64  # answers whose numbers are kept
+_FEW = 1_000  # numbers of one answer
 Reads = Callable[[], Sequence[Stored]]  # what a receipt paid for, read when it is needed
 
 
@@ -89,6 +92,31 @@ class LateNumbers:
                 self._made = values_of_many(self._plans, self._read(), self._standing)
                 self._read = None  # what was stored is needed no more, and may be large
             return self._made[place]
+
+
+class NewestNumbers:
+    """Those of the newest answers are kept: who asks the same again does not wait for them again."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, LateNumbers] = OrderedDict()
+        self._are_few, self._lock = True, Lock()
+
+    def of(self, plans: Sequence[QuestionPlan], read: Reads, context: PopulationContext) -> LateNumbers:
+        number, are_few = context.at.question, sum(map(_size, plans)) <= _FEW
+        with self._lock:
+            found = self._kept.pop(number, None)
+            if found is None or not found.stand(context):
+                found = LateNumbers(plans, read, context)
+            if not (are_few and self._are_few):  # beside so many there is no room for others
+                self._kept.clear()
+            self._kept[number], self._are_few = found, are_few
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+
+def _size(plan: QuestionPlan) -> int:
+    return number_of_cells(plan.question) * len(plan.parts)
 
 
 def _alike(some: Mapping[Hashable, Floats], others: Mapping[Hashable, Floats]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from adyton.certify import Answer, LastLook, Preview, Proof, Statement
 from adyton.curator.certifying import (
-    LateNumbers,
+    NewestNumbers,
     Reads,
     found_in,
     read_for_keys,
@@ -34,7 +34,7 @@ from adyton.planning.known import left_out_rows
 from adyton.planning.plan import PricedBatch, Shapes, make_batch, planned_anew
 from adyton.planning.planned_price import planned_batch
 from adyton.planning.price import PriceWords, agreed_price, names_a_price
-from adyton.population.base import PopulationContext, Position
+from adyton.population.base import Position
 from adyton.query.request import AS_ASKED, Request, Requests
 from adyton.show import Sheet, Shown
 from adyton.study import Study
@@ -57,7 +57,7 @@ class Curator(PaidOnce, Shown):
     def __init__(self, study: Study, engine: Engine, ledger: Ledger, bits: Bits | None = None) -> None:
         super().__init__(study, engine, ledger, bits if bits is not None else SystemBits())
         self._requests, self._shapes = Requests(*study.tables), Shapes(study)
-        self._newest: LateNumbers | None = None
+        self._newest = NewestNumbers()
 
     def ask(
         self,
@@ -356,7 +356,7 @@ class Curator(PaidOnce, Shown):
         if stored:
             rows_of_each = rows_of_many(batch.plans, stored, context)
         else:
-            rows_of_each = self._numbers(batch, read, context).rows()
+            rows_of_each = self._newest.of(batch.plans, read, context).rows()
         spent = self._purse.spent if repeated else receipt.spent
         order = receipt.order
         more = None if repeated else self._purse.times_again(order, receipt)
@@ -388,10 +388,3 @@ class Curator(PaidOnce, Shown):
                 )
             )
         return answers
-
-    def _numbers(self, batch: PricedBatch, read: Reads, context: PopulationContext) -> LateNumbers:
-        """Those of the newest answer are kept: who asks the same again does not wait for them again."""
-        newest = self._newest
-        if newest is None or not newest.stand(context):
-            self._newest = newest = LateNumbers(batch.plans, read, context)
-        return newest

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.ledger.stored.tables import Connection, Rows
+from adyton.ledger.stored.tables import HAS_CLOSING, HAS_RESTORED, Connection, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -27,6 +27,9 @@ _PATIENCE = {"connect_timeout": 10, "keepalives_idle": 60, "keepalives_interval"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,50}")
 # A commit that the server reports before it is on its disk could be lost after the answer was shown.
 _DURABLE = ("on", "remote_apply", "remote_write", "local")
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM turn FOR UPDATE"
+_WRITES = ("INSERT ", "DELETE ")
+_ALWAYS_THERE = (HAS_CLOSING, HAS_RESTORED)  # tables that a ledger in a file makes when it needs them
 _abandoned: list[Any] = []  # connections of a parent process: closing one here would end it there
 
 
@@ -69,22 +72,22 @@ class PostgresSession:
         """One row is locked by whoever writes: charges wait for each other, and see what came before."""
         with self._lock, self._sealed():
             connection = self._connected()
-            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            statements = Statements(connection, committed=True)
             try:
-                connection.execute("SELECT 1 FROM turn FOR UPDATE")
-                yield Statements(connection)
+                connection.execute(_BEGIN)
+                yield statements
             except BaseException:
                 _roll_back(connection)
                 raise
-            self._commit(connection)
+            self._commit(statements)
 
-    def _commit(self, connection: psycopg.Connection[Any]) -> None:
+    def _commit(self, statements: Statements) -> None:
         import psycopg
 
         try:
-            connection.execute("COMMIT")
+            statements.execute("COMMIT")
         except psycopg.OperationalError:
-            if connection.broken or connection.closed:
+            if statements.are_cut_off:
                 self._disconnect()
                 unknown = True
             else:
@@ -127,13 +130,47 @@ class PostgresSession:
 
 
 class Statements:
-    """Statements with ``?`` for values."""
+    """Statements with ``?`` for values.
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
+    Where they are ``committed`` here, what is written goes together with the next statement that is not: the
+    next one that reads, or the commit.  So nothing waits for a journey to the server that tells it nothing.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], *, committed: bool = False) -> None:
+        self._connection, self._committed = connection, committed
+        self._unsent: list[tuple[bytes, tuple[str | int | None, ...]]] = []
+
+    @property
+    def are_cut_off(self) -> bool:
+        return self._connection.broken or self._connection.closed
 
     def execute(self, sql: str, parameters: Sequence[str | int | None] = (), /) -> Rows:
-        return self._connection.execute(_spelt(sql).encode(), tuple(parameters))
+        if sql in _ALWAYS_THERE:
+            return _Row()
+        statement = _spelt(sql).encode(), tuple(parameters)
+        if self._committed and sql.startswith(_WRITES):
+            self._unsent.append(statement)
+            return _Row()
+        unsent, self._unsent = self._unsent, []
+        if not unsent:
+            return self._connection.execute(*statement)
+        with self._connection.pipeline():
+            for earlier in unsent:
+                self._connection.execute(*earlier)
+            return self._connection.execute(*statement)
+
+
+class _Row:
+    """One row that says yes."""
+
+    def fetchone(self) -> tuple[int]:
+        return (1,)
+
+    def fetchall(self) -> list[tuple[int]]:
+        return [(1,)]
+
+    def __iter__(self) -> Iterator[tuple[int]]:
+        return iter([(1,)])
 
 
 def connect(address: str, name: str) -> psycopg.Connection[Any]:

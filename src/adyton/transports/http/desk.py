@@ -78,13 +78,18 @@ def _token_of(request: Request) -> str | None:
     return token.strip() if scheme.lower() == "bearer" and len(token) <= _LONGEST_TOKEN else None
 
 
-def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> Desk:
+    """Not a plain function: those are handed to another thread, and there is nothing to wait for."""
+    return _desk(request)
+
+
+def _desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
     return desk
 
 
 async def visitor_of(request: Request, _: Annotated[object, Depends(_BEARER)]) -> Visitor:
-    return await desk_of(request).visitor(request)
+    return await _desk(request).visitor(request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]
