@@ -136,6 +136,26 @@ def test_a_connection_that_breaks_during_the_commit_is_resolved_by_looking(
     assert (ledger.recall(1), ledger.notes(1)) == ("an answer", ["a note"])
 
 
+def test_a_charge_of_which_a_part_fails_is_not_made(
+    server: str, ledger: PostgresLedger, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The parts and the commit travel together.  Mutants: the commit travels alone after a failure; a failure of a part is
+    passed over; it is raised within the pipeline, which then logs what it meets.
+    """
+    ledger.charge(order())
+    stop = "CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'secret words'; END $$; CREATE TRIGGER stop BEFORE INSERT ON unanswered EXECUTE FUNCTION stop()"
+    with psycopg.connect(server, autocommit=True) as owner:
+        owner.execute(f'SET search_path = "{ledger.name}", pg_catalog'.encode())
+        owner.execute(stop.encode())
+        with pytest.raises(LedgerCorrupt) as refused:
+            ledger.charge(order())
+        owner.execute("DROP TRIGGER stop ON unanswered")
+    assert "secret" not in f"{refused.value} {caplog.text}"
+    assert refused.value.__cause__ is None
+    assert ledger.verify().receipts == 1
+    assert ledger.charge(order()).receipt.number == 2
+
+
 def test_a_server_that_is_gone_answers_nothing(server: str, ledger: PostgresLedger) -> None:
     ledger.charge(order())
     end_session(server, ledger)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -14,6 +15,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from opentelemetry import trace
 from typer.testing import CliRunner
 
 from adyton.engines.duckdb import DuckDBEngine
@@ -89,6 +91,53 @@ def test_metrics_count_routes_and_statuses(tmp_path: Path) -> None:
     assert 'adyton_requests_total{method="GET",route="/healthz",status="200"} 1.0' in shown
     assert 'route="/v1/studies/{study}/statement",status="401"' in shown
     assert "secret" not in shown
+
+
+class _Spans(trace.TracerProvider, trace.Tracer):
+    """Keeps whatever spans are told, as a collector would."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def get_tracer(self, *words: Any, **more: Any) -> trace.Tracer:
+        return self
+
+    def start_span(self, *words: Any, **more: Any) -> trace.Span:
+        return _Span(self.told, repr((words, more)))
+
+    @contextlib.contextmanager
+    def start_as_current_span(self, *words: Any, **more: Any) -> Iterator[trace.Span]:
+        yield _Span(self.told, repr((words, more)))
+
+
+class _Span(trace.NonRecordingSpan):
+    def __init__(self, told: list[str], made: str) -> None:
+        super().__init__(trace.INVALID_SPAN_CONTEXT)
+        self._told = told
+        told.append(made)
+
+    def is_recording(self) -> bool:
+        return True
+
+    def _tell(self, *words: Any, **more: Any) -> None:
+        self._told.append(repr((words, more)))
+
+    update_name = set_attribute = set_attributes = add_event = set_status = record_exception = _tell
+
+
+def test_spans_hold_routes_and_statuses_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: the framework makes spans of its own, with paths as they were typed and words of exceptions."""
+    spans = _Spans()
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: spans)
+    with served([write_study(tmp_path)]) as house:
+        ana = house.made("ana")
+        house.client.get("/v1/studies/secret77/statement", headers=ana)
+        house.ask(ana, "SELECT secret77 FROM people", within=50)
+        assert house.ask(ana, within=50).status_code == 200
+        monkeypatch.setattr(house.house, "visitor", lambda token: {}["secret77"])
+        assert house.client.get("/v1/studies/people/statement", headers=ana).status_code == 500
+    assert sum("'POST /v1/studies/{study}/ask'" in one for one in spans.told) == 2
+    assert not [one for one in spans.told if "secret77" in one]
 
 
 def test_answers_of_neighbouring_tables_leave_on_the_same_ticks(

@@ -27,6 +27,7 @@ _PATIENCE = {"connect_timeout": 10, "keepalives_idle": 60, "keepalives_interval"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,50}")
 # A commit that the server reports before it is on its disk could be lost after the answer was shown.
 _DURABLE = ("on", "remote_apply", "remote_write", "local")
+_Statement = tuple[bytes, tuple[str | int | None, ...]]
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM turn FOR UPDATE"
 _WRITES = ("INSERT ", "DELETE ")
 _ALWAYS_THERE = (HAS_CLOSING, HAS_RESTORED)  # tables that a ledger in a file makes when it needs them
@@ -138,7 +139,7 @@ class Statements:
 
     def __init__(self, connection: psycopg.Connection[Any], *, committed: bool = False) -> None:
         self._connection, self._committed = connection, committed
-        self._unsent: list[tuple[bytes, tuple[str | int | None, ...]]] = []
+        self._unsent: list[_Statement] = []
 
     @property
     def are_cut_off(self) -> bool:
@@ -152,12 +153,21 @@ class Statements:
             self._unsent.append(statement)
             return _Row()
         unsent, self._unsent = self._unsent, []
-        if not unsent:
-            return self._connection.execute(*statement)
+        return self._sent([*unsent, statement]) if unsent else self._connection.execute(*statement)
+
+    def _sent(self, statements: Sequence[_Statement]) -> Rows:
+        """In one journey; what the last one finds.  If one fails, those after it are not carried out."""
+        import psycopg
+
+        failed: psycopg.Error | None = None
         with self._connection.pipeline():
-            for earlier in unsent:
-                self._connection.execute(*earlier)
-            return self._connection.execute(*statement)
+            try:
+                found = [self._connection.execute(*statement) for statement in statements][-1]
+            except psycopg.Error as fault:  # raised in here, it would be logged with the words of the server
+                failed = fault
+        if failed is not None:
+            raise failed
+        return found
 
 
 class _Row:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
 
 from adyton.service.house import House
@@ -18,6 +19,10 @@ from adyton.transports.http.watching import Metrics, Watching
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
     "Bodies and answers are the objects of docs/reference/json.md."
+)
+# Spans and logs of the framework would hold paths as they were typed, and what exceptions say.
+_NO_OTHERS = TelemetryConfig(
+    tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
 )
 
 
@@ -39,6 +44,7 @@ def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        telemetry=_NO_OTHERS,
     )
     app.state.desk = desk
     errors.install(app)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
-from fastapi.security import HTTPBearer
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 from starlette.concurrency import run_in_threadpool
 
 from adyton.errors import InvalidRequest
@@ -19,7 +21,7 @@ from adyton.service.studies import READING
 
 _Done = TypeVar("_Done")
 _LONGEST_TOKEN = 4096
-_BEARER = HTTPBearer(auto_error=False, description="a token of adyton, or of the identity provider")
+_AT_ONCE, _MOMENT = 4, 0.02  # threads, seconds
 
 
 class Desk:
@@ -31,6 +33,7 @@ class Desk:
         self._places = Places(settings.places, settings.places_by_token)
         self._by_token, self._by_address = Rate(), Rate()
         self._pool = ThreadPoolExecutor(settings.places, thread_name_prefix="question")
+        self._turns = threading.Semaphore(_AT_ONCE)
 
     async def visitor(self, request: Request) -> Visitor:
         """Who sends this, if not too often."""
@@ -51,9 +54,20 @@ class Desk:
         with self._places.one(visitor.key):
             try:
                 loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._pool, _within, reading, work)
+                return await loop.run_in_executor(self._pool, self._worked, reading, work)
             finally:
                 await asyncio.sleep(reading.wait())
+
+    def _worked(self, reading: Reading, work: Callable[[], _Done]) -> _Done:
+        """Threads that compute at once only take the interpreter from each other, so most questions are
+        answered a few at a time; but nobody waits longer than a moment for those that take long.
+        """
+        in_turn = self._turns.acquire(timeout=_MOMENT)
+        try:
+            return _within(reading, work)
+        finally:
+            if in_turn:
+                self._turns.release()
 
     def check_batch(self, questions: list[str]) -> list[str]:
         most = self.house.settings.questions_a_batch
@@ -88,9 +102,16 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
-async def visitor_of(request: Request, _: Annotated[object, Depends(_BEARER)]) -> Visitor:
-    return await _desk(request).visitor(request)
+class _Door(SecurityBase):
+    """Whoever sends a request, and what the document says of how to say so."""
+
+    def __init__(self) -> None:
+        self.model = HTTPBearer(description="a token of adyton, or of the identity provider")
+        self.scheme_name = "HTTPBearer"
+
+    async def __call__(self, request: Request) -> Visitor:
+        return await _desk(request).visitor(request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]
-Sender = Annotated[Visitor, Depends(visitor_of)]
+Sender = Annotated[Visitor, Depends(_Door())]

@@ -79,6 +79,7 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
         "access_log": False,
         "log_level": "warning",
         "timeout_graceful_shutdown": int(settings.grace),
+        "http": "h11",  # others that may be installed have no limit for headers
         "h11_max_incomplete_event_size": 65_536,
     }
     if door.processes == 1:
