@@ -156,6 +156,30 @@ def test_a_charge_of_which_a_part_fails_is_not_made(
     assert ledger.charge(order()).receipt.number == 2
 
 
+@pytest.mark.parametrize("breaks", [True, False])
+def test_a_commit_that_cannot_be_sent_is_a_refusal(
+    breaks: bool, ledger: PostgresLedger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The parts of the charge have been sent by then.  Mutants: it is passed over; it is raised within the pipeline."""
+    ledger.charge(order())
+    execute = psycopg.Connection.execute
+
+    def no_commit(self: Any, query: Any, *rest: Any, **more: Any) -> Any:
+        if query == b"COMMIT":
+            if breaks:
+                self.close()
+            raise psycopg.OperationalError("secret words")
+        return execute(self, query, *rest, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", no_commit)
+    with pytest.raises(LedgerCorrupt):
+        ledger.charge(order())
+    monkeypatch.undo()
+    assert caplog.text == ""
+    assert ledger.verify().receipts == 1
+    assert ledger.charge(order()).receipt.number == 2
+
+
 def test_a_server_that_is_gone_answers_nothing(server: str, ledger: PostgresLedger) -> None:
     ledger.charge(order())
     end_session(server, ledger)

@@ -105,6 +105,26 @@ def test_numbers_are_made_at_the_first_look_and_once(curator: Curator, made: lis
     assert made == [1, 2, 1]
 
 
+def test_numbers_of_the_newest_answers_are_kept_and_no_more(
+    curator: Curator, made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutants: only the newest is kept; none is ever let go; small ones are kept beside a large one."""
+    monkeypatch.setattr(estimate, "_MOST_KEPT", 3)
+    texts = [f"SELECT COUNT(*) AS n FROM people WHERE income > {at}000" for at in range(4)]
+
+    def looked_at(text: str) -> int:
+        """How often numbers were made for it."""
+        before = len(made)
+        curator.ask(text, epsilon="0.1").rows.to_json()
+        return len(made) - before
+
+    assert [looked_at(text) for text in texts] == [1, 1, 1, 1]
+    assert [looked_at(text) for text in reversed(texts)] == [0, 0, 0, 1]
+    assert [looked_at(text) for text in texts[:3]] == [0, 0, 0]
+    assert looked_at(QUESTIONS[2]) == 1
+    assert [looked_at(QUESTIONS[2]), looked_at(texts[0]), looked_at(QUESTIONS[2])] == [0, 1, 1]
+
+
 def test_a_repeat_knows_what_was_learned_since_elsewhere() -> None:
     """Another curator of the same ledger asks how many units there are, or how far their values spread.
 

@@ -307,6 +307,31 @@ def test_a_server_that_is_full_refuses_at_once_and_free(
         assert len(house.client.get("/v1/studies/people/receipts", headers=cal).json()["links"]) == 3
 
 
+def test_nobody_waits_for_those_whose_questions_take_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutants: a turn that is waited for without end; a turn that nobody held is given back, and more than a few compute."""
+    held, inside, exact = threading.Event(), threading.Semaphore(0), DuckDBEngine.exact
+
+    def slow(self: DuckDBEngine, *readings: Any) -> Any:
+        inside.release()
+        assert held.wait(30)
+        return exact(self, *readings)
+
+    with served([write_study(tmp_path)]) as house:
+        ana, turns = house.made("ana"), house.client.app.state.desk._turns
+        known, free = house.ask(ana, GROUPS, within=50), turns._value
+        monkeypatch.setattr(DuckDBEngine, "exact", slow)
+        with ThreadPoolExecutor(free + 2) as pool:
+            long = [pool.submit(house.ask, ana, COUNT, within=50 + i) for i in range(free + 2)]
+            assert all(inside.acquire(timeout=30) for _ in long)
+            again = house.ask(ana, GROUPS, within=50)
+            assert (again.json()["repeated"], again.json()["answer"]) == (True, known.json()["answer"])
+            held.set()
+            assert {one.result().status_code for one in long} == {200}
+        assert turns._value == free
+
+
 def test_too_many_requests_are_refused(tmp_path: Path) -> None:
     settings = Settings(**{**QUICK.to_json(), "rate_by_token": 5})
     with served([write_study(tmp_path)], settings) as house:

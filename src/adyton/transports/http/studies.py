@@ -22,8 +22,9 @@ from adyton.transports.http.bodies import (
 from adyton.transports.http.desk import Sender, TheDesk
 from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import answered, told
+from adyton.transports.http.quick import QuickRoute
 
-routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES)
+routes = APIRouter(prefix="/v1/studies", tags=["studies"], responses=RESPONSES, route_class=QuickRoute)
 After = Annotated[int, Query(ge=0, description="receipts after this number; a page has 500")]
 _BESIDE = ("question", "questions")
 
