@@ -15,6 +15,8 @@ from adyton.streams.weights.weights import Weights
 
 HEAVY = ("duckdb", "fastapi", "mpmath", "pandas", "pyspark", "rich", "scipy.optimize", "sqlglot", "typer")
 
+SERVER = ("fastapi", "jwt", "prometheus_client", "starlette", "uvicorn")
+
 
 def test_the_public_names_are_the_pinned_ones() -> None:
     pinned = (Path(__file__).parent / "public_names.txt").read_text().split()
@@ -27,6 +29,19 @@ def test_importing_adyton_imports_nothing_heavy() -> None:
     program = f"import sys, adyton; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_help_imports_nothing_of_a_server() -> None:
+    """Mutant: the commands of a server import the framework when they are declared."""
+    program = (
+        "import sys; sys.argv = ['adyton', 'serve', '--help']\n"
+        "from adyton.transports.cli.entry import main\n"
+        "try: main()\n"
+        f"finally: print('imported', *[name for name in {SERVER!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "--processes" in done.stdout
+    assert done.stdout.splitlines()[-1].split() == ["imported"]
 
 
 def test_whatever_can_be_verified_takes_a_head_and_gives_the_same_facts() -> None:
