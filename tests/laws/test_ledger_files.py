@@ -49,9 +49,9 @@ def test_the_ledger_lies_where_the_study_says_and_that_is_no_fact(tmp_path: Path
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ('address = "postgresql://host/books"', "ledger.address is the path of a file; postgresql:// is not"),
-        ('anchor = "s3://bucket/anchor"', "ledger.anchor is the path of a file; s3:// is not supported"),
-        ('anchor = "people.ledger"', "ledger.anchor is a file of its own"),
+        ('address = "mysql://host/books"', "NAME; mysql:// is not"),
+        ('anchor = "s3://bucket/anchor"', "NAME; s3:// is not supported"),
+        ('anchor = "people.ledger"', "ledger.anchor has a place of its own"),
         ("anchor = 7", "ledger.anchor"),
         ('anker = "x"', "ledger.anker"),
     ],

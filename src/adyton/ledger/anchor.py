@@ -53,8 +53,10 @@ class Anchor:
 
     def write(self, mark: Mark) -> None:
         """Durable when it returns, the old one or the new one at any moment before."""
-        known = asdict(mark) | {name: str(getattr(mark, name)) for name in _LARGE}
-        self._store(json.dumps({"format": _FORMAT, **known, "written_at": now()}, indent=2) + "\n")
+        version = _OLDER if mark.spent_pure is None else _FORMAT
+        known = {name: value for name, value in asdict(mark).items() if value is not None}
+        known |= {name: str(known[name]) for name in _LARGE if name in known}
+        self._store(json.dumps({"format": version, **known, "written_at": now()}, indent=2) + "\n")
 
     def _stored(self) -> str | None:
         try:
