@@ -16,8 +16,8 @@ STABILITY = Topic(
     "stability",
     (BOUSQUET,),
     "Stability of classifiers: what one row moves, and what it gains by being trained on",
-    story="One row of the training data is exchanged for another, the classifier is trained again, and what it "
-    "says of that row is compared, beside how much better it is on rows that it was trained on.",
+    story="One row of the training data is exchanged for another, the classifier is trained again, and what "
+    "it says of that row is compared, beside how much better it is on rows that it was trained on.",
 )
 _CHANGES, _ROWS = 20, 300
 _NEIGHBOURS = (1, 4, 16, 64)
