@@ -23,6 +23,7 @@ from adyton.ledger.book.joining import check_member, entrant_of
 from adyton.ledger.links import fresh_secret
 from adyton.ledger.stored.sqlite import make_file
 from adyton.ledger.texts import carried_texts
+from adyton.planning.in_full import radius_in_full
 from adyton.population.reserve import opening_in
 from adyton.study import Study, named_facts
 
@@ -185,7 +186,7 @@ def _beginning(ledger: SqliteLedger, new: Study, files: _Files, reason: str) -> 
     header = Header(new.fingerprint, ledger.header.filter_name, ledger.header.limit, why["salt"])
     texts = carried_texts(ledger.head(), totals.receipts)
     # In full, not as answers settled them: what was learned about the old units says nothing about new ones.
-    radius = sum(receipt.order.radius for receipt in ledger.receipts())
+    radius = sum(radius_in_full(new, receipt.order) for receipt in ledger.receipts())
     spent = totals.spent
     carried = Order(*texts, spent, radius, pure=totals.pure, unproved=totals.unproved > 0)
     first = next_receipt(header, None, carried, why["at"], settled=0, last_of_name=None, secret=why["secret"])

@@ -9,8 +9,9 @@ from fractions import Fraction
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Ledger, Order, Receipt
 from adyton.ledger.base import all_counted
-from adyton.ledger.texts import many_from_text, receipts_carried
+from adyton.ledger.texts import many_from_text, receipts_carried, receipts_restored
 from adyton.mechanisms import NumericSparse
+from adyton.planning.in_full import radius_in_full
 from adyton.streams.kinds import exchanged_reach
 from adyton.streams.notes import note_from
 from adyton.streams.plan import machine_in, of_validity, stream_in
@@ -23,17 +24,24 @@ def told_by(study: Study, ledger: Ledger) -> Told:
     """All that was charged, and all that was seen.
 
     In a pure study everything is paid for by its epsilon.  Radii are as they were charged, not as answers
-    settled.
+    settled.  Where a copy of the ledger was put back, or an older ledger was carried over, streams may have
+    said what this one does not know: then none is counted by what it said.
     """
-    told = Told()
-    for receipt in all_counted(ledger):
+    receipts = list(all_counted(ledger))
+    told = Told(forgotten=any(_forgets(receipt.order) for receipt in receipts))
+    for receipt in receipts:
         told = _and(told, study, ledger, receipt)
     return told
 
 
+def _forgets(order: Order) -> bool:
+    texts = (order.question, order.detail)
+    return bool(receipts_carried(*texts) or receipts_restored(*texts))
+
+
 def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
     order = receipt.order
-    radius, pure = _one(order.radius), exchanged(study, order)
+    radius, pure = _one(radius_in_full(study, order)), exchanged(study, order)
     told = replace(told, radius=told.radius + radius, pure=told.pure + pure)
     rate = geometric_rate(pure) if study.filter_name == "pure" else gaussian_rate(radius)
     if (machine := machine_in(order.question, order.detail)) is not None:
@@ -41,7 +49,7 @@ def _and(told: Told, study: Study, ledger: Ledger, receipt: Receipt) -> Told:
         fed = [note for note in notes if note is not None]  # that it was closed is public
         values = Numbers(sum(one.value is not None for one in fed), rate)
         other = isinstance(machine, NumericSparse) and not machine.gaussian and study.filter_name != "pure"
-        if other:  # their epsilon is with that of the comparisons
+        if other or told.forgotten:  # their epsilon is with that of the comparisons; or some are not known
             return replace(told, numbers=None)
         said = told.said + comparisons_nats(one.above for one in fed)
         by_streams, of_streams = told.by_streams + pure, (*told.of_streams, values)

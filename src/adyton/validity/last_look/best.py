@@ -130,10 +130,12 @@ def _pure(told: Told, units: int) -> list[Route]:
     information = Route(
         "mutual information", "EVENTS-AFTER-INFORMATION", _COUNTED, MutualInformation(units, told.radius)
     )
-    if not told.by_streams:
-        return [*_posterior(told.pure, units, MAIN), *_by_bits(told, units, _COUNTED), information]
     coded, asked = MAIN * _CODED, told.pure - told.by_streams
     itself = _posterior(told.pure, units, MAIN - coded)
+    if told.forgotten:  # streams, perhaps, about which the two laws differ
+        return [*itself, information]
+    if not told.by_streams:
+        return [*_posterior(told.pure, units, MAIN), *_by_bits(told, units, _COUNTED), information]
     if not asked:
         return [*itself, *_by_bits(told, units, coded + _COUNTED), information]
     both = Moments(units, asked, told.said + numbers_nats(told.of_streams, units))

@@ -24,6 +24,7 @@ class Told:
     one unit is exchanged for another, of what is not Gaussian; ``by_streams`` the part of it that paid for
     streams whose yes and no are counted.  What was seen itself: ``said``, the price in nats of those yes and
     no; ``numbers``, the integers of all questions, and ``of_streams``, those of streams.  None: not counted.
+    ``forgotten``: there may have been streams whose yes and no are not known any more.
     """
 
     radius: Fraction = Fraction(0)
@@ -32,6 +33,7 @@ class Told:
     said: float = 0.0
     numbers: tuple[Numbers, ...] | None = ()
     of_streams: tuple[Numbers, ...] = ()
+    forgotten: bool = False
 
     @property
     def nothing(self) -> bool:

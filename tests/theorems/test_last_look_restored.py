@@ -1,0 +1,120 @@
+"""P-values after a copy of a ledger was put back: what it has lost is paid for in full."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import adyton
+from adyton.curator.opening import accept_copy
+from adyton.exact import UNITS_PER_ONE
+from adyton.planning.in_full import radius_in_full
+from adyton.sensitivity import Sensitivity
+from adyton.streams.told import told_by
+from adyton.validity.last_look.best import MAIN, routes_after
+from adyton.validity.last_look.told import Numbers, Told
+from study_on_disk import write_study
+from test_restored_ledger import copied, put_back
+
+ROWS = 500
+
+
+def written(folder: Path, filter_name: str, neighbours: str = "replace") -> Path:
+    (folder / "elsewhere").mkdir()
+    anchor = '\n[ledger]\nanchor = "elsewhere/people.anchor"\n'
+    stability = "stability = 0.5\n" if filter_name == "pure" else ""
+    beyond = 'beyond_plan = "answer"\n' if filter_name == "pure" else ""
+    validity = f'\n[validity]\nindependent = true\nconfidence = 0.95\n{stability}{beyond}'
+    file = write_study(folder, more=anchor + validity, rows=ROWS)
+    text = file.read_text().replace('neighbours = "replace"', f'neighbours = "{neighbours}"')
+    delta = "delta = 0\n" if filter_name == "pure" else "delta = 1e-9\n"
+    file.write_text(text.replace("delta = 1e-9\n", f'{delta}filter = "{filter_name}"\n'))
+    return file
+
+
+def told(curator: adyton.Curator) -> Told:
+    return told_by(curator.study, curator.ledger)
+
+
+@pytest.mark.parametrize("filter_name", ["gdp", "pure"])
+def test_theorem_LAST_LOOK_ROUTES_a_stream_whose_answers_were_lost_is_not_counted_by_them(
+    tmp_path: Path, filter_name: str
+) -> None:
+    """Mutants: such a stream is counted by the answers that the copy knows; the whole part is one law's."""
+    study = written(tmp_path, filter_name)
+    with adyton.open(study) as curator:
+        curator.ask("SELECT COUNT(*) FROM people WHERE age > 3", scale=1000)
+        stream = curator.open_stream(positives=9, epsilon=9)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        fed = curator.stream(stream.number)
+        seen = [fed.feed("SELECT COUNT(*) FROM people WHERE age > 40", above=a).above for a in (5, 490, 6)]
+        assert sum(seen) == 2
+        before = curator.last_look("0.05").threshold
+    put_back(study, copy)
+    accept_copy(study)
+    with adyton.open(study) as curator:
+        found, look = told(curator), curator.last_look("0.05")
+        assert found.forgotten
+        assert (found.by_streams, found.said, found.numbers) == (0, 0, None)
+        assert found.pure > 0
+        assert not any("said" in route.route or "bits" in route.route for route in look.routes)
+        assert look.threshold <= before
+        curator.open_stream(positives=1, epsilon=1).feed("SELECT COUNT(*) FROM people", above=1)
+        assert told(curator).by_streams == 0
+
+
+@pytest.mark.parametrize(("filter_name", "times"), [("gdp", 1), ("zcdp", 2)])
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+def test_theorem_LAST_LOOK_ROUTES_what_was_lost_is_paid_as_it_was_charged_not_as_it_settled(
+    tmp_path: Path, filter_name: str, times: int, neighbours: str
+) -> None:
+    """Mutants: the radius that the anchor knows; rho taken for mu**2."""
+    study = written(tmp_path, filter_name, neighbours)
+    with adyton.open(study) as curator:
+        curator.ask("SELECT COUNT(*) FROM people", scale=20)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        for age in range(90, 110):  # of nobody, so that answers settle for nearly nothing
+            curator.ask(f"SELECT COUNT(*) FROM people WHERE age > {age}", scale=2)
+        curator.ask("SELECT COUNT(*) FROM people WHERE age > 3", scale=1000)
+        charged, settled = told(curator).radius, Fraction(curator.ledger.totals().radius, UNITS_PER_ONE)
+        assert settled < charged / 3
+        before = curator.last_look("0.05").threshold
+    put_back(study, copy)
+    _, receipt = accept_copy(study)
+    with adyton.open(study) as curator:
+        assert told(curator).radius >= charged
+        assert radius_in_full(curator.study, receipt.order) >= times * receipt.order.amount
+        assert curator.last_look("0.05").threshold <= before
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-or-remove"])
+@pytest.mark.parametrize("cells", [1, 2, 7])
+def test_theorem_RESTORED_LEDGER_no_radius_is_above_what_privacy_pays(neighbours: str, cells: int) -> None:
+    """Both are distances in noise; that from a unit which adds nothing is never above the second one."""
+    ends = [(0, 1), (5, 10), (-3, 8), (-9, -2), (0, 0)]
+    for one in ends:
+        for other in ends:
+            for rows, touched in ((1, 1), (3, 1), (2, min(2, cells))):
+                moved = Sensitivity((one, other), cells, neighbours, rows, touched)  # type: ignore[arg-type]
+                scales = (Fraction(7, 2), Fraction(1, 3))
+                assert moved.l2_radius_squared(scales) <= moved.l2_diameter_squared(scales)
+
+
+def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_streams_halves_the_part_of_the_transcript_itself() -> (
+    None
+):
+    """Two laws differ about streams, even about those that nobody remembers.  Mutant: all of both parts."""
+    known = Told(Fraction(1, 100), Fraction(1, 10), numbers=(Numbers(1, 0.1),))
+    forgotten = Told(Fraction(1, 100), Fraction(1, 10), numbers=None, forgotten=True)
+    parts = [
+        {route.name: route.part for route in routes_after(one, ROWS, gaussian=False)}
+        for one in (known, forgotten)
+    ]
+    assert [one["moments"] for one in parts] == [MAIN, MAIN / 2]
+    assert set(parts[1]) == {"moments", "max-information", "information", "all rows exchanged"} | {
+        "mutual information"
+    }
