@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -55,3 +56,20 @@ def tamper(path: Path, *statements: str) -> None:
             connection.execute(f"DROP TRIGGER {name}")
         for statement in statements:
             connection.execute(statement)
+
+
+def copied(study: Path, name: str) -> Path:
+    """A consistent copy, as a backup makes it."""
+    copy = study.with_name(name)
+    with (
+        closing(sqlite3.connect(study.with_suffix(".ledger"))) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target)
+    return copy
+
+
+def put_back(study: Path, copy: Path) -> None:
+    for rest in ("", "-wal", "-shm"):
+        study.with_name(study.stem + ".ledger" + rest).unlink(missing_ok=True)
+    shutil.copy(copy, study.with_suffix(".ledger"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,9 +14,12 @@ from adyton.accounting.noisy_reading import stability_units
 from adyton.curator.curator import Curator
 from adyton.exact import UNITS_PER_ONE
 from adyton.ledger import Order
+from adyton.planning.plan import make_batch
+from adyton.planning.price import price_of
 from adyton.privacy import Guarantee, PrivacyUnit, PureCost
+from adyton.query.request import request_of
 from adyton.schema import CategoryColumn, IntegerColumn, Table
-from adyton.streams.told import told_by
+from adyton.streams.told import exchanged, told_by
 from adyton.study import Study, Validity
 from adyton.validity.last_look.leakage import comparisons_nats
 from adyton.validity.last_look.told import Told
@@ -65,17 +69,15 @@ def test_every_integer_of_an_answer_is_counted(filter_name: str) -> None:
         assert "bits of the transcript" in routes(asker)
 
 
-@pytest.mark.parametrize(("asked", "exchanged"), [("COUNT(*)", 1), ("SUM(age)", 100)])
-def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(
-    asked: str, exchanged: int
-) -> None:
+@pytest.mark.parametrize(("asked", "moved"), [("COUNT(*)", 1), ("SUM(age)", 100)])
+def test_a_unit_exchanged_is_not_twice_a_unit_more_where_all_add_on_one_side(asked: str, moved: int) -> None:
     """Of numbers from 0 to h another unit moves a sum by at most h, as one unit more does."""
     with opened("pure", "add-or-remove") as asker:
         asker.ask(f"SELECT {asked} FROM t", scale=50)
-        assert float(told(asker).pure) == pytest.approx(exchanged / 50, rel=1e-9)
+        assert float(told(asker).pure) == pytest.approx(moved / 50, rel=1e-9)
         assert told(asker).pure * UNITS_PER_ONE >= asker._ledger.spent()
         asker.ask("SELECT region, COUNT(*) FROM t GROUP BY region", scale=50)  # from one cell to another
-        assert float(told(asker).pure) == pytest.approx(exchanged / 50 + 2 / 50, rel=1e-9)
+        assert float(told(asker).pure) == pytest.approx(moved / 50 + 2 / 50, rel=1e-9)
 
 
 def test_a_batch_counts_what_was_charged_twice_where_a_unit_more_or_less_is_exchanged() -> None:
@@ -142,3 +144,51 @@ def test_a_stream_of_means_pays_for_a_unit_exchanged_and_may_be_closed() -> None
             assert told(asker).said > 0
     assert paid["means"] == pytest.approx(2)
     assert paid["counts"] < paid["means"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t",
+        "SELECT SUM(change) FROM t",
+        "SELECT SUM(debt) FROM t WHERE age > 30",
+        "SELECT AVG(change) FROM t",
+        "SELECT region, AVG(change) FROM t GROUP BY region",
+        "SELECT MEDIAN(age) FROM t",
+        "SELECT region, MEDIAN(age) FROM t GROUP BY region",
+        "SELECT MIN(age) FROM t",
+        "SELECT VARIANCE(change) FROM t",
+        "SELECT SUM(debt), COUNT(*) FROM t",
+        "SELECT COUNT(*) FILTER (WHERE age < 10), COUNT(*) FILTER (WHERE age > 20) FROM t",
+    ],
+)
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_theorem_LAST_LOOK_ROUTES_an_exchanged_unit_never_moves_an_answer_farther_than_is_paid(
+    sql: str, neighbours: str
+) -> None:
+    """Against the largest distance of two tables that differ in one row, in scales of the noise, of all parts.
+
+    Of parts whose filters exclude each other a row is in two at most, before and after.  Mutants: what several
+    comparisons of a search were charged is read as the radius of one number; a unit more is one exchanged.
+    """
+    columns = (*TABLE.columns, IntegerColumn("change", -20, 50), IntegerColumn("debt", -50, -10))
+    validity = Validity(Fraction(19, 20), stability=Fraction(1, 2), beyond_plan="answer")
+    unit, limit = PrivacyUnit(neighbours), Guarantee(Fraction(50), Fraction(0))  # type: ignore[arg-type]
+    study = Study(Table("t", columns, ROWS), unit, limit, "pure", validity=validity)
+    batch = make_batch(study, [request_of(sql, study.table)], price_of(epsilon=1), study.allowed)
+    farthest = sum(
+        noisy.times
+        * replace(noisy.reading.sensitivity, neighbours="replace").l1_diameter(noisy.mechanism.scales)
+        for plan in batch.plans
+        for noisy in plan.noisy
+    )
+    assert farthest * (1 - Fraction(1, 10**12)) <= exchanged(study, batch.order(None)) <= 2
+
+
+def test_levels_and_p_values_at_the_ends_of_what_floats_can_hold() -> None:
+    with opened("pure") as asker:
+        asker.ask("SELECT COUNT(*) FROM t", scale=5000)
+        assert asker.last_look("0.05", 1 - Fraction(1, 10**30)).corrected == 1
+        assert asker.last_look(Fraction(1, 10**40), Fraction(1, 10**400)).threshold > 0
+        with pytest.raises(adyton.InvalidRequest, match="at least 1e-40"):
+            asker.last_look(Fraction(1, 10**400))

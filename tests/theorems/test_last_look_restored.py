@@ -12,11 +12,12 @@ from adyton.curator.opening import accept_copy
 from adyton.exact import UNITS_PER_ONE
 from adyton.planning.in_full import radius_in_full
 from adyton.sensitivity import Sensitivity
+from adyton.setup.amending import amend
 from adyton.streams.told import told_by
+from adyton.study import read_study
 from adyton.validity.last_look.best import MAIN, routes_after
 from adyton.validity.last_look.told import Numbers, Told
-from study_on_disk import write_study
-from test_restored_ledger import copied, put_back
+from study_on_disk import copied, put_back, write_study
 
 ROWS = 500
 
@@ -26,7 +27,7 @@ def written(folder: Path, filter_name: str, neighbours: str = "replace") -> Path
     anchor = '\n[ledger]\nanchor = "elsewhere/people.anchor"\n'
     stability = "stability = 0.5\n" if filter_name == "pure" else ""
     beyond = 'beyond_plan = "answer"\n' if filter_name == "pure" else ""
-    validity = f'\n[validity]\nindependent = true\nconfidence = 0.95\n{stability}{beyond}'
+    validity = f"\n[validity]\nindependent = true\nconfidence = 0.95\n{stability}{beyond}"
     file = write_study(folder, more=anchor + validity, rows=ROWS)
     text = file.read_text().replace('neighbours = "replace"', f'neighbours = "{neighbours}"')
     delta = "delta = 0\n" if filter_name == "pure" else "delta = 1e-9\n"
@@ -118,3 +119,25 @@ def test_theorem_LAST_LOOK_ROUTES_what_may_have_been_streams_halves_the_part_of_
     assert set(parts[1]) == {"moments", "max-information", "information", "all rows exchanged"} | {
         "mutual information"
     }
+
+
+def test_theorem_AMENDED_STUDY_carries_what_was_lost_in_full(tmp_path: Path) -> None:
+    """Mutant: the radius that the accepted receipt has, which is that of settled answers."""
+    study = written(tmp_path, "gdp")
+    with adyton.open(study) as curator:
+        curator.ask("SELECT COUNT(*) FROM people", scale=20)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        for age in range(90, 100):
+            curator.ask(f"SELECT COUNT(*) FROM people WHERE age > {age}", scale=2)
+        charged = told(curator).radius
+    put_back(study, copy)
+    accept_copy(study)
+    text = study.read_text().replace("high = 120", "high = 130").replace("people.anchor", "later.anchor")
+    later = study.with_name("later.toml")
+    later.write_text(text)
+    amended = amend(read_study(study), read_study(later))
+    assert Fraction(amended.first.order.radius, UNITS_PER_ONE) >= charged
+    with adyton.open(later) as curator:
+        assert told(curator).radius >= charged
+        assert told(curator).forgotten

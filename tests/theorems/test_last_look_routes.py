@@ -172,6 +172,8 @@ def test_theorem_TRANSCRIPT_LEAKAGE_yes_and_no_of_a_stream_are_a_law(length):
     assert 1 - 1e-9 <= sum(chances) <= 1
     assert comparisons_nats([False] * length + [True]) == pytest.approx(math.log((length + 1) * (length + 2)))
     assert comparisons_nats([False] * length) == pytest.approx(math.log(length + 1))
+    again = [True, *[False] * length, True]  # from each yes on it is counted anew
+    assert comparisons_nats(again) == pytest.approx(math.log(2 * (length + 1) * (length + 2)))
 
 
 @pytest.mark.parametrize("bias", [0.5, 0.03])
@@ -347,3 +349,37 @@ def test_theorem_LAST_LOOK_ROUTES_the_worth_of_a_p_value_pays_for_the_part_of_it
         threshold = route.threshold(TWENTIETH)
         if threshold > 1e-250:
             assert 0.05 * (1 - 1e-9) <= route.worth(Fraction(threshold)) <= 0.05 * 1.02
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("alpha", [TWENTIETH, Fraction(1, 3)])
+def test_theorem_LAST_LOOK_ROUTES_the_values_of_a_stream_are_counted_with_its_yes(asked, alpha):
+    """Rows of two coins: a stream says yes to heads of the first ones, with their exact number, nearly; a loud
+    count of the second ones may follow.  Mutants: values are left out of either coded route.
+    """
+    rows, epsilon, small = 60, Fraction(12), Fraction(1, 1000)
+    heads, prior = coins(rows)
+    told = Told(
+        radius=PureCost(epsilon).gdp,
+        pure=epsilon,
+        by_streams=epsilon,
+        said=comparisons_nats([True]),
+        of_streams=(Numbers(1, geometric_rate(epsilon)),),
+    )
+    if asked:  # which says nothing about the first coins
+        told = replace(told, pure=epsilon + small, numbers=(Numbers(1, geometric_rate(small)),))
+    routes = {route.name: route.threshold(alpha) for route in routes_after(told, rows, gaussian=False)}
+    names = ["bits of the transcript"] + (["moments, streams by what they said"] if asked else [])
+    joint = prior[:, None] * noisy_count(heads, float(epsilon))
+    for name in names:
+        assert 0 < sum(best_rejection(prior, column, routes[name]) for column in joint.T) <= float(alpha)
+    without = Paid(1.0, told.said).threshold(alpha * Fraction(31, 64))
+    assert sum(best_rejection(prior, column, without) for column in joint.T) > float(alpha)
+
+
+def test_theorem_LAST_LOOK_ROUTES_what_is_no_stream_is_never_paid_for_by_what_streams_said():
+    """A selection beside a stream.  Mutants: its epsilon is left out; what is not counted is taken as nothing."""
+    told = Told(Fraction(1, 100), Fraction(2), Fraction(1), 0.7, (Numbers(1, 0.1),))
+    assert {route.name for route in routes_after(told, 1000, gaussian=True)} == {"subset"}
+    told = replace(told, radius=Fraction(0))
+    assert not any(route.name.startswith("bits") for route in routes_after(told, 1000, gaussian=True))

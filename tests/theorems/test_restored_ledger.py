@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +14,13 @@ from adyton.curator.opening import accept_copy, show_anchor
 from adyton.curator.releasing import Releasing
 from adyton.ledger import replay_open
 from adyton.transports.cli.app import app
-from study_on_disk import question, write_study
+from study_on_disk import copied, put_back, question, write_study
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     (tmp_path / "elsewhere").mkdir()
     return write_study(tmp_path, more='\n[ledger]\nanchor = "elsewhere/people.anchor"\n')
-
-
-def copied(study: Path, name: str) -> Path:
-    """A consistent copy, as a backup makes it."""
-    copy = study.with_name(name)
-    with (
-        closing(sqlite3.connect(study.with_suffix(".ledger"))) as source,
-        closing(sqlite3.connect(copy)) as target,
-    ):
-        source.backup(target)
-    return copy
-
-
-def put_back(study: Path, copy: Path) -> None:
-    for rest in ("", "-wal", "-shm"):
-        study.with_name(study.stem + ".ledger" + rest).unlink(missing_ok=True)
-    shutil.copy(copy, study.with_suffix(".ledger"))
 
 
 @pytest.mark.parametrize("kept", [1, 2, 4])

@@ -38,6 +38,8 @@ def look(
     Theorem: LAST-LOOK-ROUTES.
     """
     level = _probability(alpha, "alpha, the level of a test,")
+    if level < _LEAST:
+        raise InvalidRequest(f"alpha, the level of a test, is at least {float(_LEAST):g}")
     for_counts = Fraction(0) if stand_in.public else _FOR_COUNTS
     units = stand_in.units(level * _FOR_COUNTS)
     if study.validity is None or units is None:
@@ -86,7 +88,7 @@ def _p_value(value: Number) -> Fraction:
     with suppress(ValueError, TypeError, OverflowError):
         if 0 < float(value) < _LEAST:
             return _LEAST
-    return _probability(value, "a p-value")
+    return max(_probability(value, "a p-value"), _LEAST)
 
 
 def _probability(value: Number, what: str) -> Fraction:

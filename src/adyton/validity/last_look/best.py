@@ -75,7 +75,8 @@ class Route:
 
     def worth(self, p_value: Fraction) -> float:
         """The least alpha at which it would be significant, rounded up; 1 if there is none."""
-        level = self.bound.level(float_up(p_value))
+        p = float_up(p_value)
+        level = self.bound.level(p) if p < 1 else 1.0
         return min(1.0, level if self.part == 1 else level / float_down(self.part) * SAFE)
 
 
