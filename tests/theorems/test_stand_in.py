@@ -87,7 +87,8 @@ def test_theorem_PAY_AS_YOU_GO_counts_pay_for_both_of_their_ends(question: int) 
 def test_theorem_LAST_LOOK_ROUTES_the_level_of_a_test_pays_for_the_noisy_number_of_units() -> None:
     """A hundredth of alpha is for the counts, the second receipt has 6 / (2 pi)**2 of it; the routes share the rest.
 
-    Otherwise a test would err with alpha and, on top of it, wherever the count was too low.
+    Otherwise a test would err with alpha and, on top of it, wherever the count was too low.  Mutant: what a p-value
+    is worth is worked out with the count for the level that was asked about.
     """
     alpha, scale = Fraction(1, 20), 300
     declared = Validity(
@@ -100,11 +101,16 @@ def test_theorem_LAST_LOOK_ROUTES_the_level_of_a_test_pays_for_the_noisy_number_
         ((value,),) = [row.values.values() for row in answer.rows]
         threshold, told = asker.p_value_threshold(alpha), told_by(study, asker._ledger)
         units = asker._claims.stand_in.units(alpha / 100)
+        worths = {asker.last_look(level, "1e-9").corrected for level in ("0.5", "1e-8", "1e-12")}
+        more = asker._claims.stand_in.units(Fraction(1, 10**11))
     assert units is not None
     too_low = math.exp(-(units - value.value) / scale) / 2
     assert 1e-3 < too_low / (0.05 / 100 * 6 / (2 * math.pi) ** 2) <= 1
     routes = routes_after(told, units, gaussian=False)
     assert threshold == max(route.threshold(alpha * Fraction(99, 100)) for route in routes)
+    assert more is not None
+    least = min(route.worth(Fraction(1, 10**9)) for route in routes_after(told, more, gaussian=False))
+    assert list(worths) == [pytest.approx(least / 0.99, rel=1e-9)]  # a count as rarely too low as p is small
 
 
 def test_a_public_number_of_units_costs_a_test_nothing() -> None:
