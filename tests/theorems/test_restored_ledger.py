@@ -16,6 +16,9 @@ import adyton
 from adyton.curator.opening import accept_copy, show_anchor
 from adyton.curator.releasing import Releasing
 from adyton.ledger import replay_open
+from adyton.setup.amending import amend
+from adyton.setup.reserve import open_reserve
+from adyton.study import read_study
 from adyton.transports.cli.app import app
 from study_on_disk import question, write_study
 
@@ -145,3 +148,57 @@ def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_anch
         )
     )
     assert run(app, ["anchor", "accept", str(study)]).exit_code == 2
+
+
+def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: Path) -> None:
+    """Another ledger went on with all that was spent: both would spend what is left.  Mutant: the anchor's word
+    that it was closed is not looked at.
+    """
+    with adyton.open(study) as curator:
+        curator.ask(question(1), scale=1000)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        curator.ask(question(2), scale=1000)
+    corrected = write_study(
+        study.parent, name="corrected", high=130, more='\n[ledger]\nanchor = "elsewhere/corrected.anchor"\n'
+    )
+    amend(read_study(study), read_study(corrected))
+    put_back(study, copy)
+    with pytest.raises(adyton.InvalidRequest, match="closed for good"):
+        accept_copy(study)
+    with pytest.raises(adyton.LedgerCorrupt):
+        adyton.open(study)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
+    tmp_path: Path, lost: bool
+) -> None:
+    """Mutants: it is opened again for another test, or amended; a reserve stays closed although no receipt was lost."""
+    (tmp_path / "elsewhere").mkdir()
+    anchored = '\n[ledger]\nanchor = "elsewhere/{}.anchor"\n[validity]\nindependent = true\nconfidence = 0.95\nreserve = 0.4\n'
+    study = write_study(tmp_path, more=anchored.format("people"))
+    corrected = write_study(tmp_path, name="corrected", high=130, more=anchored.format("corrected"))
+    copies: list[Path] = []
+    released = Releasing.release
+
+    def copying(self: Releasing, *words: Any) -> Any:
+        copies.append(copied(study, "copy.ledger"))
+        return released(self, *words)
+
+    with pytest.MonkeyPatch.context() as patch, adyton.open(study) as curator:
+        patch.setattr(Releasing, "release", copying)
+        curator.ask(question(1), scale=1000)
+    if lost:
+        open_reserve(study, ["the mean age is 50"])
+    put_back(study, copies[0])
+    accept_copy(study)
+    if not lost:
+        assert open_reserve(study, ["the mean age is 40"]).rows
+        return
+    with pytest.raises(adyton.InvalidRequest, match="may have been opened"):
+        open_reserve(study, ["the mean age is 40"])
+    with adyton.open(study) as curator:
+        assert "nobody knows whether it was opened" in str(curator.statement())
+    with pytest.raises(adyton.InvalidRequest, match="may have been opened"):
+        amend(read_study(study), read_study(corrected))
