@@ -81,6 +81,18 @@ def test_theorem_LAST_EXACT_SCORE_the_end_is_that_of_the_binomial_tail() -> None
                             assert mpmath.log(more) > lent(plan, number, side)
 
 
+@pytest.mark.parametrize("items", [10**4, 10**9, 10**12])
+def test_theorem_LAST_EXACT_SCORE_the_relative_entropy_is_rounded_outwards(items: int) -> None:
+    """Against sixty digits.  With very many items the end is so near the share that a logarithm is mostly error."""
+    rng = np.random.default_rng(3)
+    for share, log_level in zip(rng.random(60), rng.uniform(-30, -0.7, 60), strict=True):
+        end = _by_coins(float(share), items, float(log_level))
+        with mpmath.workdps(60):
+            x, p = mpmath.mpf(float(share)), mpmath.mpf(end.numerator) / end.denominator
+            apart = x * mpmath.log(x / p) + (1 - x) * mpmath.log((1 - x) / (1 - p))
+            assert -float(log_level) <= items * apart <= -float(log_level) * 1.01
+
+
 def test_theorem_LAST_EXACT_SCORE_at_once_is_a_test_of_its_own() -> None:
     low, high = last_ends(planned(2000, tolerance=Fraction("0.1")), 2 * 1800, 1)
     alone = stats.binomtest(1800, 2000).proportion_ci(0.95, "exact")

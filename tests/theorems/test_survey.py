@@ -380,6 +380,7 @@ def test_theorem_SURVEY_SHARES_what_may_fail_is_divided_among_all_values() -> No
         lambda: NumberQuestion("a", 0, 1).code("nan"),
         lambda: NumberQuestion("a", 0, 1).read("1.5"),
         lambda: NumberQuestion("a", 0, 1).read(True),
+        lambda: NumberQuestion("a", 0, 1).read("--5"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: Callable[[], object]) -> None:

@@ -108,6 +108,19 @@ def test_theorem_UNIFORM_CLASSES_ends_are_those_of_the_draw_itself(kind: str, d:
     assert np.allclose(shares.least(counts), 1 - shares.greatest(n - counts), atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [3000, 100_000])
+def test_theorem_UNIFORM_CLASSES_both_ends_are_rounded_outwards(n: int) -> None:
+    """Against fractions: near 1 the difference from 1 is rounded by more than a part of what is subtracted."""
+    shares = uniform_shares(RuleClass("thresholds", 1), n, BETA)
+    no = np.arange(60)
+    tops, lows = shares.greatest(no), shares.least(n - no)
+    for k, top, low in zip(no, tops, lows, strict=True):
+        exact = Fraction(round(float(top) * shares.ghosts), shares.ghosts)
+        assert abs(exact - Fraction(float(top))) < Fraction(1, 10**14)
+        assert Fraction(float(top)) >= exact
+        assert Fraction(float(low)) <= 1 - exact, k
+
+
 def test_theorem_UNIFORM_CLASSES_covers_the_worst_threshold() -> None:
     """Labels are fair coins, so every threshold is right half of the time: the luckiest one must be covered.
 

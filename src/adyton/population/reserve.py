@@ -99,8 +99,8 @@ def refuse_where_lost(ledger: Ledger) -> None:
     """What nobody remembers may have been an opening, for other tests."""
     if _lost(ledger):
         raise InvalidRequest(
-            "a copy of the ledger was put back that has lost receipts: the reserve may have been opened by one "
-            "of them, for other tests, so it is not opened, and the study not amended"
+            "a copy of the ledger was put back that has lost receipts: the reserve may have been opened by "
+            "one of them, for other tests, so it is not opened, and the study not amended"
         )
 
 
