@@ -99,6 +99,9 @@ def test_theorem_CHOICE_AS_SCORES_in_a_holdout(tmp_path: Path, labels: np.ndarra
         assert (chosen.winner, chosen.candidates, chosen.cost, chosen.scores_left) == ("0.9", 4, 1, left - 1)
         assert 0 < chosen.within < 0.1
         assert "CHOICE-AS-SCORES" in chosen.certificate.theorems
+        plan = plan_gaussian(HoldoutSize(N, 2, Fraction(0), Fraction(1, 20)), GaussianWish(Fraction("0.1")))
+        worse = (math.log(3) + math.log(0.95 / 0.05)) / (2 * float(choosing_rate(plan, (1,))))  # in items
+        assert N * chosen.within == pytest.approx(worse, abs=1)  # which is a whole number of steps
         again = holdout.best_of(dict(reversed(models.items())))  # in another order: the same question
         assert (again.winner, again.repeated, again.scores_left) == ("0.9", True, left - 1)
         better = holdout.best_of(models, scores=4)

@@ -199,6 +199,22 @@ def test_theorem_UNIFORM_CLASSES_linear_rules_are_linear_to_the_last_digit() -> 
     assert kind.apply(tiny, np.array([[2e-200, 1e-200], [1e-200, 2e-200]])).tolist() == [True, False]
 
 
+def test_theorem_UNIFORM_CLASSES_linear_rules_beyond_the_range_of_floats() -> None:
+    """Mutants: what is not finite, or was too small to be rounded relatively, is left to floats."""
+    tiny, huge = 2.0**-537, 1e308
+    features = np.array([[tiny, tiny, tiny], [10.0, 10.0, 1.0], [huge, huge, 0.0]])
+    for weights in ([1.4 * tiny, 1.4 * tiny, -2.6 * tiny], [huge, -huge, 1.0], [huge, -huge * 0.999, 0.0]):
+        rule = np.array([*weights, 0.0])
+        exact = [
+            sum(Fraction(w) * Fraction(float(x)) for w, x in zip(weights, row, strict=True)) > 0
+            for row in features
+        ]
+        assert LinearSeparators().apply(rule, features).tolist() == exact
+        assert any(exact)
+    both = np.array([[10.0] * 64])  # sums in any order become infinities of both signs
+    assert LinearSeparators().apply(np.array([huge, -huge] * 32 + [1.0]), both).tolist() == [True]
+
+
 def test_theorem_UNIFORM_CLASSES_thresholds_and_boxes_say_what_they_say() -> None:
     table = np.array([[0.0, 5.0], [1.0, 6.0], [2.0, 7.0]])
     one = Thresholds()
