@@ -190,8 +190,15 @@ def test_models_that_predict_are_asked_by_the_features(tmp_path: Path, labels: n
         for cost in (0, -1, 1001):
             with pytest.raises(InvalidRequest):
                 holdout.best_of(models_of(labels), scores=cost)
-        with pytest.raises(ScoresRefused):
+        left = holdout.statement().scores_left
+        assert left is not None
+        with pytest.raises(ScoresRefused, match=f"costs 1,000 scores, and {left} are left"):
             holdout.best_of(models_of(labels), scores=1000)
+        assert holdout.statement().scores_left == left  # mutant: charged one by one until nothing is left
+        assert holdout.best_of(models_of(labels), scores=left).scores_left == 0
+        assert holdout.best_of(models_of(labels), scores=left).repeated
+        with pytest.raises(ScoresRefused, match="used up"):
+            holdout.best_of(models_of(labels))
 
 
 def test_of_rules_of_a_class_the_choice_is_exact(tmp_path: Path, labels: np.ndarray) -> None:
