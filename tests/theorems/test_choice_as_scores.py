@@ -99,6 +99,9 @@ def test_theorem_CHOICE_AS_SCORES_in_a_holdout(tmp_path: Path, labels: np.ndarra
         assert (chosen.winner, chosen.candidates, chosen.cost, chosen.scores_left) == ("0.9", 4, 1, left - 1)
         assert 0 < chosen.within < 0.1
         assert "CHOICE-AS-SCORES" in chosen.certificate.theorems
+        plan = plan_gaussian(HoldoutSize(N, 2, Fraction(0), Fraction(1, 20)), GaussianWish(Fraction("0.1")))
+        worse = (math.log(3) + math.log(0.95 / 0.05)) / (2 * float(choosing_rate(plan, (1,))))  # in items
+        assert N * chosen.within == pytest.approx(worse, abs=1)  # which is a whole number of steps
         again = holdout.best_of(dict(reversed(models.items())))  # in another order: the same question
         assert (again.winner, again.repeated, again.scores_left) == ("0.9", True, left - 1)
         better = holdout.best_of(models, scores=4)
@@ -187,8 +190,15 @@ def test_models_that_predict_are_asked_by_the_features(tmp_path: Path, labels: n
         for cost in (0, -1, 1001):
             with pytest.raises(InvalidRequest):
                 holdout.best_of(models_of(labels), scores=cost)
-        with pytest.raises(ScoresRefused):
+        left = holdout.statement().scores_left
+        assert left is not None
+        with pytest.raises(ScoresRefused, match=f"costs 1,000 scores, and {left} are left"):
             holdout.best_of(models_of(labels), scores=1000)
+        assert holdout.statement().scores_left == left  # mutant: charged one by one until nothing is left
+        assert holdout.best_of(models_of(labels), scores=left).scores_left == 0
+        assert holdout.best_of(models_of(labels), scores=left).repeated
+        with pytest.raises(ScoresRefused, match="used up"):
+            holdout.best_of(models_of(labels))
 
 
 def test_of_rules_of_a_class_the_choice_is_exact(tmp_path: Path, labels: np.ndarray) -> None:

@@ -81,6 +81,54 @@ def test_theorem_LAST_EXACT_SCORE_the_end_is_that_of_the_binomial_tail() -> None
                             assert mpmath.log(more) > lent(plan, number, side)
 
 
+@pytest.mark.parametrize("items", [10**4, 10**9, 10**12])
+def test_theorem_LAST_EXACT_SCORE_the_relative_entropy_is_rounded_outwards(items: int) -> None:
+    """Against sixty digits.  With very many items the end is so near the share that a logarithm is mostly error."""
+    rng = np.random.default_rng(3)
+    for share, log_level in zip(rng.random(60), rng.uniform(-30, -0.7, 60), strict=True):
+        end = _by_coins(float(share), items, float(log_level))
+        with mpmath.workdps(60):
+            x, p = mpmath.mpf(float(share)), mpmath.mpf(end.numerator) / end.denominator
+            apart = x * mpmath.log(x / p) + (1 - x) * mpmath.log((1 - x) / (1 - p))
+            assert -float(log_level) <= items * apart <= -float(log_level) * 1.01
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 6, 9])
+def test_theorem_LAST_EXACT_SCORE_holds_for_items_that_are_not_alike(items: int) -> None:
+    """Of all independent zeros and ones with this mean the tail is largest where some are surely 1, some 0, and
+    the rest alike (Hoeffding).  Mutant: the binomial tail without its bound at (hits - 1) / n.
+    """
+    plan = plan_gaussian(HoldoutSize(items, 2, Fraction(0), Fraction(1, 2)), GaussianWish(scores=1))
+    level, ends = math.exp(lent(plan, 1, 0)), []
+    assert level > 0.2
+    for hits in range(1, items + 1):
+        mean = items * float(last_ends(plan, 2 * hits, 1)[0])
+        ends.append(mean)
+        for sure in range(int(mean) + 1):
+            for alike in range(1, items - sure + 1):
+                if (chance := (mean - sure) / alike) <= 1:
+                    assert stats.binom.sf(hits - sure - 1, alike, chance) <= level * (1 + 1e-9)
+    assert items == 1 or max(ends) > 0.4
+
+
+def test_theorem_LAST_EXACT_SCORE_of_values_between_0_and_1_no_coins_are_counted() -> None:
+    """Mutants: the binomial tail for them too; what rounding values to steps can do is left out; the upper end at
+    the level of the lower one.
+    """
+    frame = HoldoutSize(500, 2**15, Fraction(1, 2**16), BETA)
+    plan = plan_gaussian(frame, GaussianWish(scores=6, expected=Fraction("0.9")))
+    for number in (1, 4):
+        assert abs(lent(plan, number, 0) - lent(plan, number, 1)) > 0.01
+        for share in (0.02, 0.5, 0.97):
+            exact = round(share * frame.whole)
+            low, high = last_ends(plan, exact, number)
+            found = ((low + frame.rounding, exact, 0), (1 - high + frame.rounding, frame.whole - exact, 1))
+            for end, seen, side in found:
+                x, p = seen / frame.whole, float(end)
+                apart = x * math.log(x / p) + (1 - x) * math.log((1 - x) / (1 - p))
+                assert 500 * apart == pytest.approx(-lent(plan, number, side), rel=1e-6)
+
+
 def test_theorem_LAST_EXACT_SCORE_at_once_is_a_test_of_its_own() -> None:
     low, high = last_ends(planned(2000, tolerance=Fraction("0.1")), 2 * 1800, 1)
     alone = stats.binomtest(1800, 2000).proportion_ci(0.95, "exact")
@@ -109,6 +157,18 @@ def test_theorem_LAST_EXACT_SCORE_with_weights_takes_the_better_of_two() -> None
     by_squares = 0.5 - math.sqrt(float(squares) * -math.log(level) / 2) / 2666
     assert low == pytest.approx(by_squares, abs=2e-4)
     assert low > _by_coins(0.5, 2666, math.log(level)) + Fraction(1, 1000)
+    spent, made = in_values(weighted).spent_before(2), table(weighted)
+    lendable = [
+        (places, side)
+        for places, side in zip(np.diff(made.ends, prepend=1), made.low, strict=True)
+        if places > 0 and 0 < side.kept < 1
+    ]
+    best = max(
+        (math.log(places) + side.log_level - (1 - side.kept) / side.kept * float(squares * spent / 2))
+        / (1 - side.kept)
+        for places, side in lendable
+    )
+    assert lent(weighted, 2, 0) == pytest.approx(best, rel=1e-9)  # mutant: it pays for half of the squares
     near_one = last_ends(weighted, weighted.frame.whole, 1)[0]  # there coins are better
     assert near_one > 1 - math.sqrt(float(squares) * -math.log(level) / 2) / 2666
 
@@ -170,6 +230,8 @@ def test_theorem_LAST_EXACT_SCORE_afterwards_nothing_is_scored(holdout: Holdout,
         assert (again.statement().scores_left, again.statement().closed) == (0, True)
         assert str(again.statement()) == "closed with a last, exact score"
         assert again.verify().receipts == 2
+        receipts = again._Holdout__ledger.receipts()  # type: ignore[attr-defined]
+        assert [receipt.order.unproved for receipt in receipts] == [False, True]  # no privacy theorem
         assert [(one.number, one.said) for one in again.scores()] == [(1, "score"), (2, "last")]
 
 

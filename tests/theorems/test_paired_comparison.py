@@ -11,10 +11,12 @@ import pytest
 from scipy import stats
 
 from adyton.holdout import Holdout
+from adyton.holdout.methods import gaussian
 from adyton.holdout.methods.base import HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, table
 from adyton.holdout.methods.gaussian_plans import GaussianWish, plan_gaussian
 from adyton.validity.plans.planned_scores import Blocks
+from adyton.validity.subset.tails import Way
 from how_often import crossed
 
 
@@ -60,6 +62,33 @@ def test_theorem_PAIRED_COMPARISON_covers_who_is_better(better: float, scale: fl
                 missed[1] += chance * weight * float(law[highs < truth * many / items].sum())
     assert missed[0] <= levels[0]
     assert missed[1] <= levels[1]
+
+
+def test_theorem_PAIRED_COMPARISON_pays_as_the_score_whose_place_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which of the two is asked may depend on all answers before.  Misses of both add up to one level only if
+    both are bounded by one law of these answers, that of the same part c: one way, and no other.
+    """
+    seen: list[list[Way]] = []
+    bound = gaussian.least_share
+
+    def watched(answers: np.ndarray, units: int, noise: np.ndarray, ways: list[Way]) -> np.ndarray:
+        seen.append(ways)
+        return bound(answers, units, noise, ways)
+
+    monkeypatch.setattr(gaussian, "least_share", watched)
+    for wish in (GaussianWish(Fraction("0.1")), GaussianWish(Fraction("0.1"), anytime=True)):
+        plan = plan_gaussian(HoldoutSize(3000, 2, Fraction(0), Fraction(1, 20)), wish)
+        numbers = sorted({1, 2, plan.scores // 2 + 1, plan.scores})
+        seen.clear()
+        plan.ends([3000] * len(numbers), numbers)
+        plan.difference_ends([0] * len(numbers), numbers, 300)
+        (score,), (comparison,) = seen
+        for said in ("fresh", "price", "log_level"):
+            assert np.array_equal(getattr(score, said), getattr(comparison, said))
+        logs = [table(plan).sides(number)[end].log_level for end in (0, 1) for number in numbers]
+        assert comparison.log_level == pytest.approx(logs, rel=1e-12)
 
 
 def test_theorem_PAIRED_COMPARISON_is_shorter_where_less_differs() -> None:

@@ -206,6 +206,19 @@ def test_theorem_RESERVE_TEST_the_number_of_units_that_are_read(units: int, shar
         assert upper is not None
         missed = binom.sf(upper, units, float(1 - share)) + binom.cdf(least - 1, units, float(1 - share))
         assert missed <= failure * (1 + Fraction(1, 10**9))
+        assert upper == max(
+            1, most_by_lot(units, 1 - share, failure / 2)
+        )  # mutant: all of the failure on each side
+        assert least == units - most_by_lot(units, share + Fraction(1, 16**12), failure / 2)
+
+
+def test_theorem_RESERVE_TEST_the_share_that_is_read_is_rounded_down() -> None:
+    """Of 10**16 units 35 more may be in the reserve than the share says.  Mutant: the share as it is written."""
+    share = Fraction(1, 10**15)
+    study = study_of(UNITS[1], FAIR, ROWS, share)
+    assert Fraction(int(reserve_edge(share), 16), 16**12) > share
+    surely = least_outside(study, 10**16, Fraction(1, 2))
+    assert 10**16 - surely > most_by_lot(10**16, share, Fraction(1, 4)) + 30
 
 
 def test_theorem_RESERVE_TEST_failures_add_up() -> None:

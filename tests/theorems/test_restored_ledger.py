@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import adyton
 from adyton.curator.opening import accept_copy, show_anchor
 from adyton.curator.releasing import Releasing
-from adyton.ledger import replay_open
+from adyton.ledger import Header, Mark, replay_open
+from adyton.ledger.base import Totals
+from adyton.ledger.stored.restoring import restoring_order
+from adyton.setup.amending import amend
+from adyton.setup.reserve import open_reserve
+from adyton.study import read_study
 from adyton.transports.cli.app import app
 from study_on_disk import copied, put_back, question, write_study
 
@@ -125,3 +132,80 @@ def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_anch
         )
     )
     assert run(app, ["anchor", "accept", str(study)]).exit_code == 2
+
+
+def test_theorem_RESTORED_LEDGER_what_was_closed_for_good_does_not_go_on(study: Path) -> None:
+    """Another ledger went on with all that was spent: both would spend what is left.  Mutant: the anchor's word
+    that it was closed is not looked at.
+    """
+    with adyton.open(study) as curator:
+        curator.ask(question(1), scale=1000)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        curator.ask(question(2), scale=1000)
+    corrected = write_study(
+        study.parent, name="corrected", high=130, more='\n[ledger]\nanchor = "elsewhere/corrected.anchor"\n'
+    )
+    amend(read_study(study), read_study(corrected))
+    put_back(study, copy)
+    with pytest.raises(adyton.InvalidRequest, match="closed for good"):
+        accept_copy(study)
+    with pytest.raises(adyton.LedgerCorrupt):
+        adyton.open(study)
+
+
+@given(
+    had=st.tuples(*[st.integers(0, 5)] * 4),
+    has=st.tuples(*[st.integers(0, 5)] * 4),
+    known=st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_theorem_RESTORED_LEDGER_no_total_is_below_what_the_anchor_has_seen(
+    had: tuple[int, ...], has: tuple[int, ...], known: bool
+) -> None:
+    """Mutants: the pure part, or what no theorem covers, is given back; an older anchor does not say either."""
+    header = Header("s", "gdp", 10, "salt")
+    spent, radius, pure, unproved = had
+    kept = Mark(
+        header.digest, 9, "1" * 64, 9, 0, spent, radius, False, *((pure, unproved) if known else (None, None))
+    )
+    mark = Mark(header.digest, 8, "2" * 64, 8, 0, *has[:2], False, *has[2:])
+    order = restoring_order(header, kept, mark, Totals(8, *has))
+    assert order.amount + has[0] >= max(spent, has[0] + 1)
+    assert order.radius + has[1] >= radius
+    assert not known or order.pure + has[2] >= pure
+    assert order.unproved == (not known or unproved > has[3])
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_theorem_RESTORED_LEDGER_opens_no_reserve_that_may_have_been_opened(
+    tmp_path: Path, lost: bool
+) -> None:
+    """Mutants: it is opened again for another test, or amended; a reserve stays closed although no receipt was lost."""
+    (tmp_path / "elsewhere").mkdir()
+    anchored = '\n[ledger]\nanchor = "elsewhere/{}.anchor"\n[validity]\nindependent = true\nconfidence = 0.95\nreserve = 0.4\n'
+    study = write_study(tmp_path, more=anchored.format("people"))
+    corrected = write_study(tmp_path, name="corrected", high=130, more=anchored.format("corrected"))
+    copies: list[Path] = []
+    released = Releasing.release
+
+    def copying(self: Releasing, *words: Any) -> Any:
+        copies.append(copied(study, "copy.ledger"))
+        return released(self, *words)
+
+    with pytest.MonkeyPatch.context() as patch, adyton.open(study) as curator:
+        patch.setattr(Releasing, "release", copying)
+        curator.ask(question(1), scale=1000)
+    if lost:
+        open_reserve(study, ["the mean age is 50"])
+    put_back(study, copies[0])
+    accept_copy(study)
+    if not lost:
+        assert open_reserve(study, ["the mean age is 40"]).rows
+        return
+    with pytest.raises(adyton.InvalidRequest, match="may have been opened"):
+        open_reserve(study, ["the mean age is 40"])
+    with adyton.open(study) as curator:
+        assert "nobody knows whether it was opened" in str(curator.statement())
+    with pytest.raises(adyton.InvalidRequest, match="may have been opened"):
+        amend(read_study(study), read_study(corrected))

@@ -150,6 +150,29 @@ def test_theorem_STREAM_OF_SUMS_without_noise_it_is_above_where_the_number_is(
             assert found == [truth(sql, threshold, table) for table in tables], (sql, threshold)
 
 
+def test_theorem_STREAM_OF_SUMS_what_can_fall_where_others_rise_is_refused() -> None:
+    """Where all move the same way, the price is that of such questions alone.  Mutant: no refusal."""
+    asked = request_of("SELECT SUM(b) FROM t", TABLE).alone
+    with pytest.raises(adyton.InvalidRequest, match="can be negative"):
+        compared(study("add-or-remove"), "sums", 64, asked, 0)
+    for neighbours, kind in (("replace", "sums"), ("add-or-remove", "means")):
+        assert compared(study(neighbours), kind, 64, asked, 0).reading.sensitivity.boxes[0][0] < 0
+
+
+def test_theorem_STREAM_OF_SUMS_a_filter_of_a_mean_leaves_rows_out(neighbours: str) -> None:
+    """Mutant: the sum of what rows have above the threshold is over all rows."""
+    known, table = study(neighbours), [{"a": 3, "b": 0, "c": True}, {"a": 0, "b": 0, "c": False}]
+    for sql, above in (
+        ("SELECT AVG(a) FILTER (WHERE c) FROM t", True),
+        ("SELECT AVG(a) FILTER (WHERE NOT c) FROM t", False),
+        ("SELECT PROPORTION(a > 1) FILTER (WHERE c) FROM t", True),
+        ("SELECT PROPORTION(a > 1) FILTER (WHERE NOT c) FROM t", False),
+    ):
+        threshold = Fraction(2) if "AVG" in sql else Fraction(2, 3)
+        one = compared(known, "means", 64, request_of(sql, known.table).alone, threshold)
+        assert (integers([one], table)[0] >= one.least) == above
+
+
 @pytest.mark.parametrize("reach", [20, 64, 2**32])
 @pytest.mark.parametrize("kind", ["sums", "means"])
 def test_theorem_STREAM_OF_SUMS_one_unit_moves_no_question_beyond_the_reach(

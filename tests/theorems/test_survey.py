@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise_oracle import Script, Seeded
+from scipy.stats import norm
 
 from adyton.accounting import filter_named
 from adyton.errors import InvalidRequest
@@ -309,6 +310,29 @@ def test_theorem_SURVEY_MEANS_gaussian_noise_stays_within() -> None:
     assert 40 < np.count_nonzero(np.abs(drawn) > width) < 160
 
 
+@pytest.mark.parametrize("people", [1, 2, 3])
+def test_theorem_SURVEY_MEANS_rounding_by_the_exact_law(people: int) -> None:
+    """Noise so small that rounding it is all that is seen.  Mutant: half a step is not added."""
+    for scale, failure in product((0.2, 0.4, 3.0), (Fraction(1, 2), Fraction(1, 20), Fraction(1, 200))):
+        at = np.arange(-40, 41)
+        one = norm.cdf((at + 0.5) / scale) - norm.cdf((at - 0.5) / scale)
+        law, sums = one, np.arange(-40 * people, 40 * people + 1)
+        for _ in range(people - 1):
+            law = np.convolve(law, one)
+        width = noise_of_mean(GaussianNoise((Fraction(scale),)), people, failure)
+        assert law[np.abs(sums) > people * width].sum() <= failure
+
+
+@pytest.mark.parametrize(("scale", "people"), [(0.5, 1), (3.0, 7), (500.0, 100)])
+def test_theorem_SURVEY_MEANS_both_tails_of_geometric_noise_are_paid_for(scale: float, people: int) -> None:
+    """Some tilt bounds both tails together by the failure.  Mutant: one of them."""
+    for failure in (Fraction(1, 20), Fraction(1, 10**6)):
+        width = noise_of_mean(GeometricNoise((Fraction(scale),)), people, failure)
+        tilts, t = np.linspace(0.001, 0.999, 999) / scale, math.exp(-1 / scale)
+        moments = 2 * math.log1p(-t) - np.log1p(-t * np.exp(tilts)) - np.log1p(-t * np.exp(-tilts))
+        assert math.log(2) + people * (moments - tilts * width).min() <= math.log(failure)
+
+
 def test_theorem_SURVEY_MEANS_and_shares_of_whole_surveys_hold_at_once() -> None:
     """60 surveys of 300 people drawn anew, six intervals each; all at once at 95 %.
 
@@ -380,6 +404,7 @@ def test_theorem_SURVEY_SHARES_what_may_fail_is_divided_among_all_values() -> No
         lambda: NumberQuestion("a", 0, 1).code("nan"),
         lambda: NumberQuestion("a", 0, 1).read("1.5"),
         lambda: NumberQuestion("a", 0, 1).read(True),
+        lambda: NumberQuestion("a", 0, 1).read("--5"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: Callable[[], object]) -> None:

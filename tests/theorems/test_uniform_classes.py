@@ -108,6 +108,19 @@ def test_theorem_UNIFORM_CLASSES_ends_are_those_of_the_draw_itself(kind: str, d:
     assert np.allclose(shares.least(counts), 1 - shares.greatest(n - counts), atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [3000, 100_000])
+def test_theorem_UNIFORM_CLASSES_both_ends_are_rounded_outwards(n: int) -> None:
+    """Against fractions: near 1 the difference from 1 is rounded by more than a part of what is subtracted."""
+    shares = uniform_shares(RuleClass("thresholds", 1), n, BETA)
+    no = np.arange(60)
+    tops, lows = shares.greatest(no), shares.least(n - no)
+    for k, top, low in zip(no, tops, lows, strict=True):
+        exact = Fraction(round(float(top) * shares.ghosts), shares.ghosts)
+        assert abs(exact - Fraction(float(top))) < Fraction(1, 10**14)
+        assert Fraction(float(top)) >= exact
+        assert Fraction(float(low)) <= 1 - exact, k
+
+
 def test_theorem_UNIFORM_CLASSES_covers_the_worst_threshold() -> None:
     """Labels are fair coins, so every threshold is right half of the time: the luckiest one must be covered.
 
@@ -184,6 +197,22 @@ def test_theorem_UNIFORM_CLASSES_linear_rules_are_linear_to_the_last_digit() -> 
     assert kind.apply(huge, np.array([[1e300, 1e300, 1.0], [1e300, 1e300, -1.0]])).tolist() == [True, False]
     tiny = kind.rule({"weights": [1e-200, -1e-200], "intercept": 0}, 2)
     assert kind.apply(tiny, np.array([[2e-200, 1e-200], [1e-200, 2e-200]])).tolist() == [True, False]
+
+
+def test_theorem_UNIFORM_CLASSES_linear_rules_beyond_the_range_of_floats() -> None:
+    """Mutants: what is not finite, or was too small to be rounded relatively, is left to floats."""
+    tiny, huge = 2.0**-537, 1e308
+    features = np.array([[tiny, tiny, tiny], [10.0, 10.0, 1.0], [huge, huge, 0.0]])
+    for weights in ([1.4 * tiny, 1.4 * tiny, -2.6 * tiny], [huge, -huge, 1.0], [huge, -huge * 0.999, 0.0]):
+        rule = np.array([*weights, 0.0])
+        exact = [
+            sum(Fraction(w) * Fraction(float(x)) for w, x in zip(weights, row, strict=True)) > 0
+            for row in features
+        ]
+        assert LinearSeparators().apply(rule, features).tolist() == exact
+        assert any(exact)
+    both = np.array([[10.0] * 64])  # sums in any order become infinities of both signs
+    assert LinearSeparators().apply(np.array([huge, -huge] * 32 + [1.0]), both).tolist() == [True]
 
 
 def test_theorem_UNIFORM_CLASSES_thresholds_and_boxes_say_what_they_say() -> None:

@@ -140,7 +140,7 @@ def test_theorem_WEIGHTED_SCORES_no_end_is_farther_than_planned() -> None:
             for share in (0.0, 0.3, 0.5, 1.0):
                 ((low, high),) = plan.ends([round(share * frame.whole)], [number])
                 assert max(share - low, high - share) <= plan.half_width()
-    (fresh, price, _), *_ = plan._ways([2], (1,))[0]  # what an end pays for the score before it
+    fresh, price, _ = plan._ways([2])[0]  # what an end pays for the score before it
     spent = (WEIGHT_STEPS / (2 * Fraction(plan.blocks.scale(1)))) ** 2
     assert price[0] == pytest.approx(fresh[0] / (1 - fresh[0]) * float(squares * spent / 2), rel=1e-9)
     expecting = plan_gaussian(frame, GaussianWish(Fraction("0.1"), expected=Fraction("0.6")))

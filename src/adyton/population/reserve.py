@@ -16,6 +16,7 @@ from adyton.certify import Proof
 from adyton.errors import InvalidRequest
 from adyton.exact import Number, float_down, float_up, rational
 from adyton.ledger import Ledger, Order, Receipt
+from adyton.ledger.texts import RESTORED, receipts_restored
 from adyton.show import Sheet, Shown, number
 from adyton.study import Study
 
@@ -76,7 +77,9 @@ def order_of(tests: Sequence[str], alpha: Number) -> Order:
 def open_once(ledger: Ledger, order: Order) -> Opening:
     """The opening, which is charged before anything is read; the same again is the same one, and free."""
     earlier = opening_in(ledger)
-    if earlier is not None and (earlier.receipt.order.detail != order.detail):
+    if earlier is None:
+        refuse_where_lost(ledger)
+    elif earlier.receipt.order.detail != order.detail:
         raise InvalidRequest(
             f"the reserve was opened before (receipt {earlier.number}), for {_tests(earlier)} at alpha = "
             f"{float(earlier.alpha):g}: nothing else can be tested on it (adyton reserve show)"
@@ -92,6 +95,23 @@ def opening_in(ledger: Ledger) -> Opening | None:
     return _of(opened[0]) if opened else None
 
 
+def refuse_where_lost(ledger: Ledger) -> None:
+    """What nobody remembers may have been an opening, for other tests."""
+    if _lost(ledger):
+        raise InvalidRequest(
+            "a copy of the ledger was put back that has lost receipts: the reserve may have been opened by "
+            "one of them, for other tests, so it is not opened, and the study not amended"
+        )
+
+
+def _lost(ledger: Ledger) -> bool:
+    """Whether receipts are missing before one that stands for what a copy has lost (RESTORED-LEDGER)."""
+    restored = [
+        receipts_restored(one.order.question, one.order.detail) for one in ledger.mentioning([RESTORED], 0)
+    ]
+    return any(last and ledger.receipt(last) is None for last in restored)
+
+
 def _of(receipt: Receipt) -> Opening:
     said = json.loads(receipt.order.detail)
     return Opening(receipt, tuple(said["tests"]), Fraction(said["alpha"]))
@@ -102,7 +122,8 @@ def said_of(study: Study, ledger: Ledger) -> str:
     assert study.reserve is not None
     share, opening = f"about {float(100 * study.reserve.share):.4g} % of the units", opening_in(ledger)
     if opening is None:
-        return f"{share}, not opened"
+        unknown = "nobody knows whether it was opened: receipts were lost"
+        return f"{share}, {unknown if _lost(ledger) else 'not opened'}"
     return f"{share}, opened for {_tests(opening)} (receipt {opening.number})"
 
 

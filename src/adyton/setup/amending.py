@@ -24,7 +24,7 @@ from adyton.ledger.links import fresh_secret
 from adyton.ledger.stored.sqlite import make_file
 from adyton.ledger.texts import carried_texts
 from adyton.planning.in_full import radius_in_full
-from adyton.population.reserve import opening_in
+from adyton.population.reserve import opening_in, refuse_where_lost
 from adyton.study import Study, named_facts
 
 _MAY_CHANGE = ("table.", "columns.", "public.")
@@ -73,6 +73,8 @@ def amend(old: Study, new: Study) -> Amended:
                 f"the reserve of this study was opened (receipt {opened.number}), and an amended one could "
                 "open it again: it cannot be amended"
             )
+        if old.reserve is not None:
+            refuse_where_lost(ledger)
         _check_books(anchored or ledger, old, new)
         if not ledger.closing():
             _check_free(new)

@@ -83,7 +83,7 @@ class NumberQuestion:
 
     def read(self, report: object) -> int:
         text = str(report)
-        if isinstance(report, bool) or not text.lstrip("-").isdecimal() or len(text) > 30:
+        if isinstance(report, bool) or not text.removeprefix("-").isdecimal() or len(text) > 30:
             raise InvalidRequest(f"a report of {self.name!r} must be a whole number of steps")
         return int(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adyton.certify import Certificate, Proof
-from adyton.errors import InvalidRequest
+from adyton.errors import InvalidRequest, ScoresRefused
 from adyton.exact import whole
-from adyton.holdout.answers.bought import Bought, bought
+from adyton.holdout.answers.bought import Bought, bought, scores_left, used_up
 from adyton.holdout.classes.uniform_plan import UniformPlan
 from adyton.holdout.facts import Facts
 from adyton.holdout.methods.choosing import choosing_rate
@@ -144,21 +144,39 @@ class Choosing:
         if len(digests) < 2:
             raise InvalidRequest("all of them predict the same: there is nothing to choose, free of charge")
         which = hashlib.sha256(" ".join(digests).encode()).hexdigest()
-        places: list[int] = []
-        for part in range(1, cost):
-            paid = bought(self.ledger, plan, f"BEST {part}/{cost} {which}", lambda _: "part of a choice")
-            places.append(paid[0].number)
+        *parts, last = (f"BEST {part}/{cost} {which}" for part in range(1, cost + 1))
+        self._refuse_beyond(plan, [*parts, last])
+        paid_before = [bought(self.ledger, plan, part, lambda _: "part of a choice") for part in parts]
+        places = [receipt.number for receipt, *_ in paid_before]
 
         def winner(number: int) -> int:
             sums = np.array([self._points(of[digest]) for digest in digests], dtype=np.int64)
             rate = choosing_rate(plan, (*places, number))
             return exponential_weights.choose(gaps_below_best(sums), rate, self.bits)
 
-        paid = bought(self.ledger, plan, f"BEST {cost}/{cost} {which}", winner)
+        paid = bought(self.ledger, plan, last, winner)
         rate = choosing_rate(plan, (*places, paid[0].number))
         within = _shortfall(rate, len(digests), self.facts.confidence)
         share = min(Fraction(within, plan.frame.whole), Fraction(1))
         return Chosen(names[digests[int(paid[1])]], share, cost, len(digests), paid)
+
+    def _refuse_beyond(self, plan: GaussianPlan, questions: Sequence[str]) -> None:
+        """Before one is charged: a choice that cannot be paid for would use up all that is left."""
+        orders = [(question, plan.name, plan.price) for question in questions]
+        paid = [self.ledger.repeated(*order) or self.ledger.unanswered(*order) for order in orders]
+        missing, left = paid.count(None), scores_left(plan, self.ledger.spent()) or 0
+        if missing and left < 1:
+            raise used_up(self.ledger, plan)
+        if missing > left:
+            raise ScoresRefused(
+                f"this choice costs {missing:,} scores, and {left:,} are left; nothing was read and nothing "
+                "was charged",
+                requested=str(missing),
+                spent=str(plan.scores - left),
+                limit=str(plan.scores),
+                largest=str(left),
+                counted_in="scores",
+            )
 
     def _points(self, one: Submission) -> int:
         """The more the better."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +13,6 @@ import numpy as np
 
 from adyton.exact import float_up, units_up
 from adyton.exact.cells import Floats
-from adyton.exact.outward import SAFE
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.metrics import Steps, total
 from adyton.noise import Bits, rounded_gaussian
@@ -26,8 +24,6 @@ from adyton.validity.subset.widths import hoeffding_width, least_share, price_of
 Parts = tuple[Floats, Floats, Floats]
 SLACK = Fraction(1, 4000)  # the best location is found up to half of this
 """Of a width: plans are made for so much less, so that no search for the ends of an interval exceeds it."""
-_MORE_KEPT = (1, 6, 36)
-"""Of c / (1 - c): a comparison of models that seldom differ does better if more is kept; each has a third."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +87,24 @@ class GaussianPlan:
     def ends(self, released: Sequence[int], numbers: Sequence[int]) -> list[Ends]:
         """Of the intervals of these scores, for the mean over the population.  Theorem: HOLDOUT-SCORES."""
         items, stray = self.frame.items, self.frame.rounding
-        found = self._sums(released, numbers, items, 0, (1,))
+        found = self._sums(released, numbers, items, 0)
         return [(low / items - stray, high / items + stray) for low, high in found]
 
     def difference_ends(self, released: Sequence[int], numbers: Sequence[int], differing: int) -> list[Ends]:
         """The same for differences of two scores that differ in at most so many items.
 
+        By the part and the level of the score whose place it takes: which of the two is asked may depend on
+        what was released before, and one law of that bounds both only if the part is the same.
         Theorem: PAIRED-COMPARISON.
         """
         items, stray = self.frame.items, 2 * self.frame.rounding
-        found = self._sums(released, numbers, differing, differing, _MORE_KEPT)
+        found = self._sums(released, numbers, differing, differing)
         return [
             ((2 * low - differing) / items - stray, (2 * high - differing) / items + stray)
             for low, high in found
         ]
 
-    def _sums(
-        self, released: Sequence[int], numbers: Sequence[int], units: int, middle: int, more: tuple[int, ...]
-    ) -> list[Ends]:
+    def _sums(self, released: Sequence[int], numbers: Sequence[int], units: int, middle: int) -> list[Ends]:
         """Ends of expected sums of ``units`` values in [0, 1]; a difference counts how often the first is
         better, which is half of it and of the units: ``middle`` is 0 for a score.
 
@@ -119,11 +115,7 @@ class GaussianPlan:
         halves = Fraction(middle, 2)
         below = [halves + Fraction(2 * x - 1, scale) for x in released]  # before it was rounded
         above = [units - halves - Fraction(2 * x + 1, scale) for x in released]
-        low, high = self._ways(numbers, more)
-        ways = [
-            Way(*map(np.concatenate, zip(one, other, strict=True)))
-            for one, other in zip(low, high, strict=True)
-        ]
+        ways = [Way(*map(np.concatenate, zip(*self._ways(numbers), strict=True)))]
         noise = np.array([self.blocks.scale(j) / self.frame.steps for j in numbers])  # exact: a power of two
         answers, noises = np.array([float(x) for x in below + above]), np.concatenate([noise, noise])
         found = [Fraction(float(share)) * units for share in least_share(answers, units, noises, ways)]
@@ -134,15 +126,12 @@ class GaussianPlan:
         count = len(numbers)
         return [(found[i], units - found[count + i]) for i in range(count)]
 
-    def _ways(self, numbers: Sequence[int], more: tuple[int, ...]) -> tuple[list[Parts], list[Parts]]:
+    def _ways(self, numbers: Sequence[int]) -> tuple[Parts, Parts]:
         """How both ends pay for the scores before theirs: by parts and levels that were fixed in advance."""
         sides = [table(self).sides(j) for j in numbers]
         before = [in_values(self).spent_before(j) for j in numbers]
-        made = []
-        for place in (0, 1):
-            picked = [side[place] for side in sides]
-            made.append([_parts(self.frame, before, picked, factor, len(more)) for factor in more])
-        return made[0], made[1]
+        low, high = (_parts(self.frame, before, [side[end] for side in sides]) for end in (0, 1))
+        return low, high
 
     def settings(self) -> dict[str, str | int]:
         facts: dict[str, str | int] = {"scores": self.scores, "reach": json.dumps(self.reach)}
@@ -180,16 +169,12 @@ def table(plan: GaussianPlan) -> Table:
     return table_of(wish, in_values(plan))
 
 
-def _parts(
-    frame: HoldoutSize, before: Sequence[Fraction], sides: Sequence[Side], factor: int, choices: int
-) -> tuple[Floats, Floats, Floats]:
-    """Fresh parts, prices and levels: c / (1 - c) is ``factor`` times that of the plan."""
-    fresh, price, level = [], [], []
+def _parts(frame: HoldoutSize, before: Sequence[Fraction], sides: Sequence[Side]) -> Parts:
+    """Fresh parts, prices and levels."""
     counted = frame.items if frame.squares is None else frame.squares
-    for spent, side in zip(before, sides, strict=True):
-        odds = factor * side.kept / (1 - side.kept)
-        kept = odds / (1 + odds)
-        fresh.append(1.0 if spent == 0 else 1 - kept)
-        price.append(0.0 if spent == 0 else price_of(counted, spent, 1 - fresh[-1]))
-        level.append(side.log_level - math.log(choices) * SAFE)
-    return np.array(fresh), np.array(price), np.array(level)
+    fresh = [1.0 if spent == 0 else 1 - side.kept for spent, side in zip(before, sides, strict=True)]
+    price = [
+        0.0 if spent == 0 else price_of(counted, spent, 1 - part)
+        for spent, part in zip(before, fresh, strict=True)
+    ]
+    return np.array(fresh), np.array(price), np.array([side.log_level for side in sides])

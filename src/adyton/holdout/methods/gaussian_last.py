@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.exact import float_down, float_up
-from adyton.exact.outward import MANY, SAFE
+from adyton.exact.outward import FEW, MANY, SAFE
 from adyton.exact.search import edge
 from adyton.holdout.methods.base import Ends, HoldoutSize
 from adyton.holdout.methods.gaussian import GaussianPlan, in_values, table
@@ -79,11 +79,14 @@ def _counted(hits: int, items: int, log_level: float) -> Fraction:
 
 
 def _by_coins(share: float, items: int, log_level: float) -> Fraction:
-    """By Chernoff's inequality: below it the relative entropy is more than the level allows."""
+    """By Chernoff's inequality: below it the relative entropy is more than the level allows.
+
+    FEW: where mean and share are near each other, a quotient that is rounded near 1 moves its logarithm.
+    """
 
     def rejected(mean: float) -> bool:
         parts = (_term(share, mean), _term(1 - share, 1 - mean))
-        return items * (sum(parts) - MANY * sum(map(abs, parts))) >= -log_level
+        return items * (sum(parts) - MANY * sum(map(abs, parts)) - FEW) >= -log_level
 
     return Fraction(edge(rejected, 0.0, share)) if share > 0 else Fraction(0)
 

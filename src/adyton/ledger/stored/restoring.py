@@ -40,6 +40,11 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
     """
     if kept.ledger != header.digest:
         raise InvalidRequest("the anchor is that of another ledger: nothing can be accepted")
+    if kept.closed:
+        raise InvalidRequest(
+            "the ledger was closed for good when its anchor was written, and another one goes on with all "
+            "that was spent: this copy cannot go on beside it"
+        )
     lost = kept.receipts > mark.receipts or kept.answers > mark.answers or kept.notes > mark.notes
     if not lost:
         raise InvalidRequest("the ledger is not behind its anchor: there is nothing to accept")

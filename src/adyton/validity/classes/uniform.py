@@ -65,8 +65,8 @@ class UniformShares:
         return np.where((x < self.rows) & rare(most), np.minimum(share, 1.0), 1.0)
 
     def least(self, yes: Counts) -> Floats:
-        """Of those that say no the greatest, subtracted from 1."""
-        found: Floats = np.maximum(1 - self.greatest(self.rows - np.asarray(yes)) * (1 + FEW), 0.0)
+        """Of those that say no the greatest, subtracted from 1; the difference is rounded near 1."""
+        found: Floats = np.maximum(1 - self.greatest(self.rows - np.asarray(yes)) - FEW, 0.0)
         return found
 
     def _log_tail(self, few: Any, among: Any) -> Any:
@@ -113,7 +113,7 @@ def uniform_width(shares: UniformShares) -> float:
     def arm(first: Counts, last: Counts) -> Floats:
         return shares.greatest(last) - first / shares.rows * (1 - FEW)
 
-    return min(1.0, float(longest_arm(arm, shares.rows)) * (1 + FEW))
+    return min(1.0, float(longest_arm(arm, shares.rows)) + 2 * FEW)  # a lower end may be one FEW lower
 
 
 def threshold_width(rows: int, failure: Number) -> float:
