@@ -125,7 +125,7 @@ def test_a_file_has_a_threshold_for_each_question() -> None:
     assert ([a["above"] for a in found["answers"]], found["not_asked"]) == ([True], 2)
     said("open", "p.toml", "--positives", "1", "--share", "0.9")
     shown = stream("feed", "p.toml", "2", "--file", "-", "--above", "20", stdin=f"{COUNT}; {COUNT}").stdout
-    assert "1 question was not asked: nothing was read for them." in " ".join(shown.split())
+    assert "1 question was not asked: nothing was read for it." in " ".join(shown.split())
 
 
 def test_one_bad_question_in_a_file_and_none_is_asked() -> None:

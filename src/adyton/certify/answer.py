@@ -319,7 +319,7 @@ class Answer(Shown):
         if self.free is not None:
             columns = ", ".join((*self.rows.keys.columns, *self.rows.values))
             return (
-                f"Columns: {columns}.",
+                *([] if len(self.rows) else [f"Columns: {columns}."]),  # no table shows them
                 f"Free of charge: {self.free}. Nothing was read. Spent {self.spent}, left {self.left}.",
             )
         return (

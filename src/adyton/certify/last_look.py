@@ -12,6 +12,7 @@ _LAST = (
     "if it is published, record it (--publish): later answers then have no population interval."
 )
 _NOT_PRIVATE = "An exact test is not private: whoever publishes it spends privacy that no ledger has counted."
+_RESERVE = "This study keeps a reserve of units that no question reads: a test on these needs no correction."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class LastLook(Shown):
     p_value: float | None = None
     corrected: float | None = None
     published: int | None = None  # the receipt that records it
+    reserve: bool = False  # does the study keep units for tests?
 
     @property
     def best(self) -> ByRoute:
@@ -83,7 +85,10 @@ class LastLook(Shown):
         rows = [
             ("level of the test", number(self.alpha)),
             ("questions charged", f"{self.questions:,}"),
-            ("significant if its p-value is at most", f"{self.threshold:.2g}"),
+            (
+                "significant if its p-value is at most",
+                f"{self.threshold:.2g}" if self.threshold else "no p-value is small enough",
+            ),
             ("by", self.best.route),
         ]
         if self.p_value is not None and self.corrected is not None:
@@ -97,4 +102,5 @@ class LastLook(Shown):
             rows += [(f"by {by.route} alone", f"{by.threshold:.2g}") for by in self._each_once[1:]]
         recorded = () if self.published is None else (f"Recorded as receipt {self.published}.",)
         several = "For one test: whoever runs several divides the level by their number."
-        return Sheet("Last look", ("", ""), tuple(rows), (several, _LAST, _NOT_PRIVATE, *recorded))
+        notes = (several, *([_RESERVE] if self.reserve else []), _LAST, _NOT_PRIVATE, *recorded)
+        return Sheet("Last look", ("", ""), tuple(rows), notes)

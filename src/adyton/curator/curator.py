@@ -217,6 +217,9 @@ class Curator(PaidOnce, Shown):
         """Replays the ledger; LedgerCorrupt unless it is intact and, if given, ``head`` is in its chain."""
         return self._ledger.verify(head)
 
+    def __repr__(self) -> str:
+        return f"<Curator of the study of {self.study.table.name!r}>"
+
     def sheet(self, verbose: bool = False) -> Sheet:
         """The study, and how much of its limit is spent.  Nothing is read."""
         totals = self._ledger.totals()

@@ -114,7 +114,14 @@ class Leaderboard(Shown):
             shown = number(e.value, half_of(e.interval))
             rows.append((place, e.entrant, shown, text_of(e.interval), str(e.submissions)))
         headers = ("rank", "entrant", self._holdout.facts.metric.name, "population", "submissions")
-        return Sheet("Leaderboard", headers, tuple(rows), (f"{self._holdout.statement()}.",), left_aligned=2)
+        said = str(self._holdout.statement())
+        notes = [f"{said[0].upper()}{said[1:]}."]
+        if not rows:
+            notes.insert(0, "Nobody has sent anything yet: adyton holdout submit.")
+        return Sheet("Leaderboard", headers, tuple(rows), tuple(notes), left_aligned=2)
+
+    def __repr__(self) -> str:
+        return f"<Leaderboard of {self._holdout!r}>"
 
 
 def _value(score: Score) -> float:

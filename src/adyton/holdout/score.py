@@ -11,6 +11,8 @@ from adyton.show import Sheet, Shown, ends, number
 
 _MAY_GO_ON = ("thresholdout", "sparse_validate")  # only some of their answers count against the budget
 _OF_THEM = ("training", "holdout", "yes", "no")
+_IN_WORDS = {"last": "the last score, exact"}
+_REPEATED = "The same predictions as before: the same answer, free of charge."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,11 @@ class Score(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         rows = [(self.metric, "-" if self.value is None else number(self.value, half_of(self.interval)))]
         rows += [("population", text_of(self.interval))]
-        rows += [] if self.said == "score" else [("said", self.said)]
+        rows += [] if self.said == "score" else [("said", _IN_WORDS.get(self.said, self.said))]
         rows += [("scores left", self._left())]
         rows += [(f"group {name}", text_of(part.interval)) for name, part in (self.slices or {}).items()]
-        repeated = ("The same predictions as before: the same answer, free of charge.",)
         notes = (f"Theorems: {', '.join(self.certificate.theorems) or 'none, nothing is certified'}.",)
-        return Sheet(f"Score {self.number}", ("", ""), tuple(rows), notes + repeated * self.repeated)
+        return Sheet(f"Score {self.number}", ("", ""), tuple(rows), notes + (_REPEATED,) * self.repeated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Comparison(Shown):
             ("population", text_of(self.interval)),
             ("scores left", f"{self.scores_left:,}"),
         )
-        return Sheet("First against second", ("", ""), rows)
+        return Sheet("First against second", ("", ""), rows, (_REPEATED,) * self.repeated)
 
 
 @dataclass(frozen=True, slots=True)

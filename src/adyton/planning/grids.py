@@ -37,9 +37,11 @@ def room_for_noise(study: Study, sensitivity: Sensitivity, half_width: float) ->
     weights = [1.0] if len(halves) == 1 else [1.0, largest_ratio(sensitivity)]
     taken = math.fsum(half * weight for half, weight in zip(halves, weights, strict=True))
     if half_width <= taken:
+        times = 1.01 * taken / half_width if half_width else math.inf  # to tell: nothing rests on it
         raise InvalidRequest(
-            "within is not wider than half a cell of the grid that answers are rounded to: ask for a wider "
-            "interval, or name an epsilon; the grid is fixed by the study (validity.grid)"
+            "within is not wider than half a cell of the grid that answers are rounded to: ask for about "
+            f"{times:.3g} times this width or more, or name an epsilon; the grid is fixed by the study "
+            "(validity.grid)"
         )
     return (half_width - taken) * (1 - 2.0**-20)  # for the noise beyond the padding of a ratio, 2e-9 of it
 

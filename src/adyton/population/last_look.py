@@ -49,7 +49,7 @@ def look(
         ByRoute(route.name, route.theorem, route.threshold(level * (1 - for_counts)))
         for route in _routes(study, told, units)
     )
-    found = LastLook(float(level), totals.receipts, told_by)
+    found = LastLook(float(level), totals.receipts, told_by, reserve=study.validity.reserve is not None)
     if p_value is None:
         return found
     p = _p_value(p_value)

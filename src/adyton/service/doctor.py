@@ -53,7 +53,7 @@ class Examination(Shown):
     def sheet(self, verbose: bool = False) -> Sheet:
         marks = {True: "ok", False: "WRONG", None: ""}
         rows = [(marks[one.ok], one.what, one.said) for one in self.findings]
-        rows += [("", f"server.{name}", f"{value}") for name, value in _limits(self.settings).items()]
+        rows += [("", f"server.{name}", _plainly(value)) for name, value in _limits(self.settings).items()]
         notes = ("Everything is fit to be served." if self.ok else "Something must be done first.",)
         return Sheet("Doctor", ("", "what", "found"), tuple(rows), notes, left_aligned=3)
 
@@ -125,6 +125,12 @@ def _tried(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what, True, look())
     except CuratorError as error:
         return Finding(what, False, error.message)
+
+
+def _plainly(value: object) -> str:
+    if value is None:
+        return "not set"
+    return f"{value:,.10g}" if isinstance(value, (int, float)) else str(value)
 
 
 def _limits(settings: Settings) -> dict[str, Any]:

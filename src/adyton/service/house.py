@@ -135,6 +135,8 @@ class House:
 def _opened(path: Path, settings: Settings) -> Served:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidRequest(f"there is no file {path.name}: name a study file or a holdout file") from None
     except OSError:
         raise InvalidRequest(f"{path.name} cannot be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):

@@ -109,8 +109,8 @@ class StreamAnswers(Shown):
         left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
         notes = [*left_out, *([_EXCESS] if excess else []), self.statement.state]
         if self.not_asked:
-            many = "question was" if self.not_asked == 1 else "questions were"
-            notes.append(f"{self.not_asked} {many} not asked: nothing was read for them.")
+            many, them = ("question was", "it") if self.not_asked == 1 else ("questions were", "them")
+            notes.append(f"{self.not_asked} {many} not asked: nothing was read for {them}.")
         title = f"Stream {self.statement.number}: {self.statement.stream}"
         return Sheet(title, headers, tuple(rows), tuple(notes), left_aligned=2)
 

@@ -245,7 +245,10 @@ def stream_of(receipt: Receipt) -> tuple[Machine, StreamKind]:
     """The mechanism that a receipt paid for, and what it may be fed with."""
     found = stream_in(receipt.order.question, receipt.order.detail)
     if found is None:
-        raise InvalidRequest(f"receipt {receipt.number} did not pay for a stream")
+        raise InvalidRequest(
+            f"receipt {receipt.number} did not pay for a stream; adyton stream list, or Curator.streams(), "
+            "shows the numbers of those that there are"
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""Surveys of the local model: everybody adds noise to the own answers, and nobody ever collects the truth."""
+"""Surveys of the local model: all add noise to their own answers, and nobody ever collects the truth."""
 
 from adyton.surveys.questions import CategoryQuestion, NumberQuestion
 from adyton.surveys.reading import read_survey

@@ -44,7 +44,7 @@ class SurveyPreview(Shown):
         rows = tuple(
             (e.question, e.noise, _width(e, e.respondents), _width(e, e.population)) for e in self.questions
         )
-        delta = f", delta {self.delta:g}" if self.delta else ""
+        delta = f", delta {self.delta:g}".replace("e-0", "e-") if self.delta else ""
         notes = (
             f"All answers of a person cost epsilon {self.epsilon:g}{delta} together, whoever reads them.",
             f"Half-widths for {self.people:,} reports, all lines at once with probability "

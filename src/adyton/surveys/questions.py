@@ -41,10 +41,10 @@ class CategoryQuestion:
     def report(self, code: int) -> str:
         return self.values[code]
 
-    def read(self, report: object) -> int:
-        """What was reported, as its code."""
+    def read(self, report: object, place: int = 1) -> int:
+        """What was reported, as its code; ``place`` is where it stands among the reports."""
         if not isinstance(report, str) or report not in self.values:
-            raise InvalidRequest(f"a report of {self.name!r} is none of its values")
+            raise InvalidRequest(f"report {place:,}: {self.name!r} is none of its values")
         return self.values.index(report)
 
 
@@ -81,10 +81,10 @@ class NumberQuestion:
     def report(self, code: int) -> int:
         return code
 
-    def read(self, report: object) -> int:
+    def read(self, report: object, place: int = 1) -> int:
         text = str(report)
         if isinstance(report, bool) or not text.removeprefix("-").isdecimal() or len(text) > 30:
-            raise InvalidRequest(f"a report of {self.name!r} must be a whole number of steps")
+            raise InvalidRequest(f"report {place:,}: {self.name!r} must be a whole number of steps")
         return int(text)
 
 

@@ -1,4 +1,4 @@
-"""A survey: its questions, the limit of one person, and what everybody does with the own answers."""
+"""A survey: its questions, the limit of one person, and what everybody does with their own answers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Survey:
 
     def _answer(self, answers: Answers, question: SurveyQuestion) -> object:
         if unknown := sorted(set(answers) - {q.name for q in self.questions}):
-            raise InvalidRequest(f"the survey does not ask for {unknown[0]!r}")
+            asked = ", ".join(q.name for q in self.questions)
+            raise InvalidRequest(f"the survey does not ask for {unknown[0]!r}; it asks for: {asked}")
         if question.name not in answers:
             raise InvalidRequest(
                 f"the answer to {question.name!r} is missing: nobody may leave one out, "
@@ -98,12 +99,15 @@ class Survey:
         rows = list(reports)
         if not rows:
             raise InvalidRequest("there are no reports to estimate from")
-        if any(row.get(SURVEY) != self.fingerprint for row in rows):
+        others = (place for place, row in enumerate(rows, 1) if row.get(SURVEY) != self.fingerprint)
+        if (place := next(others, None)) is not None:
             raise InvalidRequest(
-                f"a report is not one of this survey as its file is now: its {SURVEY!r} must be "
+                f"report {place:,} is not one of this survey as its file is now: its {SURVEY!r} must be "
                 f"{self.fingerprint}"
             )
-        columns = [[q.read(row.get(q.name)) for row in rows] for q in self.questions]
+        columns = [
+            [q.read(row.get(q.name), place) for place, row in enumerate(rows, 1)] for q in self.questions
+        ]
         return results_of(self.questions, self.randomizers, columns, confidence, self.independent)
 
 

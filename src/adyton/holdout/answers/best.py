@@ -73,6 +73,7 @@ class Choice(Shown):
         notes = (
             "On these items: a score of the winner says what it is worth in the population.",
             f"Theorems: {', '.join(self.certificate.theorems)}.",
+            *["The same choice as before: the same answer, free of charge."] * self.repeated,
         )
         return Sheet("Best of several models", ("", ""), rows, notes)
 

@@ -129,7 +129,8 @@ def checked_class(given: object) -> HypothesisClass | None:
     if isinstance(given, str) and given in _NAMED:
         made: HypothesisClass = _NAMED[given]()
         return made
-    raise InvalidRequest(f"a hypothesis class is one of {', '.join(_NAMED)}, or an object such as Boxes()")
+    told = f", not {given!r}" if isinstance(given, str) else "; in Python also an object such as Boxes()"
+    raise InvalidRequest(f"a hypothesis class is thresholds, boxes or linear{told}")
 
 
 def rules_of(kind: HypothesisClass, features: int) -> RuleClass:
@@ -160,7 +161,7 @@ def applied(kind: HypothesisClass, given: object, features: Array) -> Submission
 
 def _words(given: object, known: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or any(word not in known for word in given):
-        listed = ", ".join(f'"{word}"' for word in known)
+        listed = " and ".join(f'"{word}"' for word in known)
         raise InvalidRequest(
             f"this holdout applies rules of its class itself: send the numbers of a rule, with {listed}, "
             f"not predictions"

@@ -119,5 +119,6 @@ def _chart(exact: Floats, private: Floats, fixed: Floats) -> Chart:
 
 _NOTES = (
     "Max-information I bounds how much likelier any event gets: at most e^I times, plus a failure beta.",
-    "A reserve of rows that no question reads needs no correction at all; adyton p-value takes the best.",
+    "A reserve of rows that no question reads needs no correction at all; adyton p-value takes the best of "
+    "several theorems.",
 )

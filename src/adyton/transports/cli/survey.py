@@ -1,4 +1,4 @@
-"""adyton survey: everybody adds noise to the own answers, and the reports are counted."""
+"""adyton survey: everybody adds noise to their own answers, and the reports are counted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ People = Annotated[str, typer.Option(help="How many people may answer.", metavar
 
 survey = typer.Typer(
     no_args_is_help=True,
-    help="Ask people who trust nobody: each adds noise to the own answers. "
+    help="Ask people who trust nobody: each adds noise to their own answers. "
     "Example: adyton survey randomize survey.toml --answer smokes=yes --answer age=41",
 )
 

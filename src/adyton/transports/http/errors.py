@@ -29,6 +29,14 @@ _SAID = {
     502: "the engine failed after the charge: ask the same again, free",
     503: "busy: see Retry-After; or the ledger cannot be trusted",
 }
+_IN_WORDS = {
+    "extra_forbidden": "is not known here; docs/reference/http.md names what is",
+    "missing": "is missing",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": said} for status, said in _SAID.items()
 }
@@ -108,5 +116,9 @@ class Guard:
 
 def _place_and_fix(error: RequestValidationError) -> str:
     first: dict[str, Any] = dict(error.errors()[0])
+    if first["type"] == "json_invalid":
+        return "the body is not JSON; nothing was charged"
     place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
-    return f"{place or 'the body'}: {first['msg']}; nothing was charged"
+    plain = _IN_WORDS.get(first["type"])
+    said = f" {plain}" if plain else f": {first['msg']}"
+    return f"{place or 'the body'}{said}; nothing was charged"

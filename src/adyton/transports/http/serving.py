@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
 import logging
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +48,17 @@ class Door:
                 "--tls-cert and --tls-key, or --behind-proxy if something in front of it speaks TLS"
             )
 
+    def try_it(self) -> None:
+        """Refuses before anything is loaded, if nobody can listen there."""
+        try:
+            socket.create_server(
+                (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            ).close()
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            why = "something else listens there, choose another --port" if taken else error.strerror
+            raise InvalidRequest(f"cannot listen on {self.host}, port {self.port}: {why}") from None
+
     @property
     def url(self) -> str:
         scheme = "https" if self.tls_cert else "http"
@@ -58,6 +71,7 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     import uvicorn
 
     paths, settings = [str(path.absolute()) for path in files], read_settings(settings_file)
+    door.try_it()
     house = House.of_files(paths, settings)
     try:
         house.load()

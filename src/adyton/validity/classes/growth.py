@@ -29,7 +29,7 @@ class RuleClass:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise InvalidRequest(f"a class of rules is {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise InvalidRequest(f"a class of rules is thresholds, boxes or linear, not {self.kind!r}")
         if whole(self.features, "the number of features") > MOST_FEATURES:
             raise InvalidRequest(f"at most {MOST_FEATURES:,} features")
 

@@ -31,11 +31,13 @@ def show(study: StudyFile, as_json: Json = False) -> None:
     if as_json:
         return
     kept, mark = done["anchor"], done["ledger"]
-    seen = "there is none" if kept is None else f"{kept['receipts']} receipts, {kept['answers']} answers"
-    typer.echo(f"Anchor: {seen}.")
-    typer.echo(f"Ledger: {mark['receipts']} receipts, {mark['answers']} answers.")
+    typer.echo(f"Anchor: {'there is none' if kept is None else _counted(kept)}.")
+    typer.echo(f"Ledger: {_counted(mark)}.")
     if done["behind"]:
-        typer.echo("The ledger is behind its anchor: nothing is answered until it is put right.")
+        typer.echo(
+            "The ledger is behind its anchor: nothing is answered until it is put right. Put the right file "
+            "back, or go on with this copy: adyton anchor accept."
+        )
 
 
 @app.command()
@@ -55,8 +57,16 @@ def accept(study: StudyFile, as_json: Json = False) -> None:
 
     done = run(work, as_json)
     if not as_json:
-        typer.echo(f"Receipt {done['receipt']} charges {done['charged']}, which the copy had lost.")
+        typer.echo(
+            f"Receipt {done['receipt']} charges what the copy had lost: {done['charged']}, as the filter "
+            "counts it; adyton receipts shows it as a share of the limit."
+        )
         typer.echo("Streams and weights of before are over, and so are receipts without an answer.")
+
+
+def _counted(mark: dict[str, Any]) -> str:
+    receipts, answers = mark["receipts"], mark["answers"]
+    return f"{receipts:,} receipt{'s' * (receipts != 1)}, {answers:,} answer{'s' * (answers != 1)}"
 
 
 def _told(mark: Any) -> dict[str, Any] | None:
