@@ -411,6 +411,7 @@ def test_the_command_line_names_a_strategy_and_derives(
     answers = json.loads(CliRunner().invoke(app, asked).output)
     done = CliRunner().invoke(app, ["derive", "people.toml", RANGES[3], "--json"])
     told = json.loads(done.output)
+    assert "Columns:" not in CliRunner().invoke(app, ["derive", "people.toml", RANGES[3]]).output
     assert told["free"].startswith("it follows from what receipt 1 paid for")
     value = told["answer"][0]["values"]["n"]["value"]
     assert value == pytest.approx(answers[3]["answer"][0]["values"]["n"]["value"], abs=1e-6)

@@ -43,10 +43,9 @@ def test_best_then_close(folder: Path) -> None:
     as_json("create", "h.toml", "--labels", "late.npy", "--tolerance", "0.1")
     chosen = as_json("best", "h.toml", "early.npy", "usual.npy", "never.npy", "--scores", "4")
     assert (chosen["winner"], chosen["candidates"], chosen["cost"]) == ("usual", 3, 4)
-    assert (
-        "usual"
-        in adyton("holdout", "best", "h.toml", "early.npy", "usual.npy", "never.npy", "--scores", "4").stdout
-    )
+    again = adyton("holdout", "best", "h.toml", "early.npy", "usual.npy", "never.npy", "--scores", "4").stdout
+    assert "usual" in again
+    assert "The same choice as before: the same answer, free of charge." in again
     exact = float((np.load("usual.npy") == np.load("late.npy")).mean())
     last = as_json("close", "h.toml", "usual.npy")
     assert (last["value"], last["said"], last["scores_left"]) == (exact, "last", 0)
@@ -56,6 +55,8 @@ def test_best_then_close(folder: Path) -> None:
     assert "was the last" in json.loads(refused.stdout)["error"]["message"]
     assert as_json("statement", "h.toml")["closed"] is True
     assert as_json("close", "h.toml", "usual.npy")["repeated"] is True
+    assert "the last score, exact" in adyton("holdout", "close", "h.toml", "usual.npy").stdout
+    assert "Closed with a last, exact score." in adyton("holdout", "leaderboard", "h.toml").stdout
     assert adyton("holdout", "close", "h.toml", "early.npy").exit_code == 3
 
 

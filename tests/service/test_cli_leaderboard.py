@@ -46,6 +46,7 @@ def test_who_is_ahead_and_who_is_tied() -> None:
     does, and 0.3 is never near: a false alarm is rarer than 1e-8.
     """
     assert said("leaderboard", "h.toml") == {"entries": []}
+    assert "Nobody has sent anything yet" in holdout("leaderboard", "h.toml").stdout
     first = said("submit", "h.toml", "ann", "good.npy")
     assert said("submit", "h.toml", "bob", "alike.csv", "--column", "guess")["scores_left"] == 6
     assert said("submit", "h.toml", "cid", "bad.npy")["number"] == 3

@@ -11,6 +11,7 @@ from scipy.stats import ttest_ind
 from sklearn.datasets import load_breast_cancer
 from typer.testing import CliRunner, Result
 
+from adyton.certify.last_look import ByRoute, LastLook
 from adyton.transports.cli.app import app
 
 STUDY = """
@@ -110,6 +111,15 @@ def test_what_people_see(study: str) -> None:
     verbose = run("p-value", "tumours.toml", "--verbose").stdout
     assert "by bits of the transcript alone" in verbose
     assert ("by max-information alone" in verbose) == (study == "pure")
+
+
+def test_people_are_told_of_a_reserve_and_where_no_threshold_is_left(study: str) -> None:
+    assert "keeps a reserve" not in run("p-value", "tumours.toml").stdout
+    file = Path("tumours.toml")
+    file.write_text(file.read_text().replace("confidence = 0.95", "confidence = 0.95\nreserve = 0.2"))
+    assert "keeps a reserve" in run("p-value", "tumours.toml").stdout
+    nothing = LastLook(0.05, 9, (ByRoute("subset", "SUBSET-P-VALUES", 0.0),))
+    assert "no p-value is small enough" in str(nothing)
 
 
 def test_what_cannot_be_said_is_refused_with_the_reason(study: str) -> None:

@@ -98,6 +98,7 @@ def test_a_rounding_study_from_the_first_question_to_the_last(file: Path) -> Non
     [
         ("SELECT MEDIAN(radius) FROM tumours", ("--epsilon", "1"), "a quantile is not put on a grid"),
         ("SELECT COUNT(*) FROM tumours", ("--within", "10"), "half a cell of the grid"),
+        ("SELECT COUNT(*) FROM tumours", ("--within", "1e-9"), "times this width or more"),
     ],
 )
 def test_bad_questions_are_refused_and_nothing_is_charged(

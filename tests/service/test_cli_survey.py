@@ -143,6 +143,29 @@ def test_what_is_wrong_is_refused_with_the_fix(case: str) -> None:
     assert said in of_error(run(*words, "--json"))
 
 
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("{survey},setosa,--5", "report 3: 'petal' must be a whole number of steps"),
+        ("{survey},rose,5", "report 3: 'species' is none of its values"),
+        ("other,setosa,5", "report 3 is not one of this survey"),
+    ],
+)
+def test_a_report_that_cannot_be_is_named_by_its_place(bad: str, said: str) -> None:
+    survey = of(
+        run("randomize", "survey.toml", "--answer", "species=setosa", "--answer", "petal=1", "--json")
+    )
+    lines = ["{survey},setosa,5", "{survey},setosa,-5", bad]
+    told = "\n".join(line.format(survey=survey["survey"]) for line in ("survey,species,petal", *lines))
+    Path("reports.csv").write_text(told, encoding="utf-8")
+    assert said in of_error(run("estimate", "survey.toml", "reports.csv", "--json"))
+
+
+def test_an_answer_that_nobody_asked_for_is_refused_with_what_is_asked() -> None:
+    words = ("randomize", "survey.toml", "--answer", "specie=setosa", "--answer", "petal=1", "--json")
+    assert "it asks for: species, petal" in of_error(run(*words))
+
+
 def of_error(result: Result) -> str:
     assert result.exit_code == 2
     message: str = json.loads(result.stdout)["error"]["message"]

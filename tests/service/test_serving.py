@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -49,10 +50,23 @@ def test_the_page_is_made_of_routes_roles_and_settings() -> None:
     )
 
 
+def test_a_port_that_is_taken_is_said_before_anything_is_loaded(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = CliRunner().invoke(app, ["serve", str(study), "--port", str(port)])
+    assert done.exit_code == 2
+    assert f"port {port}: something else listens there" in done.stderr
+    assert not (tmp_path / "people.tokens").exists()  # an owner token that nobody could use yet
+
+
 def test_the_doctor_finds_what_is_wrong(tmp_path: Path) -> None:
     study, run = write_study(tmp_path), CliRunner().invoke
     well = json.loads(run(app, ["doctor", str(study), "--json"]).output)
     assert well["ok"]
+    assert "not set" in run(app, ["doctor", str(study)]).output  # and never None
+    missing = json.loads(run(app, ["doctor", str(tmp_path / "nope.toml"), "--json"]).output)
+    assert "there is no file nope.toml" in json.dumps(missing)
     assert well["limits"] == {k: v for k, v in Settings().to_json().items() if k != "oidc"}
     tokens = Tokens(study)
     from adyton.service.identity import Identity

@@ -125,6 +125,7 @@ def test_what_is_not_behind_cannot_be_accepted_and_what_is_behind_cannot_be_anch
     accepted = run(app, ["anchor", "accept", str(study)])
     assert "Receipt 3 charges" in accepted.output
     assert run(app, ["verify", str(study)]).exit_code == 0
+    assert "receipts, " in run(app, ["anchor", "show", str(study)]).output
     assert "behind" not in run(app, ["anchor", "show", str(study)]).output
     (study.parent / "elsewhere" / "people.anchor").write_text(
         json.dumps(
