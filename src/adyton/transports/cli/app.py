@@ -180,7 +180,10 @@ def ask(
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
-    """Ask a question: charge first, then read, then answer."""
+    """Ask a question: charge first, then read, then answer.
+
+    For example: adyton ask people.toml "SELECT COUNT(*) FROM people" --within 60
+    """
     price = partial(_price, within, epsilon, share, scale, expected_rows)
 
     def make(curator: Curator) -> Any:
@@ -203,7 +206,10 @@ def derive(
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
-    """Answer from what was measured together before. Reads nothing, charges nothing."""
+    """Answer from what was measured together before. Reads nothing, charges nothing.
+
+    For example: adyton derive people.toml "SELECT COUNT(*) FROM people WHERE age > 65"
+    """
     _show(
         study, lambda curator: curator.derive(sql, dialect=dialect), as_json, as_csv=as_csv, verbose=verbose
     )

@@ -46,7 +46,10 @@ def plan(
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
-    """Compare all methods that certify adaptive questions. Give two of rows, tolerance and questions."""
+    """Compare all methods that certify adaptive questions. Give two of rows, tolerance and questions.
+
+    For example: adyton plan --rows 100,000 --tolerance 0.05
+    """
 
     def make() -> _Plan:
         from adyton.validity.planner import plan as compare

@@ -75,7 +75,10 @@ def randomize(
 
 @survey.command()
 def estimate(file: File, reports: Reports, confidence: Confidence = "0.95", as_json: Json = False) -> None:
-    """Say what the reports of all people tell together, with intervals."""
+    """Say what the reports of all people tell together, with intervals.
+
+    For example: adyton survey estimate survey.toml reports.csv
+    """
 
     def make() -> Any:
         from adyton.surveys import read_survey
@@ -89,7 +92,10 @@ def estimate(file: File, reports: Reports, confidence: Confidence = "0.95", as_j
 def preview(
     file: File, people: People = "1000", confidence: Confidence = "0.95", as_json: Json = False
 ) -> None:
-    """Say how much noise everybody adds, and how wide intervals will be, before anybody is asked."""
+    """Say how much noise everybody adds, and how wide intervals will be, before anybody is asked.
+
+    For example: adyton survey preview survey.toml --people 5000
+    """
 
     def make() -> Any:
         from adyton.surveys import read_survey

@@ -42,7 +42,10 @@ def show(study: StudyFile, as_json: Json = False) -> None:
 
 @app.command()
 def accept(study: StudyFile, as_json: Json = False) -> None:
-    """Go on with a copy of the ledger that was put back. What it has lost is charged, as one receipt."""
+    """Go on with a copy of the ledger that was put back. What it has lost is charged, as one receipt.
+
+    For example: adyton anchor accept people.toml
+    """
 
     def work() -> dict[str, Any]:
         from adyton.curator.opening import accept_copy

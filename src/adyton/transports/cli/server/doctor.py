@@ -17,7 +17,10 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Look at everything that a server needs: files, ledgers, data, secret, limits. Changes nothing."""
+    """Look at everything that a server needs: files, ledgers, data, secret, limits. Changes nothing.
+
+    For example: adyton doctor people.toml
+    """
     found: list[Any] = []
 
     def work() -> Any:

@@ -30,7 +30,10 @@ def serve(
         int | None, typer.Option(help="Counts for Prometheus, on loopback.", min=1, max=65535)
     ] = None,
 ) -> None:
-    """Serve studies and holdouts over HTTP. The first start prints one owner token, once."""
+    """Serve studies and holdouts over HTTP. The first start prints one owner token, once.
+
+    For example: adyton serve people.toml --port 8000
+    """
 
     def work() -> None:
         try:

@@ -31,7 +31,10 @@ def create(
     expires: Annotated[str | None, typer.Option(help="After 90d, 12h, 30m or 2w.", metavar="SPAN")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a token. It is shown once, and kept only as a keyed hash."""
+    """Make a token. It is shown once, and kept only as a keyed hash.
+
+    For example: adyton token create people.toml --role analyst --name ana --limit-share 0.25
+    """
 
     def work() -> dict[str, Any]:
         from adyton.service.identity import Identity, share_of
