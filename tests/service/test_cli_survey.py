@@ -123,6 +123,7 @@ def test_without_the_word_nothing_is_said_about_a_population() -> None:
 WRONG = {
     "no file": (("randomize", "nowhere.toml", "answers.csv"), "no survey file"),
     "no answers": (("randomize", "survey.toml"), "either a file of answers"),
+    "nobody": (("randomize", "survey.toml", "nobody.csv"), "has no answers"),
     "both": (("randomize", "survey.toml", "answers.csv", "--answer", "petal=1"), "either a file of answers"),
     "half an answer": (("randomize", "survey.toml", "--answer", "petal"), "NAME=VALUE"),
     "one is missing": (("randomize", "survey.toml", "--answer", "petal=1"), "'species' is missing"),
@@ -136,6 +137,7 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_refused_with_the_fix(case: str) -> None:
     iris(1)
+    Path("nobody.csv").write_text("species,petal\n")
     words, said = WRONG[case]
     done = run(*words)
     assert done.exit_code == 2

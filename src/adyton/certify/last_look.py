@@ -12,7 +12,10 @@ _LAST = (
     "if it is published, record it (--publish): later answers then have no population interval."
 )
 _NOT_PRIVATE = "An exact test is not private: whoever publishes it spends privacy that no ledger has counted."
-_RESERVE = "This study keeps a reserve of units that no question reads: a test on these needs no correction."
+_RESERVE = (
+    "This study keeps a reserve of units that no question reads: a test on these alone needs no correction "
+    "(adyton reserve). Once it was opened, no other test may use its rows."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ def randomize(
         if output is not None and output.exists() and not force:
             raise InvalidRequest(f"{output} exists: choose another name, or --force")
         people = [_one(answer or [])] if answers is None else _rows(answers)
+        if not people:
+            raise InvalidRequest("the file has no answers: one line for each person, after the names")
         made = read.randomize_all(people)
         if output is not None:
             write_file(output, _csv(read, made))
