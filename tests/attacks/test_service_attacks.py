@@ -328,6 +328,43 @@ def test_whatever_reads_data_is_on_the_grid(ticking: Served, monkeypatch: pytest
     assert all(on_grid)
 
 
+def hold(monkeypatch: pytest.MonkeyPatch, entered: threading.Event, go_on: threading.Event) -> None:
+    """From now on nothing that read data leaves before ``go_on``."""
+
+    class Clock:
+        monotonic = staticmethod(time.monotonic)
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            if seconds:
+                entered.set()
+                go_on.wait(PATIENCE)
+
+    monkeypatch.setattr(grid, "time", Clock)
+
+
+def test_a_failure_holds_its_turn_until_the_tick(ticking: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for turns, and would see when it failed.  Mutant: the turn is given back before the wait."""
+    ana, entered, go_on = ticking.made("ana"), threading.Event(), threading.Event()
+    desk = ticking.client.app.state.desk  # type: ignore[attr-defined]
+
+    def failing(*_: object) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr(DuckDBEngine, "exact", failing)
+    hold(monkeypatch, entered, go_on)
+    turns = desk._turns._value
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ticking.ask, ana, COUNT, within=50)
+        try:
+            assert entered.wait(PATIENCE)
+            assert desk._turns._value == turns - 1
+            assert not asking.done()
+        finally:
+            go_on.set()
+        assert asking.result(PATIENCE).status_code == 502
+
+
 @pytest.mark.parametrize("kind", ["ask", "feed"])
 def test_nothing_is_written_down_before_the_tick(
     ticking: Served, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -342,20 +379,12 @@ def test_nothing_is_written_down_before_the_tick(
         assert ticking.client.post("/v1/studies/people/streams", headers=ana, json=opened).status_code == 200
         body, path = {"question": COUNT, "above": 990}, "/v1/studies/people/streams/1/feed"
 
-    class Clock:
-        monotonic = staticmethod(time.monotonic)
-
-        @staticmethod
-        def sleep(_: float) -> None:
-            entered.set()
-            go_on.wait(PATIENCE)
-
     def written() -> int:
         ledger = study._curator.ledger
         return len(ledger.notes(number)) if kind == "feed" else int(ledger.recall(number) is not None)
 
     before = written()
-    monkeypatch.setattr(grid, "time", Clock)
+    hold(monkeypatch, entered, go_on)
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(ticking.client.post, path, headers=ana, json=body)
         assert entered.wait(PATIENCE)

@@ -54,11 +54,8 @@ class Desk:
         """What ``work`` returns.  If it read data, that leaves on the grid; so does its failure."""
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
-            try:
-                loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._pool, self._worked, reading, work)
-            finally:
-                await asyncio.sleep(reading.wait())
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, self._worked, reading, work)
 
     def _worked(self, reading: Reading, work: Callable[[], _Done]) -> _Done:
         """Threads that compute at once only take the interpreter from each other, so most questions are
@@ -68,6 +65,7 @@ class Desk:
         try:
             return _within(reading, work)
         finally:
+            reading.shows()  # also that it failed: whoever waits for the turn would see it
             if in_turn:
                 self._turns.release()
 
