@@ -172,9 +172,12 @@ class Curator(PaidOnce, Shown):
 
         return dummy_of(self.study, rows, None if like is None else like.columns)
 
-    def through(self, view: Callable[[Ledger], Ledger]) -> Curator:
-        """The same study for somebody who uses its ledger in another way: under a name, for instance."""
-        return type(self)(self.study, self._engine, view(self._ledger), self._bits)
+    def through(self, view: Callable[[Ledger], Ledger], reads: Callable[[], None]) -> Curator:
+        """The same study for somebody who uses its ledger in another way; ``reads`` says when it is read."""
+        from adyton.engines.watched import WatchedEngine
+
+        engine = WatchedEngine(self._engine, reads)
+        return type(self)(self.study, engine, view(self._ledger), self._bits)
 
     def prepare(self) -> None:
         """Loads the data now, as the first question would, and says what is wrong with it.  Free."""

@@ -93,6 +93,8 @@ class DuckDBEngine:
         self._kept = KeptCubes()  # the table is loaded once
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
+        if self._connection is not None:
+            return  # without the lock: whoever is refused must not wait for a scan, and learn how long it was
         with self._lock:
             if self._connection is None:
                 self._connection = sealed(

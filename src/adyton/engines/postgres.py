@@ -151,6 +151,9 @@ class PostgresEngine:
 
     def prepare(self, readings: Sequence[Reading] = ()) -> None:
         """Also after the server went away: the next question finds a fresh session."""
+        known = self._connection
+        if known is not None and not known.closed:
+            return  # without the lock: whoever is refused must not wait for a scan, and learn how long it was
         with self._lock:
             if self._connection is not None and not self._connection.closed:
                 return

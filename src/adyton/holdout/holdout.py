@@ -6,7 +6,7 @@ under the receipt that paid for them.  The same predictions again get the same a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -60,7 +60,7 @@ from adyton.holdout.score import Comparison, HoldoutStatement, Score
 from adyton.holdout.scorer import Scorer, check_candidates
 from adyton.holdout.stages import Transcript
 from adyton.holdout.weights import balancing
-from adyton.ledger import Receipt, SqliteLedger, Verification
+from adyton.ledger import Ledger, Receipt, SqliteLedger, Verification
 from adyton.ledger.texts import check_head
 from adyton.noise import Bits, SystemBits
 from adyton.show import Sheet, Shown
@@ -90,7 +90,7 @@ class Holdout(Shown):
         "path",
     )
 
-    def __init__(self, path: Path, facts: Facts, key: HiddenLabels, ledger: SqliteLedger, bits: Bits) -> None:
+    def __init__(self, path: Path, facts: Facts, key: HiddenLabels, ledger: Ledger, bits: Bits) -> None:
         self.path, self.facts = path, facts
         self.__weights, self.__groups = read_weights(path, facts), read_groups(path, facts)
         self.__features = read_features(path, facts)
@@ -155,6 +155,19 @@ class Holdout(Shown):
         except BaseException:
             ledger.close()
             raise
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether each score is charged; if not, all of them were when the holdout was made."""
+        return self.__stages is None
+
+    def through(self, view: Callable[[Ledger], Ledger]) -> Holdout:
+        """The same holdout for somebody who uses its ledger in another way: under a name, for instance."""
+        if not self.is_priced:
+            raise InvalidRequest(
+                f"the method {self.facts.method!r} is paid for at once: no part can be given"
+            )
+        return type(self)(self.path, self.facts, self.__key, view(self.__ledger), self.__bits)
 
     def score(self, predictions: object, *, guess: Number | None = None, by: str | None = None) -> Score:
         """The noisy value of the metric, and an interval for the population that holds for all scores.

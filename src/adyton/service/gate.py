@@ -5,6 +5,7 @@ What does not fit is refused at once, before anything is planned or read, and is
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import threading
 import time
@@ -16,6 +17,17 @@ from adyton.errors import Busy, TooMany
 
 _MOST_KNOWN = 100_000  # names and addresses that are remembered
 _MINUTE = 60.0
+
+
+def network_of(address: str) -> str:
+    """Whose rate an address is counted under: in IPv6 everybody has 2**64 addresses to come from."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if known.version == 4:
+        return address
+    return str(ipaddress.ip_network((int(known), 64), strict=False))
 
 
 class Rate:

@@ -1,7 +1,8 @@
 """When answers leave: those that read data on the next tick of a grid that starts at their charge.
 
 How long an engine takes may depend on the rows.  Whoever waits for an answer then learns in which tick it was
-finished, and nothing finer.  Refusals, previews and repeats depend on public facts and leave at once.
+finished, and nothing finer.  What is written down can be seen by others, as a repeat or in the chain, so that
+is done on the tick too.  Refusals, previews and repeats depend on public facts and leave at once.
 """
 
 from __future__ import annotations
@@ -36,9 +37,14 @@ class Reading:
     _since: float | None
 
     def reads(self) -> None:
-        """Called when a charge was made, or an earlier one was taken up: the first call starts the grid."""
+        """Called when a charge was made and when data are read: the first call starts the grid."""
         if self._since is None:
             self._since = self._grid.now()
+
+    def shows(self) -> None:
+        """Waits for the tick, in the thread that works; called before anybody can see what was read."""
+        time.sleep(self.wait())
+        self._since = None  # what follows depends on what is seen, until data are read again
 
     def wait(self) -> float:
         """How many seconds to wait until the next tick; 0 if nothing was read."""

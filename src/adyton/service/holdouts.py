@@ -12,7 +12,8 @@ import numpy as np
 from adyton.errors import InvalidRequest
 from adyton.holdout import Holdout, Leaderboard
 from adyton.service.identity import Identity
-from adyton.service.studies import reads
+from adyton.service.named_ledger import NamedLedger
+from adyton.service.studies import reads, shows
 from adyton.service.tokens import Tokens
 
 
@@ -40,12 +41,12 @@ class ServedHoldout:
     def score(self, who: Identity, predictions: Sequence[Any], guess: Any) -> dict[str, Any]:
         reads()
         with self._lock:
-            return self._holdout.score(_array(predictions), guess=guess, by=who.name).to_json()
+            return self._for(who).score(_array(predictions), guess=guess, by=who.name).to_json()
 
-    def compare(self, first: Sequence[Any], second: Sequence[Any]) -> dict[str, Any]:
+    def compare(self, who: Identity, first: Sequence[Any], second: Sequence[Any]) -> dict[str, Any]:
         reads()
         with self._lock:
-            return self._holdout.compare(_array(first), _array(second)).to_json()
+            return self._for(who).compare(_array(first), _array(second)).to_json()
 
     def statement(self) -> dict[str, Any]:
         with self._lock:
@@ -59,6 +60,12 @@ class ServedHoldout:
         with self._lock:
             found = self._holdout.verify(head)
         return {"ok": True, "receipts": found.receipts, "head": found.head}
+
+    def _for(self, who: Identity) -> Holdout:
+        """On the account of a name.  Where all scores are paid for at once nobody can have a part of them."""
+        if not self._holdout.is_priced and who.limit_share is None and who.price_share is None:
+            return self._holdout
+        return self._holdout.through(lambda ledger: NamedLedger(ledger, who, reads, shows))
 
 
 def _array(predictions: Sequence[Any]) -> Any:

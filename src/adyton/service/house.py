@@ -85,9 +85,12 @@ class House:
             one.tokens.keep(token, Known(fresh_id(), Identity("owner", Role.OWNER), now, None, None))
         return token
 
+    def is_from_provider(self, token: str | None) -> bool:
+        return self.provider is not None and looks_like_one(token or "")
+
     def visitor(self, token: str | None) -> Visitor:
         """Whoever holds this token; Unauthenticated if it is not valid anywhere."""
-        if self.provider is not None and looks_like_one(token or ""):
+        if self.provider is not None and self.is_from_provider(token):
             return self._of_provider(self.provider.places(token or ""))
         places: dict[str, Identity] = {}
         key = ""

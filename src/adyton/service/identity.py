@@ -10,6 +10,7 @@ from adyton.exact import Number, rational
 from adyton.ledger.texts import check_name
 from adyton.service.roles import Role
 
+PROVIDED = "oidc "  # before names that an identity provider vouches for: no token of ours is made for one
 _LEAST = Fraction(1, 10**6)
 
 

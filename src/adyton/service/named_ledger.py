@@ -18,32 +18,36 @@ from adyton.service.identity import Identity
 
 
 class NamedLedger(ForwardingLedger):
-    """The contract of ``Ledger`` for one name.  ``reads`` is called when something is about to be read.
+    """The contract of ``Ledger`` for one name.  ``reads`` is called when something was charged that will be
+    read, and ``shows`` before what was read can be seen by others.
 
     Whatever anybody was answered is repeated for everybody, because what is released is released; but a
     request id is known to the name alone that sent it.
     """
 
-    def __init__(self, behind: Ledger, who: Identity, reads: Callable[[], None]) -> None:
+    def __init__(
+        self, behind: Ledger, who: Identity, reads: Callable[[], None], shows: Callable[[], None]
+    ) -> None:
         super().__init__(behind)
-        self._who, self._reads = who, reads
+        self._who, self._reads, self._shows = who, reads, shows
 
     def charge(self, order: Order, first: First | None = None) -> Charged:
         limit, who = self.header.limit, self._who
         most = who.largest_price(limit)
         if most is not None and order.amount > most:
             raise _too_dear(who, order.amount, most, self.header.filter_name)
-        named = replace(order, by=who.name, sub_limit=who.sub_limit(limit))
-        charged = self._ledger.charge(named, first)
-        if charged.fresh or self._ledger.recall(charged.receipt.number) is None:
+        charged = self._ledger.charge(replace(order, by=who.name, sub_limit=who.sub_limit(limit)), first)
+        if charged.fresh:
             self._reads()
         return charged
 
-    def unanswered(self, question: str, detail: str, amount: int) -> Receipt | None:
-        found = self._ledger.unanswered(question, detail, amount)
-        if found is not None:
-            self._reads()  # under a receipt that was paid for before
-        return found
+    def remember(self, number: int, answer: str, radius: int | None = None) -> str:
+        self._shows()
+        return self._ledger.remember(number, answer, radius)
+
+    def annotate(self, number: int, index: int, text: str) -> bool:
+        self._shows()
+        return self._ledger.annotate(number, index, text)
 
     def requested(self, request: str, by: str | None = None) -> Receipt | None:
         return self._ledger.requested(request, self._who.name)

@@ -1,25 +1,33 @@
 """Bearer tokens of an identity provider (OpenID Connect): who that is, and which roles its claims give.
 
 Signatures are checked with the provider's own keys, which are fetched when a new one appears and kept for
-some minutes.  Only algorithms with public keys are taken.  What the server file does not map gives no role.
+some minutes: one that the provider withdraws is then no longer believed.  Anybody can send a token that names
+a key that nobody knows, so keys are fetched seldom, and by one request at a time.  Only algorithms with
+public keys are taken.  What the server file does not map gives no role.
 """
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from adyton.errors import InvalidRequest, Unauthenticated
-from adyton.service.identity import Identity, share_of
+from adyton.service.identity import PROVIDED, Identity, share_of
 from adyton.service.roles import role_named
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _KEYS = ("issuer", "audience", "jwks", "name_claim", "roles_claim", "roles")
 _OF_ROLE = ("claim", "study", "role", "limit_share", "price_share", "rate")
-_KEEP_KEYS = 300  # seconds
+_KEEP_KEYS = 300  # seconds, after which they are fetched anew
+_LONGEST_KEPT = 900  # seconds, after which they are no longer believed, though the provider is silent
+_PAUSE = 10  # seconds between two times that they are fetched
+_PATIENCE = 5  # seconds for the provider to answer
 _LEEWAY = 30  # seconds by which clocks may differ
-_PREFIX = "oidc "  # before the name, so that no claim can be taken for the name of a token
 _LONGEST_NAME = 150
 
 
@@ -55,7 +63,7 @@ class Provider:
             from jwt import PyJWKClient
         except ImportError:
             raise InvalidRequest("[oidc] needs PyJWT: pip install 'adyton[server]'") from None
-        self._keys = PyJWKClient(jwks, cache_keys=True, lifespan=_KEEP_KEYS, timeout=10)
+        self._keys = Keys(PyJWKClient(jwks, cache_jwk_set=False, timeout=_PATIENCE).get_signing_keys)
 
     def places(self, token: str) -> dict[str, Identity]:
         """Who holds this token, in each study and holdout that its claims lead to."""
@@ -63,24 +71,26 @@ class Provider:
         name = claims.get(self._name_claim)
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
             raise Unauthenticated
+        if name != name.strip():
+            raise Unauthenticated
         held = claims.get(self._roles_claim, [])
         listed = held if isinstance(held, list) else [held]
         values = {one for one in listed if isinstance(one, str)}
         found: dict[str, Identity] = {}
         for one in self._mappings:  # the first that fits rules
             if one.claim in values and one.study not in found:
-                found[one.study] = one.identity(_PREFIX + name)
+                found[one.study] = one.identity(PROVIDED + name)
         return found
 
     def _claims(self, token: str) -> dict[str, Any]:
         import jwt
 
         try:
-            key = self._keys.get_signing_key_from_jwt(token)
+            key = self._keys.named(jwt.get_unverified_header(token).get("kid"))
             return dict(
                 jwt.decode(
                     token,
-                    key.key,
+                    key,
                     algorithms=_ALGORITHMS,
                     audience=self._audience,
                     issuer=self._issuer,
@@ -88,11 +98,47 @@ class Provider:
                     options={"require": ["exp", "iat", "iss", "aud", "sub"]},
                 )
             )
-        except (jwt.PyJWTError, ValueError, TypeError):
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             claims = None
         if claims is None:
             raise Unauthenticated
         return claims
+
+
+class Keys:
+    """The keys of a provider by their names; ``fetch`` gets them, or raises."""
+
+    def __init__(self, fetch: Callable[[], list[Any]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._fetch, self._clock, self._fetching = fetch, clock, threading.Lock()
+        self._kept: dict[str, Any] = {}
+        self._fetched = self._tried = -float("inf")
+
+    def named(self, name: object) -> Any:
+        """The key of this name; Unauthenticated if the provider has none, or cannot be asked now."""
+        missing = not self._is_young(_KEEP_KEYS) or name not in self._kept
+        # Whoever comes while keys are fetched goes on with those that are known, unless there are none.
+        if missing and self._fetching.acquire(blocking=not self._kept):
+            try:
+                self._look_again(name)
+            finally:
+                self._fetching.release()
+        if not self._is_young(_LONGEST_KEPT) or name not in self._kept:
+            raise Unauthenticated
+        return self._kept[name]
+
+    def _look_again(self, name: object) -> None:
+        import jwt
+
+        now = self._clock()
+        if now - self._tried < _PAUSE or (self._is_young(_KEEP_KEYS) and name in self._kept):
+            return
+        self._tried = now
+        with suppress(jwt.PyJWTError, OSError, ValueError):
+            self._kept = {key.key_id: key.key for key in self._fetch()}
+            self._fetched = now
+
+    def _is_young(self, seconds: float) -> bool:
+        return self._clock() - self._fetched < seconds
 
 
 def looks_like_one(token: str) -> bool:

@@ -27,7 +27,7 @@ from adyton.service.tokens import Tokens
 from adyton.streams.stream import Stream
 from adyton.study import Study
 
-_MOST_NAMES = 256  # whose curators are kept: what they have read of texts is worth keeping
+_MOST_NAMES = 32  # whose curators are kept, with their newest answers, which may be large
 PAGE = 500
 READING: ContextVar[Reading | None] = ContextVar("the request that is being answered", default=None)
 Words = Mapping[str, Any]  # a price, and what else is said of a question
@@ -86,7 +86,7 @@ class ServedStudy:
             if self._dummy is None:
                 self._dummy = dummy_of(self._curator.study)
             dummy = self._dummy
-        return dummy.through(_emptied).ask_many(questions, **words)
+        return dummy.through(_emptied, _nothing).ask_many(questions, **words)
 
     def suggest_bounds(self, who: Identity, column: str, words: Words) -> dict[str, Any]:
         return self._for(who).suggest_bounds(column, **words).to_json()
@@ -101,7 +101,6 @@ class ServedStudy:
 
     def feed(self, who: Identity, number: int, question: str, above: Any) -> dict[str, Any]:
         stream = self._stream(who, number)
-        reads()
         return stream.feed(question, above=above).to_json()
 
     def stream(self, who: Identity, number: int) -> dict[str, Any]:
@@ -141,7 +140,7 @@ class ServedStudy:
         with self._lock:
             curator = self._by_name.pop(who, None)
             if curator is None:
-                curator = self._curator.through(lambda ledger: NamedLedger(ledger, who, reads))
+                curator = self._curator.through(lambda ledger: NamedLedger(ledger, who, reads, shows), reads)
             self._by_name[who] = curator
             if len(self._by_name) > _MOST_NAMES:
                 self._by_name.popitem(last=False)
@@ -183,8 +182,19 @@ def _emptied(ledger: Ledger) -> Ledger:
     return MemoryLedger(Header.fresh(header.study, header.filter_name, header.limit))
 
 
+def _nothing() -> None:
+    """Made-up rows may take as long as they like."""
+
+
 def reads() -> None:
     """The request that this thread works on is about to read data."""
     reading = READING.get()
     if reading is not None:
         reading.reads()
+
+
+def shows() -> None:
+    """What the request that this thread works on has read is about to be seen."""
+    reading = READING.get()
+    if reading is not None:
+        reading.shows()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
-from adyton.service.identity import Identity
+from adyton.service.identity import PROVIDED, Identity
 from adyton.service.roles import Role, role_named
 from adyton.service.secret import keyed_hash, secret_beside
 
@@ -79,6 +79,10 @@ class Tokens:
 
     def make(self, identity: Identity, expires: str | None = None) -> tuple[str, Known]:
         """A new token, and what is kept of it: the token itself is never seen again."""
+        if identity.name != identity.name.strip():  # " ana" in a list would be taken for ana
+            raise InvalidRequest("a name neither begins nor ends with a space")
+        if identity.name.startswith(PROVIDED):
+            raise InvalidRequest(f"names that begin with {PROVIDED!r} are for people of an identity provider")
         if identity.role is Role.AGENT and expires is None:
             raise InvalidRequest("a token of an agent expires: give --expires, such as 30d")
         token, now = fresh_token(), int(self._clock())

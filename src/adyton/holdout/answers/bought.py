@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from adyton.errors import Interrupted, PrivacyRefused, ScoresRefused
 from adyton.holdout.classes.uniform_plan import UniformPlan
@@ -25,8 +26,8 @@ def bought(ledger: Ledger, plan: PricedPlan, question: str, release: Release) ->
         receipt = earlier or ledger.charge(Order(question, plan.name, price, plan.radius)).receipt
         released = release(receipt.number)
         return receipt, ledger.remember(receipt.number, str(released)), earlier is not None
-    except PrivacyRefused:  # the ledger counts scores as it counts privacy
-        raise used_up(ledger, plan) from None
+    except PrivacyRefused as refusal:  # the ledger counts scores as it counts privacy
+        raise (_own_part_used_up(refusal) if "by" in refusal.facts else used_up(ledger, plan)) from None
     except KeyboardInterrupt:
         known = ledger.repeated(question, plan.name, price)
         paid = known[0] if known else ledger.unanswered(question, plan.name, price)
@@ -56,4 +57,19 @@ def used_up(ledger: Ledger, plan: PricedPlan) -> ScoresRefused:
         limit=str(plan.scores),
         largest="0",
         counted_in="scores",
+    )
+
+
+def _own_part_used_up(refusal: PrivacyRefused) -> ScoresRefused:
+    """In scores, whole ones: what is left of a part of one is none."""
+    facts = refusal.facts
+    price = Fraction(facts["requested"])
+    counts = {name: str(int(Fraction(facts[name]) / price)) for name in ("spent", "limit", "largest")}
+    return ScoresRefused(
+        f"{facts['by']} has sent {counts['spent']} of the {counts['limit']} scores that are its part of this "
+        "holdout; nothing was read and nothing was charged",
+        requested="1",
+        counted_in="scores",
+        by=facts["by"],
+        **counts,
     )

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMES = ("postgresql://", "postgres://")
-_PATIENCE = {"connect_timeout": 10, "keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 6}
+_PATIENCE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 60,
+    "keepalives_interval": 10,
+    "keepalives_count": 6,
+    "tcp_user_timeout": 120_000,  # milliseconds: a server that fell silent is given up, as one that is idle
+}
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,50}")
 # A commit that the server reports before it is on its disk could be lost after the answer was shown.
 _DURABLE = ("on", "remote_apply", "remote_write", "local")

@@ -45,6 +45,7 @@ def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         telemetry=_NO_OTHERS,
+        redirect_slashes=False,  # it would send clients, and their tokens, to whatever Host they were told
     )
     app.state.desk = desk
     errors.install(app)

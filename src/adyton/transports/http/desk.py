@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.openapi.models import HTTPBearer
+from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
 from adyton.errors import InvalidRequest
-from adyton.service.gate import Places, Rate
+from adyton.service.gate import Places, Rate, network_of
 from adyton.service.grid import Reading
 from adyton.service.house import House, Visitor
 from adyton.service.studies import READING
@@ -39,9 +41,9 @@ class Desk:
         """Who sends this, if not too often."""
         settings = self.house.settings
         address = request.client.host if request.client else "nobody"
-        self._by_address.take(address, settings.rate_by_address)
+        self._by_address.take(network_of(address), settings.rate_by_address)
         token = _token_of(request)
-        if self.house.provider is not None:  # whose keys may have to be fetched
+        if self.house.is_from_provider(token):  # whose keys may have to be fetched
             visitor = await run_in_threadpool(self.house.visitor, token)
         else:
             visitor = self.house.visitor(token)
@@ -52,11 +54,8 @@ class Desk:
         """What ``work`` returns.  If it read data, that leaves on the grid; so does its failure."""
         reading = self.house.grid.start()
         with self._places.one(visitor.key):
-            try:
-                loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._pool, self._worked, reading, work)
-            finally:
-                await asyncio.sleep(reading.wait())
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, self._worked, reading, work)
 
     def _worked(self, reading: Reading, work: Callable[[], _Done]) -> _Done:
         """Threads that compute at once only take the interpreter from each other, so most questions are
@@ -66,6 +65,7 @@ class Desk:
         try:
             return _within(reading, work)
         finally:
+            reading.shows()  # also that it failed: whoever waits for the turn would see it
             if in_turn:
                 self._turns.release()
 
@@ -102,6 +102,25 @@ def _desk(request: Request) -> Desk:
     return desk
 
 
+def visitor_of(request: Request) -> Visitor:
+    """Whoever sends a request that ``TokenFirst`` let in."""
+    visitor: Visitor = request.state.visitor
+    return visitor
+
+
+class TokenFirst(APIRoute):
+    """Who sends a request is asked before its body is read: strangers cannot keep the server reading."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            request.state.visitor = await _desk(request).visitor(request)
+            return await answer(request)
+
+        return handle
+
+
 class _Door(SecurityBase):
     """Whoever sends a request, and what the document says of how to say so."""
 
@@ -110,7 +129,7 @@ class _Door(SecurityBase):
         self.scheme_name = "HTTPBearer"
 
     async def __call__(self, request: Request) -> Visitor:
-        return await _desk(request).visitor(request)
+        return visitor_of(request)
 
 
 TheDesk = Annotated[Desk, Depends(desk_of)]

@@ -75,6 +75,8 @@ def install(app: FastAPI) -> None:
 
     async def framework(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if isinstance(error.__cause__, CuratorError):  # raised while the body came in
+            return response_of(error.__cause__)
         if error.status_code == 404:
             return response_of(NotFound())
         if error.status_code == 400:

@@ -8,11 +8,11 @@ from starlette.responses import Response
 from adyton.service.holdouts import ServedHoldout
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Pair, Predictions, Verify
-from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.desk import Sender, TheDesk, TokenFirst
 from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import told
 
-routes = APIRouter(prefix="/v1/holdouts", tags=["holdouts"], responses=RESPONSES)
+routes = APIRouter(prefix="/v1/holdouts", tags=["holdouts"], responses=RESPONSES, route_class=TokenFirst)
 
 
 @routes.get("", summary="The holdouts that this token is for")
@@ -30,28 +30,28 @@ async def facts(desk: TheDesk, sender: Sender, holdout: str) -> Response:
 @routes.post("/{holdout}/score", summary="Score predictions, in the order of the items")
 async def score(desk: TheDesk, sender: Sender, holdout: str, body: Predictions) -> Response:
     found, who = desk.house.holdout(sender, holdout, Action.SCORE)
-    return told(await desk.done(sender, lambda: found.score(who, body.predictions, body.guess)))
+    return await desk.done(sender, lambda: told(found.score(who, body.predictions, body.guess)))
 
 
 @routes.post("/{holdout}/compare", summary="By how much the first are better, for the price of one score")
 async def compare(desk: TheDesk, sender: Sender, holdout: str, body: Pair) -> Response:
-    found, _ = desk.house.holdout(sender, holdout, Action.SCORE)
-    return told(await desk.done(sender, lambda: found.compare(body.first, body.second)))
+    found, who = desk.house.holdout(sender, holdout, Action.SCORE)
+    return await desk.done(sender, lambda: told(found.compare(who, body.first, body.second)))
 
 
 @routes.get("/{holdout}/statement", summary="How many scores are left")
 async def statement(desk: TheDesk, sender: Sender, holdout: str) -> Response:
     found, _ = desk.house.holdout(sender, holdout, Action.STATEMENT)
-    return told(await desk.done(sender, found.statement))
+    return await desk.done(sender, lambda: told(found.statement()))
 
 
 @routes.get("/{holdout}/standings", summary="Who is ahead, ties as ties")
 async def standings(desk: TheDesk, sender: Sender, holdout: str) -> Response:
     found, _ = desk.house.holdout(sender, holdout, Action.STANDINGS)
-    return told(await desk.done(sender, found.standings))
+    return await desk.done(sender, lambda: told(found.standings()))
 
 
 @routes.post("/{holdout}/verify", summary="Replay its ledger here")
 async def verify(desk: TheDesk, sender: Sender, holdout: str, body: Verify) -> Response:
     found, _ = desk.house.holdout(sender, holdout, Action.VERIFY)
-    return told(await desk.done(sender, lambda: found.verify(body.head)))
+    return await desk.done(sender, lambda: told(found.verify(body.head)))

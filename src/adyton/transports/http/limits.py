@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adyton.errors import TooLarge
+from adyton.errors import InvalidRequest, TooLarge
 from adyton.service.settings import Settings
 from adyton.transports.http.errors import response_of
+
+# What is in front of the server may believe the other one, and take a part of the body for a request.
+_TWO_LENGTHS = "a request has a Content-Length or is chunked, not both; nothing was charged"
 
 
 class SizeLimit:
@@ -21,7 +24,13 @@ class SizeLimit:
             return
         most = self._most(scope["path"])
         refusal = TooLarge(f"a request has at most {most} bytes here; nothing was charged")
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        headers = dict(scope["headers"])
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            refused = response_of(InvalidRequest(_TWO_LENGTHS))
+            refused.headers["Connection"] = "close"  # where it ends nobody can say
+            await refused(scope, receive, send)
+            return
+        declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared[:20]) > most:
             await response_of(refusal)(scope, receive, send)
             return

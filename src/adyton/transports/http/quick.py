@@ -12,13 +12,13 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
-from adyton.transports.http.desk import Desk
+from adyton.transports.http.desk import Desk, TokenFirst, visitor_of
 
 _KNOWN = {"desk", "sender", "study", "body", "request"}
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-class QuickRoute(APIRoute):
+class _ShortWay(APIRoute):
     """The framework's way through its dependencies takes longer than it takes to find a stored answer."""
 
     def get_route_handler(self) -> _Handler:
@@ -34,7 +34,7 @@ class QuickRoute(APIRoute):
             desk: Desk = request.app.state.desk
             given = {
                 "desk": desk,
-                "sender": await desk.visitor(request),
+                "sender": visitor_of(request),
                 "body": body,
                 "request": request,
                 **request.path_params,
@@ -43,6 +43,10 @@ class QuickRoute(APIRoute):
             return response
 
         return quick
+
+
+class QuickRoute(TokenFirst, _ShortWay):
+    """The token first, on whatever way."""
 
 
 async def _read(request: Request, model: type[BaseModel]) -> BaseModel | None:

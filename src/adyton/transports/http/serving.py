@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import ipaddress
 import json
 import logging
 import os
 import socket
+import ssl
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -48,16 +48,22 @@ class Door:
                 "--tls-cert and --tls-key, or --behind-proxy if something in front of it speaks TLS"
             )
 
-    def try_it(self) -> None:
-        """Refuses before anything is loaded, if nobody can listen there."""
-        try:
-            socket.create_server(
-                (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            ).close()
-        except OSError as error:
-            taken = error.errno == errno.EADDRINUSE
-            why = "something else listens there, choose another --port" if taken else error.strerror
-            raise InvalidRequest(f"cannot listen on {self.host}, port {self.port}: {why}") from None
+    def check(self) -> None:
+        """What would only be found when all is loaded and the owner's token is made: ports, and TLS files."""
+        if self.tls_cert is not None:
+            try:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(self.tls_cert, self.tls_key, password=lambda: "")
+            except (OSError, ValueError):
+                raise InvalidRequest(
+                    "--tls-cert and --tls-key cannot be read or do not belong together: both are PEM files, "
+                    "and the key has no password"
+                ) from None
+        _check_free(self.host, self.port, "--port")
+        if self.metrics_port is not None:
+            if self.metrics_port == self.port:
+                raise InvalidRequest("--metrics-port and --port are two ports")
+            _check_free("127.0.0.1", self.metrics_port, "--metrics-port")
 
     @property
     def url(self) -> str:
@@ -71,7 +77,7 @@ def serve(files: Sequence[Path], settings_file: Path | None, door: Door, say: Ca
     import uvicorn
 
     paths, settings = [str(path.absolute()) for path in files], read_settings(settings_file)
-    door.try_it()
+    door.check()
     house = House.of_files(paths, settings)
     try:
         house.load()
@@ -185,6 +191,19 @@ class _Line(logging.Formatter):
 
 def _path_text(path: Path | None) -> str | None:
     return None if path is None else str(path.absolute())
+
+
+def _check_free(host: str, port: int, option: str) -> None:
+    why = None
+    try:
+        family, kind, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(place)
+    except OSError as error:
+        why = error.strerror
+    if why:
+        raise InvalidRequest(f"{option} {port}: nobody can listen there on {host}: {why}")
 
 
 def _is_loopback(host: str) -> bool:

@@ -45,14 +45,14 @@ async def facts(desk: TheDesk, sender: Sender, study: str) -> Response:
 async def preview(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestion) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
     words = body.words(*_BESIDE)
-    return told((await desk.done(sender, lambda: found.preview(who, [body.question], words)))[0])
+    return await desk.done(sender, lambda: told(found.preview(who, [body.question], words)[0]))
 
 
 @routes.post("/{study}/preview_many", summary="What a batch would cost: free")
 async def preview_many(desk: TheDesk, sender: Sender, study: str, body: PreviewQuestions) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
     questions, words = desk.check_batch(body.questions), body.words(*_BESIDE)
-    return told(await desk.done(sender, lambda: found.preview(who, questions, words)))
+    return await desk.done(sender, lambda: told(found.preview(who, questions, words)))
 
 
 @routes.post("/{study}/ask", summary="Charge, read, answer")
@@ -80,46 +80,46 @@ async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, req
 async def suggest_bounds(desk: TheDesk, sender: Sender, study: str, body: Bounds) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
     words = body.words("column")
-    return told(await desk.done(sender, lambda: found.suggest_bounds(who, body.column, words)))
+    return await desk.done(sender, lambda: told(found.suggest_bounds(who, body.column, words)))
 
 
 @routes.post("/{study}/streams", summary="Open a stream: charged now, whatever is fed into it later")
 async def open_stream(desk: TheDesk, sender: Sender, study: str, body: StreamOrder) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return told(await desk.done(sender, lambda: found.open_stream(who, body.words())))
+    return await desk.done(sender, lambda: told(found.open_stream(who, body.words())))
 
 
 @routes.post("/{study}/streams/preview", summary="What a stream would cost: free")
 async def preview_stream(desk: TheDesk, sender: Sender, study: str, body: StreamOrder) -> Response:
     found, who = desk.house.study(sender, study, Action.PREVIEW)
-    return told(await desk.done(sender, lambda: found.preview_stream(who, body.words("request"))))
+    return await desk.done(sender, lambda: told(found.preview_stream(who, body.words("request"))))
 
 
 @routes.get("/{study}/streams/{number}", summary="How far an own stream is, and all its answers")
 async def stream(desk: TheDesk, sender: Sender, study: str, number: int) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return told(await desk.done(sender, lambda: found.stream(who, number)))
+    return await desk.done(sender, lambda: told(found.stream(who, number)))
 
 
 @routes.post("/{study}/streams/{number}/feed", summary="One question to an own stream")
 async def feed(desk: TheDesk, sender: Sender, study: str, number: int, body: Fed) -> Response:
     found, who = desk.house.study(sender, study, Action.ASK)
-    return told(await desk.done(sender, lambda: found.feed(who, number, body.question, body.above)))
+    return await desk.done(sender, lambda: told(found.feed(who, number, body.question, body.above)))
 
 
 @routes.get("/{study}/statement", summary="What is spent and left, in all and of the own part")
 async def statement(desk: TheDesk, sender: Sender, study: str) -> Response:
     found, who = desk.house.study(sender, study, Action.STATEMENT)
-    return told(await desk.done(sender, lambda: found.statement(who)))
+    return await desk.done(sender, lambda: told(found.statement(who)))
 
 
 @routes.get("/{study}/receipts", summary="The chain: the open part of all links, and the own receipts whole")
 async def receipts(desk: TheDesk, sender: Sender, study: str, after: After = 0) -> Response:
     found, who = desk.house.study(sender, study, Action.OWN_RECEIPTS)
-    return told(await desk.done(sender, lambda: found.receipts(who, after)))
+    return await desk.done(sender, lambda: told(found.receipts(who, after)))
 
 
 @routes.post("/{study}/verify", summary="Replay the whole ledger here")
 async def verify(desk: TheDesk, sender: Sender, study: str, body: Verify) -> Response:
     found, _ = desk.house.study(sender, study, Action.VERIFY)
-    return told(await desk.done(sender, lambda: found.verify(body.head)))
+    return await desk.done(sender, lambda: told(found.verify(body.head)))

@@ -9,11 +9,11 @@ from adyton.errors import InvalidRequest
 from adyton.service.identity import Identity, share_of
 from adyton.service.roles import Action, role_named
 from adyton.transports.http.bodies import NewToken, Revoked
-from adyton.transports.http.desk import Sender, TheDesk
+from adyton.transports.http.desk import Sender, TheDesk, TokenFirst
 from adyton.transports.http.errors import RESPONSES
 from adyton.transports.http.formats import told
 
-routes = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=RESPONSES)
+routes = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=RESPONSES, route_class=TokenFirst)
 
 
 @routes.get("/{name}", summary="The tokens of a study or holdout; none of them can be seen again")

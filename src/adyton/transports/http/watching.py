@@ -16,7 +16,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _request_log = logging.getLogger("adyton.requests")
-_OTHER = "other"  # whatever matches no route is one label: what people type is not kept
+_OTHER = "other"  # whatever matches no route is one label: what people type is not kept, nor counted apart
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class Metrics:
@@ -47,14 +48,14 @@ class Watching:
                 status = message["status"]
             await send(message)
 
-        with _span(scope["method"]) as span:
+        with _span(_method(scope)) as span:
             try:
                 await self._app(scope, receive, seen)
             finally:
                 self._tell(scope, status, time.perf_counter() - began, span)
 
     def _tell(self, scope: Scope, status: int, seconds: float, span: Any) -> None:
-        method, route = scope["method"], _route(scope)
+        method, route = _method(scope), _route(scope)
         self._metrics.requests.labels(method, route, status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         if span is not None:
@@ -62,6 +63,10 @@ class Watching:
             span.set_attribute("http.response.status_code", status)
         line = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
         _request_log.info(json.dumps(line))
+
+
+def _method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in _METHODS else _OTHER
 
 
 def _route(scope: Scope) -> str:
@@ -74,5 +79,4 @@ def _span(method: str) -> AbstractContextManager[Any]:
         from opentelemetry import trace
     except ImportError:
         return nullcontext()
-    known = method if method in ("GET", "POST") else "other"
-    return trace.get_tracer("adyton").start_as_current_span(known, record_exception=False)
+    return trace.get_tracer("adyton").start_as_current_span(method, record_exception=False)
