@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
 import logging
@@ -201,9 +202,10 @@ def _check_free(host: str, port: int, option: str) -> None:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             tried.bind(place)
     except OSError as error:
-        why = error.strerror
+        taken = error.errno == errno.EADDRINUSE
+        why = "something else listens there, choose another" if taken else f"{host} cannot be used"
     if why:
-        raise InvalidRequest(f"{option} {port}: nobody can listen there on {host}: {why}")
+        raise InvalidRequest(f"{option} {port}: {why}")
 
 
 def _is_loopback(host: str) -> bool:
