@@ -264,7 +264,9 @@ def test_answers_after_the_opening_have_intervals_and_its_receipt_says_what_was_
 def test_names_of_a_service_are_told_that_it_was_opened() -> None:
     """Mutant: looked up by its request id, which a name does not know."""
     with opened(UNITS[0]) as curator:
-        named = NamedLedger(curator._ledger, Identity("ann", role_named("analyst")), lambda: None)
+        named = NamedLedger(
+            curator._ledger, Identity("ann", role_named("analyst")), lambda: None, lambda: None
+        )
         assert opening_in(named) is None
         open_reserve(curator, ["a test"], data=marked())
         found = opening_in(named)

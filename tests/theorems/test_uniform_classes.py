@@ -84,7 +84,7 @@ def test_theorem_GROWTH_OF_CLASSES_dimensions_are_those_of_the_textbooks() -> No
     assert RuleClass("thresholds", 1).dimension == 2
     with pytest.raises(InvalidRequest, match="linear:3"):
         RuleClass.named("linear:x")
-    with pytest.raises(InvalidRequest, match="thresholds, boxes, linear"):
+    with pytest.raises(InvalidRequest, match="thresholds, boxes or linear"):
         RuleClass.named("forests:2")
 
 

@@ -124,8 +124,9 @@ class Purse:
 
     def room(self, last: Receipt | None = None) -> Room:
         """What was free after the ``last`` receipt, or is now."""
-        own, now = self._ledger.totals(), counted_totals(self._ledger)
-        if last is not None:
+        if last is None:
+            own, now = self._ledger.totals(), counted_totals(self._ledger)
+        else:
             own, now = (totals_after(one, one.order.radius) for one in (last, counted(self._ledger, last)))
         cap = self._population.cap or Cap()
         return Room(
