@@ -16,10 +16,12 @@ import pyarrow as pa
 import pytest
 
 import adyton
+from adyton.curator.opening import accept_copy
 from adyton.engines.duckdb import DuckDBEngine
 from adyton.ledger import Header, OpenLink, Order, Receipt, replay_open
 from adyton.service.settings import Settings
 from served import COUNT, QUICK, Served, served, write_holdout, write_study
+from study_on_disk import copied, put_back
 
 GROUPS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
 LIMITED = Settings(**{**QUICK.to_json(), "request_bytes": 10_000, "questions_a_batch": 3})
@@ -429,3 +431,24 @@ def test_a_study_with_a_book_is_charged_there_too_by_whoever_asks(tmp_path: Path
         assert "BOOK" in alone["certificate"]["theorems"]
         told = house.client.get("/v1/studies/other/statement", headers=ben).json()
         assert units(told["spent"]["amount"]) < units(told["book"]["spent"]["amount"])
+
+
+def test_pages_of_the_chain_go_on_over_lost_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that was put back has a gap.  Mutant: a page that is not full is taken for the last one."""
+    monkeypatch.setattr("adyton.service.studies.PAGE", 2)
+    study = write_study(tmp_path, more='\n[ledger]\nanchor = "people.anchor"\n')
+    with adyton.open(study) as curator:
+        curator.ask(COUNT, within=100)
+    copy = copied(study, "copy.ledger")
+    with adyton.open(study) as curator:
+        for number in range(5):
+            curator.ask(f"{COUNT} AND income < {40000 + number}", within=100)
+    put_back(study, copy)
+    accept_copy(study)
+    with served([study], LIMITED) as house:
+        headers, after, numbers = house.made("eve", "auditor"), 0, []
+        while after is not None:
+            page = house.client.get(f"/v1/studies/people/receipts?after={after}", headers=headers).json()
+            numbers += [link["number"] for link in page["links"]]
+            after = page["next"]
+        assert numbers == [1, 7]

@@ -112,14 +112,14 @@ class ServedStudy:
     def receipts(self, who: Identity, after: int = 0) -> dict[str, Any]:
         """One page: the open part of every link, and of the own receipts, or of all, everything."""
         everything = may(who.role, Action.ALL_RECEIPTS)
-        page = self._page(after)
+        page, following = self._page(after)
         shown = [r for r in page if everything or r.order.by == who.name]
         return {
             "filter": self._header.filter_name,
             "header": header_told(self._header),
             "links": [link_told(r.open) for r in page],
             "receipts": [receipt_told(r) for r in shown],
-            "next": page[-1].number if len(page) == PAGE else None,
+            "next": following,
         }
 
     def verify(self, head: str | None) -> dict[str, Any]:
@@ -152,12 +152,14 @@ class ServedStudy:
             raise NotFound
         return self._for(who).stream(number)
 
-    def _page(self, after: int) -> list[Receipt]:
+    def _page(self, after: int) -> tuple[list[Receipt], int | None]:
+        """Some receipts, and after which number others may follow: a restored ledger has lost numbers."""
         if after < 0:
             raise InvalidRequest("receipts are listed from a number on, at least 0")
-        numbers = range(after + 1, min(after + PAGE, self._ledger.count()) + 1)
-        found = (self._ledger.receipt(number) for number in numbers)
-        return [receipt for receipt in found if receipt is not None]
+        newest = self._ledger.count()
+        last = min(after + PAGE, newest)
+        found = (self._ledger.receipt(number) for number in range(after + 1, last + 1))
+        return [receipt for receipt in found if receipt is not None], last if last < newest else None
 
     def _part(self, name: str, sub_limit: int | None) -> dict[str, Any]:
         spent = self._ledger.spent_by(name)
