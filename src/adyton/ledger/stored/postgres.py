@@ -169,7 +169,7 @@ def _make(address: str, header: Header, facts: Mapping[str, str] | None) -> bool
     """False if there is one already.  All of it appears at once."""
     row = (1, header.study, header.filter_name, str(header.limit), header.salt, header.converted_from)
     with one_errand(address) as (connection, name):
-        connection.execute("BEGIN")
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # who waited sees what the other one made
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (f"adyton {name}",))
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
         is_new = not has_table(connection, name, "header")
