@@ -91,6 +91,6 @@ def watch(curator: Curator, bits: RecordingBits | ReplayedBits) -> tuple[Watched
     engine = Watched(curator._engine, events)  # the auditor looks inside on purpose
     watched = _WatchedBits(bits, events)
     curator._engine, curator._bits = engine, watched
-    place, split = curator._releasing._place, curator.study.parts > 1
-    curator._releasing = type(curator._releasing)(engine, watched, place, split=split)
+    before = curator._releasing
+    curator._releasing = type(before)(engine, watched, before._place, split=before._split)
     return engine, events

@@ -18,7 +18,7 @@ FILL_IN = "FILL IN"  # what a draft says where the owner must decide
 
 
 def toml_in(path: Path, what: str, advice: str) -> dict[str, Any]:
-    """What a file says, numbers as they are written; ``advice`` is for whoever names one that is not there."""
+    """What a file says, numbers as they are written; ``advice`` is for whoever names one that is missing."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except FileNotFoundError:
