@@ -67,6 +67,11 @@ class PrivacyUnit:
         return replace(self, person=person, rows=math.prod(rows_in), rows_in=joined)
 
     @property
+    def word(self) -> str:
+        """What one is called."""
+        return "row" if self.person is None else "person"
+
+    @property
     def may_change_parts(self) -> bool:
         """Whether a unit that is exchanged may leave one part and enter another: parts go by who it is."""
         return self.parts > 1 and self.person is not None and self.neighbours == "replace"

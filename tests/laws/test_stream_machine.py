@@ -295,7 +295,7 @@ def test_law_a_threshold_that_no_count_reaches_is_refused_before_anything_happen
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=lambda text: text[:20])
 def test_law_a_note_that_is_none_of_ours_stops_its_stream_alone(machine: StreamMachine, garbage: str) -> None:
-    """Mutants: no check in ``following``; no ArithmeticError or RecursionError in ``fed_from``."""
+    """Mutants: no check in ``Progress.then``; no ArithmeticError or RecursionError in ``note_from``."""
     machine.open_one(positives=1, numeric=True, refresh=True, who=1)
     assert machine.curators[0]._ledger.annotate(1, 2, garbage)
     machine.models[0].broken = True

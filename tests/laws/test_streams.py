@@ -29,7 +29,7 @@ from adyton.privacy import Guarantee, PrivacyUnit, PureCost
 from adyton.schema import BooleanColumn, IntegerColumn, Table
 from adyton.sensitivity import Sensitivity
 from adyton.streams.kinds import KINDS
-from adyton.streams.notes import StreamEntry, chained, fed_from, fed_text
+from adyton.streams.notes import StreamEntry, chained, fed_text, note_from
 from adyton.streams.plan import largest_epsilon, machine_of, replace_one_cost
 from adyton.study import Study, Validity
 
@@ -562,7 +562,7 @@ def test_law_who_comes_second_compares_again_with_what_the_first_left(refresh: b
     slow.first = lambda: quick.stream(1).feed(COUNT.format(50), above=ALWAYS)
     answer = stream.feed(COUNT.format(50), above=ALWAYS)
     assert (answer.positives_left, answer.feeds) == (0, 2)
-    assert [fed_from(text).left for text in ledger.notes(1, 1)] == [1, 0]
+    assert [note_from(text).left for text in ledger.notes(1, 1)] == [1, 0]
 
 
 def test_law_who_comes_second_to_a_halted_stream_gets_nothing() -> None:
@@ -590,7 +590,7 @@ def test_law_threads_share_one_stream() -> None:
     with ThreadPoolExecutor(4) as pool:
         said = list(pool.map(feed, range(60)))
     assert sum(said) == 7
-    assert [fed_from(text).above for text in ledger.notes(1, 1)].count(True) == 7
+    assert [note_from(text).above for text in ledger.notes(1, 1)].count(True) == 7
     ledger.verify()
 
 
@@ -652,7 +652,7 @@ def test_law_the_secret_is_nowhere_to_be_read(monkeypatch: pytest.MonkeyPatch) -
     ]
     shown += [json.dumps(answer.to_json()), json.dumps(stream.statement().to_json()), repr(stream.answers())]
     shown += [repr(curator.receipts()), repr(curator.statement()), str(curator.statement())]
-    shown += [repr(fed_from(ledger.notes(1)[1])), repr(ledger.verify())]
+    shown += [repr(note_from(ledger.notes(1)[1])), repr(ledger.verify())]
     above = stream.feed(COUNT.format(50), above=3)
     assert above.above
     with pytest.raises(adyton.BudgetRefused) as refused:

@@ -157,7 +157,8 @@ class Planted(Curator):
 
     def __init__(self, *parts: Any, **more: Any) -> None:
         super().__init__(*parts, **more)
-        self._releasing = self.kind(self._engine, self._bits)
+        before = self._releasing
+        self._releasing = self.kind(self._engine, self._bits, before._place, split=before._split)
 
 
 class Impatient(Planted):

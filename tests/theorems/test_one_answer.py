@@ -37,7 +37,8 @@ class Attempts(Releasing):
     """Readings that end in the given ways; ``seen`` are all noisy integers that were ever drawn."""
 
     def __init__(self, curator: Any, ends: list[str]) -> None:
-        super().__init__(curator._engine, curator._bits)
+        before = curator._releasing
+        super().__init__(curator._engine, curator._bits, before._place, split=before._split)
         self._ends, self._curator, self.seen, self.elsewhere = ends, curator, [], []
 
     def release(self, plans: Any, receipt: int) -> Any:

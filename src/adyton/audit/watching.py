@@ -91,5 +91,6 @@ def watch(curator: Curator, bits: RecordingBits | ReplayedBits) -> tuple[Watched
     engine = Watched(curator._engine, events)  # the auditor looks inside on purpose
     watched = _WatchedBits(bits, events)
     curator._engine, curator._bits = engine, watched
-    curator._releasing = type(curator._releasing)(engine, watched, split=curator.study.parts > 1)
+    before = curator._releasing
+    curator._releasing = type(before)(engine, watched, before._place, split=before._split)
     return engine, events

@@ -81,6 +81,9 @@ class Amount:
         """Six digits and the filter, for people who ask for more."""
         return f"{self.units / UNITS_PER_ONE:.6g} {self.filter_name}"
 
+    def shown(self, verbose: bool) -> str:
+        return f"{self} ({self.in_units})" if verbose else str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:

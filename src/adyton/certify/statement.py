@@ -40,8 +40,8 @@ class BookShare:
     def lines(self, verbose: bool) -> list[tuple[str, str]]:
         return [
             (f"book {self.name}, for all studies", str(self.limit)),
-            ("spent of the book, by all studies", _shown(self.spent, verbose)),
-            ("left of the book", _shown(self.left, verbose)),
+            ("spent of the book, by all studies", self.spent.shown(verbose)),
+            ("left of the book", self.left.shown(verbose)),
         ]
 
 
@@ -108,8 +108,8 @@ class Statement(Shown):
         rows: list[tuple[str, str]] = [
             ("the promise, whatever is asked", str(self.limit)),
             ("questions charged", f"{self.questions:,}"),
-            ("spent of the limit", _shown(self.spent, verbose)),
-            ("left of the limit", _shown(self.left, verbose)),
+            ("spent of the limit", self.spent.shown(verbose)),
+            ("left of the limit", self.left.shown(verbose)),
         ]
         rows += self.book.lines(verbose) if self.book is not None else []
         rows += [("would fit, like the last one", f"{self.more:,} more")] if self.more is not None else []
@@ -119,14 +119,10 @@ class Statement(Shown):
             most = self.certified_questions
             stable = Amount("mu0²", self.stability, self.stability_cap)
             rows += [
-                ("stability spent, of what is certified", _shown(stable, verbose)),
+                ("stability spent, of what is certified", stable.shown(verbose)),
                 ("questions certified", "any number" if most is None else f"{most:,}"),
             ]
         rows += [("bits of all answers so far", in_bits(self.bits))] if self.bits is not None else []
         beyond = "The newest answers have no population interval: they are beyond what is certified."
         notes = [_ODOMETER.format(self.odometer.theorem)] if odometer else []
         return Sheet("Statement", ("", ""), tuple(rows), (*notes, *([beyond] if self.beyond else [])))
-
-
-def _shown(amount: Amount, verbose: bool) -> str:
-    return f"{amount} ({amount.in_units})" if verbose else str(amount)

@@ -29,7 +29,7 @@ def write_table(columns: Columns, path: Path, said: str, word: str = "dummy") ->
     """Columns as a file; a Parquet file also says what they are, under this word."""
     try:
         if path.suffix.lower() in _PARQUET:
-            _write_parquet(columns, path, {word: said})
+            _write_parquet(columns, path, said, word)
         else:
             _write_csv(columns, path)
     except OSError:
@@ -58,20 +58,19 @@ def _check_target(study: Study, path: Path, overwrite: bool) -> None:
         raise InvalidRequest(f"{path} exists already; choose another -o, or --force")
 
 
-def _write_parquet(columns: Columns, path: Path, said: dict[str, str]) -> None:
+def _write_parquet(columns: Columns, path: Path, said: str, word: str) -> None:
     import duckdb  # imported late: 0.1 s, needed only to write such a file
 
     days = [name for name, values in columns.items() if values.dtype.kind == "M" and not _has_times(values)]
     listed = ", ".join(
         f"CAST({quoted(n)} AS DATE) AS {quoted(n)}" if n in days else quoted(n) for n in columns
     )
-    metadata = ", ".join(f"{quoted(word)}: {text_literal(text)}" for word, text in said.items())
     connection = connect()
     try:
         connection.register("made_up", columns)
         connection.execute(
             f"COPY (SELECT {listed} FROM made_up) TO {text_literal(str(path))} "
-            f"(FORMAT parquet, KV_METADATA {{{metadata}}})"
+            f"(FORMAT parquet, KV_METADATA {{{word}: {text_literal(said)}}})"
         )
         written = True
     except duckdb.Error:

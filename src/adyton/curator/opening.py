@@ -14,6 +14,7 @@ from adyton.engines.multi_table import Engines
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger import Anchor, AnchoredLedger, Ledger, LedgerOnDemand, Mark, MemoryLedger, Receipt
 from adyton.ledger.anchor import anchor_at
+from adyton.ledger.marks import is_behind
 from adyton.study import Study, named_facts, read_study
 
 
@@ -97,8 +98,7 @@ def _ledger_file(study: Study, place: Path | str) -> LedgerOnDemand:
 
 def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
     """Replays the ledger and writes an anchor that was lost or damaged anew: the old one and the new one."""
-    known, anchor = _anchored(study)
-    ledger = _ledger_file(known, known.ledger or "")
+    ledger, anchor = _anchored(study)
     with closing(ledger):
         if not ledger.verify().receipts:
             raise InvalidRequest("nothing was charged yet: the first charge writes the anchor")
@@ -106,41 +106,37 @@ def write_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
             before = anchor.read()
         except LedgerCorrupt:
             before = None
-        if before is not None and before.ledger == ledger.header.digest:
-            _refuse_behind(before, ledger.mark())
+        if before is not None and before.ledger == ledger.header.digest and is_behind(ledger.mark(), before):
+            raise InvalidRequest(
+                "the ledger is behind its anchor, and what was spent since would be given back: go on with "
+                "this copy, with all that was spent: adyton anchor accept STUDY"
+            )
         return before, ledger.mark(lambda mark, _: anchor.write(mark))
 
 
 def show_anchor(study: str | Path) -> tuple[Mark | None, Mark]:
     """What the anchor has seen, and how far the ledger is."""
-    known, anchor = _anchored(study)
-    with closing(_ledger_file(known, known.ledger or "")) as ledger:
+    ledger, anchor = _anchored(study)
+    with closing(ledger):
         return anchor.read(), ledger.mark()
 
 
 def accept_copy(study: str | Path) -> tuple[Mark, Receipt]:
     """Goes on with a copy of the ledger that was put back: what it has lost is charged, as one receipt."""
-    known, anchor = _anchored(study)
-    kept = anchor.read()
-    if kept is None:
-        raise InvalidRequest("there is no anchor: nobody knows what the copy has lost")
-    with closing(_ledger_file(known, known.ledger or "")) as ledger:
+    ledger, anchor = _anchored(study)
+    with closing(ledger):
+        kept = anchor.read()
+        if kept is None:
+            raise InvalidRequest("there is no anchor: nobody knows what the copy has lost")
         ledger.verify()
         receipt = ledger.restore(kept)
         ledger.mark(lambda mark, _: anchor.write(mark))
     return kept, receipt
 
 
-def _anchored(study: str | Path) -> tuple[Study, Anchor]:
+def _anchored(study: str | Path) -> tuple[LedgerOnDemand, Anchor]:
     known = read_study(study)
     if known.ledger is None or known.anchor is None:
         raise InvalidRequest("this study has no anchor: write [ledger] anchor = FILE into the study file")
-    return known, anchor_at(known.anchor)
-
-
-def _refuse_behind(kept: Mark, mark: Mark) -> None:
-    if kept.receipts > mark.receipts or kept.answers > mark.answers or kept.notes > mark.notes:
-        raise InvalidRequest(
-            "the ledger is behind its anchor, and what was spent since would be given back: go on with this "
-            "copy, with all that was spent: adyton anchor accept STUDY"
-        )
+    anchor = anchor_at(known.anchor)
+    return _ledger_file(known, known.ledger), anchor

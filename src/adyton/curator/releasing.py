@@ -43,9 +43,7 @@ _AT_ONCE = 2**22  # as many as an engine computes in one scan
 class Releasing:
     """Reads what a plan needs, after it was paid for, and adds its noise at once."""
 
-    def __init__(
-        self, engine: Engine, bits: Bits, place: Place | None = None, *, split: bool = False
-    ) -> None:
+    def __init__(self, engine: Engine, bits: Bits, place: Place, *, split: bool) -> None:
         self._engine, self._bits, self._place, self._split = engine, bits, place, split
 
     @property
@@ -91,8 +89,7 @@ class Releasing:
     def _release_found(self, plan: QuestionPlan, finding: KeyFinding, receipt: int) -> Stored:
         readings = [finding.counted.reading, *plan.readings]
         keys, (counted, *rest) = self._read(lambda: self._engine.found(readings))
-        place = self._place(receipt) if self._place is not None else receipt
-        kept = finding.release(keys, counted, place, self._bits)
+        kept = finding.release(keys, counted, self._place(receipt), self._bits)
         exact = iter([[Cells(whole(column)[kept.places]) for column in columns] for columns in rest])
         return Stored(self._with_noise(plan, exact, None), kept.keys, kept.noisy_number)
 

@@ -218,9 +218,21 @@ class Surveyor:
         return [int(value or 0) for value in row]
 
     def _run(self, sql: str) -> Sequence[Sequence[Any]]:
-        """An engine's own words may quote a value: only their kind is said."""
-        try:
-            return self._engine._run(sql)
-        except Exception as error:
-            kind = type(error).__name__
-        raise InvalidRequest(f"the data cannot be counted: the engine says {kind}")
+        return _answered(self._engine, sql, "the data cannot be counted")
+
+
+def loaded_rows(engine: Any, who: str, table: Table) -> list[tuple[Any, ...]]:
+    """All that an engine has loaded, no survey: the column ``who``, and the codes of what is declared."""
+    places = [engine._units.places[column.name] for column in table.columns]
+    sql = f"SELECT {', '.join([who, *places])} FROM {engine._units.table}"
+    return [tuple(row) for row in _answered(engine, sql, "the rows of the reserve cannot be read")]
+
+
+def _answered(engine: Any, sql: str, wrong: str) -> Sequence[Sequence[Any]]:
+    """An engine's own words may quote a value: only their kind is said."""
+    try:
+        found: Sequence[Sequence[Any]] = engine._run(sql)
+        return found
+    except Exception as error:
+        kind = type(error).__name__
+    raise InvalidRequest(f"{wrong}: the engine says {kind}")

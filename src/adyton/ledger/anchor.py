@@ -15,8 +15,8 @@ from pathlib import Path
 from adyton.errors import LedgerCorrupt
 from adyton.ledger.base import Mark, now
 from adyton.ledger.faults import reason
-from adyton.ledger.on_demand import is_address
 from adyton.ledger.stored.sqlite import flush_folder
+from adyton.ledger.texts import is_address
 
 WAY_OUT = (
     "put the right file back; or go on with this copy, with all that was spent: adyton anchor accept STUDY; "
@@ -24,11 +24,9 @@ WAY_OUT = (
 )
 _FORMAT = 2
 _OLDER = 1  # which knew only the first two totals
-_LARGE = (
-    "spent",
-    "spent_radius",
-    "spent_pure",
-)  # as text, because other readers of JSON know no large integers
+_NEWER = ("spent_pure", "unproved")
+_LARGE = ("spent", "spent_radius", "spent_pure")  # as text: other readers of JSON know no large integers
+_KINDS = {"str": str, "int": int, "bool": bool}
 
 
 class Anchor:
@@ -104,7 +102,3 @@ def anchor_at(place: str | Path) -> Anchor:
     from adyton.ledger.stored.anchor_table import TableAnchor
 
     return TableAnchor(str(place))
-
-
-_NEWER = ("spent_pure", "unproved")
-_KINDS = {"str": str, "int": int, "bool": bool}

@@ -184,13 +184,14 @@ class Ledger(Protocol):
         ...
 
 
-class FromTotals:
+class FromTotals(ABC):
     """What follows from the header and the totals, in whatever store they are."""
 
     header: Header
 
+    @abstractmethod
     def totals(self) -> Totals:
-        raise NotImplementedError
+        """What the next receipt builds on."""
 
     def spent(self) -> int:
         """All amounts together, in units of 10**-18."""

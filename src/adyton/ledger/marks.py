@@ -1,4 +1,4 @@
-"""How far a ledger is, from its last receipt."""
+"""How far a ledger is, from its last receipt; and whether it was farther once."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def mark_of(header: Header, last: Receipt | None, answers: int, notes: int, *, c
         last.spent_pure,
         last.unproved,
     )
+
+
+def is_behind(mark: Mark, kept: Mark) -> bool:
+    """Whether something that an anchor has seen is missing, by its number alone."""
+    return kept.receipts > mark.receipts or kept.answers > mark.answers or kept.notes > mark.notes

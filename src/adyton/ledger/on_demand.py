@@ -16,6 +16,7 @@ from adyton.ledger.links import Header, Order, Receipt
 from adyton.ledger.marks import mark_of
 from adyton.ledger.replaying import replay
 from adyton.ledger.stored.sqlite import SqliteLedger
+from adyton.ledger.texts import is_address
 
 if TYPE_CHECKING:
     from adyton.ledger.stored.ledger import StoredLedger
@@ -172,8 +173,3 @@ class LedgerOnDemand:
         from adyton.ledger.stored.postgres import PostgresLedger
 
         return PostgresLedger.open_or_create(self._address, self._unwritten, self._facts)
-
-
-def is_address(place: str | Path) -> bool:
-    """Whether it is the address of a database, not the path of a file."""
-    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))

@@ -49,6 +49,11 @@ def check_text(value: object, what: str) -> None:
         raise InvalidRequest(f"{what} must be plain Unicode text")
 
 
+def is_address(place: object) -> bool:
+    """Whether it is the address of a database, not the path of a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
 def check_number(number: object) -> None:
     if type(number) is not int or not 1 <= number <= LARGEST_NUMBER:
         raise InvalidRequest("the number of a receipt is a whole number from 1 on")

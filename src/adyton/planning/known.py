@@ -138,8 +138,7 @@ def _joined(*sentences: str | None) -> str | None:
 def _reserved(study: Study) -> str | None:
     if study.reserve is None:
         return None
-    units = "rows" if study.unit.person is None else "persons"
-    return _RESERVE.format(f"{float(100 * study.reserve.share):.4g}", units)
+    return _RESERVE.format(f"{float(100 * study.reserve.share):.4g}", f"{study.unit.word}s")
 
 
 def _rows_left_out(study: Study, table: Table) -> str | None:

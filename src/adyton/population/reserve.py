@@ -184,7 +184,7 @@ class ReserveLook(Shown):
         if exact and opening is not None:
             significant(opening, exact)
         about = None if all_units is None else round(all_units * share)
-        return cls(share, "rows" if study.unit.person is None else "persons", about, opening, exact)
+        return cls(share, f"{study.unit.word}s", about, opening, exact)
 
     @property
     def level(self) -> float | None:

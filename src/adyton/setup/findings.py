@@ -24,7 +24,7 @@ def findings_of(study: Study, checked: Sequence[TableCheck], allow: Fraction) ->
 
 def _sizes(study: Study, table: Table, one: TableCheck, allow: Fraction) -> Iterator[Finding]:
     unit, where = study.unit_of(table), "table" if table is study.table else f"private.{table.name}"
-    units = "persons" if unit.person is not None else "rows"
+    units = f"{unit.word}s"
 
     def finding(kind: str, rows: int, text: str) -> Finding:
         return Finding(table.name, None, kind, rows, text)

@@ -20,6 +20,7 @@ from adyton.curator.dummy_file import check_output, write_table
 from adyton.curator.dummy_rows import Columns
 from adyton.curator.opening import open_study, sources_of
 from adyton.engines.choosing import Limits, engine_for
+from adyton.engines.survey import loaded_rows
 from adyton.errors import InvalidRequest
 from adyton.exact import Number
 from adyton.population.reserve import Opening, ReserveLook, open_once, order_of
@@ -70,7 +71,7 @@ def open_reserve(
     path, order = None if to is None else Path(to), order_of(tests, alpha)
     with _curator_of(study, data) as curator:
         known = curator.study
-        told = ReserveLook.of(known, curator._ledger)
+        told = ReserveLook.of(known, curator.ledger)
         if path is not None:
             check_output(known, path, overwrite=overwrite)
         asked = _table_named(known, table)
@@ -80,7 +81,7 @@ def open_reserve(
         engine = engine_for(asked, unit, sources_of(known, data)[asked.name], known.fingerprint, limits)
         try:
             engine.prepare()
-            opening = open_once(curator._ledger, order)
+            opening = open_once(curator.ledger, order)
             columns = _columns(engine, asked, unit.person)
         finally:
             engine.close()
@@ -93,7 +94,7 @@ def open_reserve(
 def look_at_reserve(study: str | Path | Study | Curator, p_values: Sequence[Number] = ()) -> ReserveLook:
     """What the reserve is, and was opened for; with the p-values of its tests, which are significant."""
     with _curator_of(study, None) as curator:
-        return ReserveLook.of(curator.study, curator._ledger, p_values)
+        return ReserveLook.of(curator.study, curator.ledger, p_values)
 
 
 def _handed_out(told: ReserveLook, opening: Opening, columns: Columns, path: Path | None) -> OpenedReserve:
@@ -126,9 +127,7 @@ def _table_named(study: Study, name: str | None) -> Table:
 
 def _columns(engine: Any, table: Table, person: str | None) -> Columns:
     """What the engine has loaded, as the values that the study declares, in one order on every engine."""
-    told = "position" if person is None else "who"
-    places = [engine._units.places[column.name] for column in table.columns]
-    rows = _rows(engine, f"SELECT {', '.join([told, *places])} FROM {engine._units.table}")
+    rows = loaded_rows(engine, "position" if person is None else "who", table)
     rows.sort(key=lambda row: tuple((value is None, str(value)) for value in row))
     if person is None:
         rows.sort(key=lambda row: int(row[0]))
@@ -137,15 +136,6 @@ def _columns(engine: Any, table: Table, person: str | None) -> Columns:
     for place, column in enumerate(table.columns, start=1):
         columns[column.name] = _array([_value(column, row[place]) for row in rows], column)
     return columns
-
-
-def _rows(engine: Any, sql: str) -> list[Any]:
-    """An engine's own words may quote a value: only their kind is said."""
-    try:
-        return [tuple(row) for row in engine._run(sql)]
-    except Exception as error:
-        kind = type(error).__name__
-    raise InvalidRequest(f"the rows of the reserve cannot be read: the engine says {kind}")
 
 
 def _free_name(name: str, table: Table) -> str:

@@ -85,13 +85,6 @@ def fed_text(fed: StreamEntry) -> str:
     )
 
 
-def fed_from(text: str) -> StreamEntry:
-    fed = note_from(text)
-    if fed is None:
-        raise _unreadable()
-    return fed
-
-
 def note_from(text: str) -> StreamEntry | None:
     """An answer, or None where the stream was closed."""
     if text == CLOSED:

@@ -1,10 +1,13 @@
-"""What is wrong with a study file, collected; and single values of it, checked."""
+"""A file that an owner writes: what is wrong with it, collected; and single values of it, checked."""
 
 from __future__ import annotations
 
 import datetime
+import tomllib
 from collections.abc import Callable
+from decimal import Decimal
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 from adyton.errors import InvalidRequest
@@ -12,6 +15,18 @@ from adyton.errors import InvalidRequest
 _T = TypeVar("_T")
 
 FILL_IN = "FILL IN"  # what a draft says where the owner must decide
+
+
+def toml_in(path: Path, what: str, advice: str) -> dict[str, Any]:
+    """What a file says, numbers as they are written; ``advice`` is for whoever names one that is missing."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except FileNotFoundError:
+        raise InvalidRequest(f"there is no {what} {path.name!r}; {advice}") from None
+    except (OSError, UnicodeDecodeError):
+        raise InvalidRequest(f"the {what} {path.name!r} cannot be read") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidRequest(f"the {what} {path.name!r} is not valid TOML: {error}") from None
 
 
 class Notes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +18,7 @@ from adyton.schema import Table
 from adyton.study.columns import columns_of
 from adyton.study.facts import Study
 from adyton.study.ledger_section import book_file, ledger_files
-from adyton.study.notes import Notes, choice, known, text_at, whole, whole_at
+from adyton.study.notes import Notes, choice, known, text_at, toml_in, whole, whole_at
 from adyton.study.tables import keys_of, private_tables, public_tables, source_of, with_dimensions
 from adyton.study.validity import Validity
 
@@ -35,17 +34,7 @@ def read_study(path: str | Path) -> Study:
         kind = type(path).__name__
         raise InvalidRequest(f"a study is the path of a study file, or a Study made in Python, not a {kind}")
     path = Path(path)
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    except FileNotFoundError:
-        raise InvalidRequest(
-            f"there is no study file {path.name!r}; make one with: adyton init DATA"
-        ) from None
-    except (OSError, UnicodeDecodeError):
-        raise InvalidRequest(f"the study file {path.name!r} cannot be read") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRequest(f"the study file {path.name!r} is not valid TOML: {error}") from None
-    return parse_study(raw, path)
+    return parse_study(toml_in(path, "study file", "make one with: adyton init DATA"), path)
 
 
 def parse_study(raw: dict[str, Any], path: Path) -> Study:

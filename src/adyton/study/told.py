@@ -49,15 +49,14 @@ def _promises(study: Study) -> Facts:
     if study.grid is not None:
         yield "", f"answers are rounded, in steps of {_plain(100 * study.grid)} % of their range"
     if study.reserve is not None:
-        units = "rows" if unit.person is None else "persons"
-        yield "reserve", f"about {_plain(100 * study.reserve.share)} % of the {units}: no question reads them"
+        share = _plain(100 * study.reserve.share)
+        yield "reserve", f"about {share} % of the {unit.word}s: no question reads them"
 
 
 def _about(study: Study, table: Table) -> Facts:
     unit, public = study.unit_of(table), study.unit.neighbours == "replace"
-    units = "rows" if unit.person is None else "persons"
     size = "an unknown number of" if table.rows is None else f"{'' if public else 'about '}{table.rows:,}"
-    yield f"table {table.name}", f"{size} {units}"
+    yield f"table {table.name}", f"{size} {unit.word}s"
     if unit.person is not None:
         most, count = ("1 row", "counts") if unit.rows == 1 else (f"{unit.rows:,} rows", "count")
         yield "", f"at most {most} of each person {count}; rows without a person do not"

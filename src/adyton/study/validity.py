@@ -240,8 +240,7 @@ def _check_tolerance(study: Study, validity: Validity, tolerance: Fraction) -> N
         shown = in_words(best, up=True) if math.isfinite(best) else "no tolerance"
         noise = " with the Laplace noise of a pure study" if study.filter_name == "pure" else ""
         found = " where keys may be found (privacy.keys_delta)" if noise and study.keys_delta else ""
-        units = "rows" if study.unit.person is None else "persons"
-        units += " outside of the reserve" if validity.reserve is not None else ""
+        units = f"{study.unit.word}s" + (" outside of the reserve" if validity.reserve is not None else "")
         raise InvalidRequest(
             f"{rows} {units} certify {validity.questions} adaptive questions within {shown}{noise}{found}, "
             f"not within {float(tolerance):g}: ask fewer questions or allow a wider tolerance "

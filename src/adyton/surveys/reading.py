@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from adyton.errors import InvalidRequest
 from adyton.exact import positive, rational
 from adyton.privacy import Guarantee
-from adyton.study.notes import Notes, known, text_at
+from adyton.study.notes import Notes, known, text_at, toml_in
 from adyton.surveys.questions import CategoryQuestion, NumberQuestion, SurveyQuestion
 from adyton.surveys.survey import Survey
 
@@ -19,17 +17,7 @@ from adyton.surveys.survey import Survey
 def read_survey(path: str | Path) -> Survey:
     """The survey in a file; InvalidRequest lists everything that is wrong with it."""
     path = Path(path)
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    except FileNotFoundError:
-        raise InvalidRequest(
-            f"there is no survey file {path.name!r}; docs/how-to/run-a-survey.md shows one"
-        ) from None
-    except (OSError, UnicodeDecodeError):
-        raise InvalidRequest(f"the survey file {path.name!r} cannot be read") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRequest(f"the survey file {path.name!r} is not valid TOML: {error}") from None
-    return parse_survey(raw, path.name)
+    return parse_survey(toml_in(path, "survey file", "docs/how-to/run-a-survey.md shows one"), path.name)
 
 
 def parse_survey(raw: dict[str, Any], file: str) -> Survey:

@@ -2,8 +2,8 @@
 
 ``subset`` is the theorem of Gaussian answers and ``plans`` what follows from it, ``hinge`` that of pure
 studies, ``classes`` that of questions from one declared class, ``last_look`` what a test on the rows is
-worth after questions; ``published`` and ``textbook`` are bounds of the literature, which a planner compares
-and no answer rests on.
+worth after questions; ``published`` and ``textbook`` are bounds of the literature, most of which only a
+planner compares.
 """
 
 from typing import Any

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -67,9 +67,7 @@ class Comparison:
     confidence: Fraction
     options: tuple[Option, ...]
     expected: Expected = ANYTHING
-    routes: tuple[
-        Option, ...
-    ] = ()  # of the textbooks: each holds under a condition, and is never recommended
+    routes: tuple[Option, ...] = ()  # each holds under a condition, and is never recommended
 
     @property
     def recommended(self) -> str | None:
@@ -190,11 +188,12 @@ def _task(
 
 
 def _option(method: Method, wanted: Unknown, offered: Certified) -> Option:
-    value = offered.value
-    known = {"shares": method.shares, "applies": method.applies}
-    if value is None or not math.isfinite(value):
-        return Option(method.name, wanted, None, None, method.theorem, **known)  # type: ignore[arg-type]
-    return Option(method.name, wanted, value, offered.scale, method.theorem, offered.last_scale, **known)  # type: ignore[arg-type]
+    none = Option(
+        method.name, wanted, None, None, method.theorem, shares=method.shares, applies=method.applies
+    )
+    if offered.value is None or not math.isfinite(offered.value):
+        return none
+    return replace(none, value=offered.value, scale=offered.scale, last_scale=offered.last_scale)
 
 
 def _hopes(expected: Expected) -> dict[str, Fraction]:

@@ -65,7 +65,7 @@ class _Attempt(Releasing):
     """Readings after which something happens: their noise is drawn, and nothing of it is kept yet."""
 
     def __init__(self, before: Releasing, happens: Callable[[], None]) -> None:
-        super().__init__(before._engine, before._bits)
+        super().__init__(before._engine, before._bits, before._place, split=before._split)
         self._happens = happens
 
     def release(self, plans: Sequence[QuestionPlan], receipt: int) -> list[Stored]:

@@ -81,10 +81,9 @@ def check_member(book: Book, study: Member) -> None:
 
 
 def _differs(facts: BookFacts, study: Member) -> str | None:
-    unit = "row" if study.unit.person is None else "person"
     for what, theirs, ours, why in (
         ("filter", facts.filter_name, study.filter_name, "amounts of two filters have no sum"),
-        ("unit", facts.unit, unit, "a sum of losses is about one unit, and these are two"),
+        ("unit", facts.unit, study.unit.word, "a sum of losses is about one unit, and these are two"),
         (
             "neighbours",
             facts.neighbours,

@@ -73,9 +73,9 @@ class BookStatement(Shown):
 
     def sheet(self, verbose: bool = False) -> Sheet:
         """A line for each study, and one for all of them."""
-        lines = [(one.name, f"{one.charges:,}", _shown(one.spent, verbose)) for one in self.studies]
-        lines.append(("all studies", f"{self.charges:,}", _shown(self.spent, verbose)))
-        lines.append(("left of the limit", "", _shown(self.left, verbose)))
+        lines = [(one.name, f"{one.charges:,}", one.spent.shown(verbose)) for one in self.studies]
+        lines.append(("all studies", f"{self.charges:,}", self.spent.shown(verbose)))
+        lines.append(("left of the limit", "", self.left.shown(verbose)))
         protected = f"one {self.unit}, {self.neighbours}"
         notes = (f"The promise for all studies together: {self.limit} ({protected}).", _ROWS[self.rows])
         return Sheet(f"Book {self.name}", ("study", "charges", "spent of the limit"), tuple(lines), notes)
@@ -111,7 +111,3 @@ def statement_of(book: Book) -> BookStatement:
         stability=book.totals().radius,
         studies=studies,
     )
-
-
-def _shown(amount: Amount, verbose: bool) -> str:
-    return f"{amount} ({amount.in_units})" if verbose else str(amount)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from adyton.ledger.anchor import Anchor
-from adyton.ledger.stored.postgres_session import PostgresSession, parsed
+from adyton.ledger.stored.postgres_session import has_table, one_errand, parsed
 
 _TABLE = """CREATE TABLE IF NOT EXISTS anchor (
     number INTEGER PRIMARY KEY CHECK (number = 1), text TEXT NOT NULL
 )"""
-_FOUND = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = ? AND tablename = 'anchor'"
 
 
 class TableAnchor(Anchor):
@@ -27,16 +24,16 @@ class TableAnchor(Anchor):
         return self._schema
 
     def _stored(self) -> str | None:
-        with closing(PostgresSession(self._address)) as session, session._session() as connection:
-            if connection.execute(_FOUND, (self._schema,)).fetchone() is None:
+        with one_errand(self._address) as (connection, schema):
+            if not has_table(connection, schema, "anchor"):
                 return None
             row = connection.execute("SELECT text FROM anchor").fetchone()
             return None if row is None else str(row[0])
 
     def _store(self, text: str) -> None:
-        with closing(PostgresSession(self._address)) as session, session._session() as connection:
-            if connection.execute(_FOUND, (self._schema,)).fetchone() is None:
-                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"')
+        with one_errand(self._address) as (connection, schema):
+            if not has_table(connection, schema, "anchor"):
+                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
                 connection.execute(_TABLE)
             connection.execute(
                 "INSERT INTO anchor VALUES (1, ?) ON CONFLICT (number) DO UPDATE SET text = excluded.text",

@@ -14,7 +14,7 @@ from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.base import Charged, First, documented
 from adyton.ledger.links import FORMAT, Header, Order, Receipt
 from adyton.ledger.stored.ledger import StoredLedger, check_owner
-from adyton.ledger.stored.postgres_session import CommitUnknown, PostgresSession, Statements, connect
+from adyton.ledger.stored.postgres_session import CommitUnknown, PostgresSession, has_table, one_errand
 from adyton.ledger.stored.tables import COUNTS_ALL, Connection
 
 # SQLite numbers its rows by itself, and its schema can be asked for tables: both have these names here too.
@@ -102,13 +102,8 @@ class PostgresLedger(PostgresSession, StoredLedger):
     @classmethod
     def exists(cls, address: str) -> bool:
         """Whether a ledger was made there."""
-        session = PostgresSession(address)
-        try:
-            with session._session() as connection:
-                found = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = ? AND tablename = 'header'"
-                return connection.execute(found, (session.name,)).fetchone() is not None
-        finally:
-            session.close()
+        with one_errand(address) as (connection, name):
+            return has_table(connection, name, "header")
 
     @classmethod
     def create(cls, address: str, header: Header, facts: Mapping[str, str] | None = None) -> PostgresLedger:
@@ -172,32 +167,22 @@ class PostgresLedger(PostgresSession, StoredLedger):
 
 def _make(address: str, header: Header, facts: Mapping[str, str] | None) -> bool:
     """False if there is one already.  All of it appears at once."""
-    session = PostgresSession(address)
-    name, done = session.name, False
-    row = (1, header.study, header.filter_name, str(header.limit), header.salt)
-    try:
-        with session._sealed(), connect(session.address, name) as connection:
-            connection.execute("BEGIN")
-            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"adyton {name}",))
-            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{name}"'.encode())
-            found = connection.execute("SELECT to_regclass('header')").fetchone()
-            if found is None or found[0] is None:
-                connection.execute(_TABLES.encode())
-                for table in _KEPT:
-                    connection.execute(_GUARD.format(table).encode())
-                statements = Statements(connection)
-                statements.execute(
-                    "INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (*row, header.converted_from, header.digest),
-                )
-                if facts is not None:
-                    statements.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
-                connection.execute(f'REVOKE ALL ON ALL TABLES IN SCHEMA "{name}" FROM PUBLIC'.encode())
-                done = True
-            connection.execute("COMMIT")
-    finally:
-        session.close()
-    return done
+    row = (1, header.study, header.filter_name, str(header.limit), header.salt, header.converted_from)
+    with one_errand(address) as (connection, name):
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")  # who waited sees what the other one made
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (f"adyton {name}",))
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
+        is_new = not has_table(connection, name, "header")
+        if is_new:
+            connection.execute(_TABLES)
+            for table in _KEPT:
+                connection.execute(_GUARD.format(table))
+            connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, header.digest))
+            if facts is not None:
+                connection.execute("INSERT INTO facts VALUES (1, ?)", (json.dumps(dict(facts)),))
+            connection.execute(f'REVOKE ALL ON ALL TABLES IN SCHEMA "{name}" FROM PUBLIC')
+        connection.execute("COMMIT")
+    return is_new
 
 
 def _check_format(connection: Connection, name: str) -> None:

@@ -1,7 +1,7 @@
 """One connection to the schema of a ledger in Postgres: made when it is needed, given up when it breaks.
 
 Statements are written once, for SQLite: here their places are spelt as Postgres spells them, and the schema
-has the two functions of SQLite's that they use.
+has what they use of SQLite's own: ``instr``, ``rowid`` and ``sqlite_schema``.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from adyton.errors import InvalidRequest, LedgerCorrupt
 from adyton.ledger.stored.tables import HAS_CLOSING, HAS_RESTORED, Connection, Rows
+from adyton.ledger.texts import is_address
 
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgresql://", "postgres://")
 _PATIENCE = {
     "connect_timeout": 10,
     "keepalives_idle": 60,
@@ -136,6 +136,18 @@ class PostgresSession:
                 connection.close()
 
 
+@contextmanager
+def one_errand(address: str) -> Iterator[tuple[Connection, str]]:
+    """A connection for one errand, and the name of its schema."""
+    with closing(PostgresSession(address)) as session, session._session() as connection:
+        yield connection, session.name
+
+
+def has_table(connection: Connection, schema: str, table: str) -> bool:
+    found = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = ? AND tablename = ?"
+    return connection.execute(found, (schema, table)).fetchone() is not None
+
+
 class Statements:
     """Statements with ``?`` for values.
 
@@ -231,7 +243,7 @@ def parsed(address: str) -> tuple[str, str]:
     except ValueError:
         raise InvalidRequest(form) from None
     database, _, name = parts.path.lstrip("/").partition("/")
-    if not address.startswith(SCHEMES) or not database or _NAME.fullmatch(name) is None:
+    if not is_address(address) or not database or _NAME.fullmatch(name) is None:
         raise InvalidRequest(f"{form}; NAME is of small letters, digits and _")
     if password is not None:
         raise InvalidRequest(

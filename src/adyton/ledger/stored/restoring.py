@@ -12,6 +12,7 @@ from __future__ import annotations
 from adyton.errors import Forbidden, InvalidRequest
 from adyton.ledger.base import Mark, Totals
 from adyton.ledger.links import Header, Order
+from adyton.ledger.marks import is_behind
 from adyton.ledger.stored.tables import HAS_RESTORED, Connection
 from adyton.ledger.texts import restored_texts
 
@@ -45,8 +46,7 @@ def restoring_order(header: Header, kept: Mark, mark: Mark, totals: Totals) -> O
             "the ledger was closed for good when its anchor was written, and another one goes on with all "
             "that was spent: this copy cannot go on beside it"
         )
-    lost = kept.receipts > mark.receipts or kept.answers > mark.answers or kept.notes > mark.notes
-    if not lost:
+    if not is_behind(mark, kept):
         raise InvalidRequest("the ledger is not behind its anchor: there is nothing to accept")
     known = kept.spent_pure is not None and kept.unproved is not None
     return Order(

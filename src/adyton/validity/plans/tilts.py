@@ -103,9 +103,8 @@ class _Bound(NamedTuple):
 
     @property
     def units(self) -> float:
-        return (
-            self.rows.squares if self.share is None else self.rows.units
-        )  # Hoeffding's lemma, or a coin's moments
+        """By Hoeffding's lemma, or by a coin's moments."""
+        return self.rows.squares if self.share is None else self.rows.units
 
     @property
     def amount(self) -> Floats:

@@ -128,13 +128,7 @@ class Before:
     pure: Fraction = Fraction(0)
 
 
-def ways_after(
-    before: Before,
-    units: int,
-    failure: float,
-    planned: float | None = None,
-    kept: Sequence[tuple[float, float]] = KEPT,
-) -> list[Way]:
+def ways_after(before: Before, units: int, failure: float, planned: float | None = None) -> list[Way]:
     """All that are valid together at ``failure``, for at most so many units.
 
     ``planned``: the part c that a plan, fixed in advance, foresees for the question with this number.
@@ -156,7 +150,7 @@ def ways_after(
     if planned is not None:
         ways.append(Way(1 - planned, gaussian_price(units, spent, planned), math.log(left * _FORESEEN)))
         left *= 1 - _FORESEEN
-    return ways + [Way(1 - c, gaussian_price(units, spent, c), math.log(left * weight)) for c, weight in kept]
+    return ways + [Way(1 - c, gaussian_price(units, spent, c), math.log(left * weight)) for c, weight in KEPT]
 
 
 def gaussian_price(units: int, spent: float, kept: float) -> float:

@@ -17,14 +17,10 @@ def show(study: StudyFile, as_json: Json = False) -> None:
 
     def work() -> dict[str, Any]:
         from adyton.curator.opening import show_anchor
+        from adyton.ledger.marks import is_behind
 
         kept, mark = show_anchor(study)
-        behind = kept is not None and (
-            kept.ledger != mark.ledger
-            or kept.receipts > mark.receipts
-            or kept.answers > mark.answers
-            or kept.notes > mark.notes
-        )
+        behind = kept is not None and (kept.ledger != mark.ledger or is_behind(mark, kept))
         return {"anchor": _told(kept), "ledger": _told(mark), "behind": behind}
 
     done = run(work, as_json)
