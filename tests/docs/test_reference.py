@@ -293,6 +293,22 @@ def test_the_json_page_lists_the_keys_of_a_stream(study: str) -> None:
     assert first_cells(sections_of(REFERENCE / "json.md")["stream"]) == keys
 
 
+def test_the_json_page_lists_the_keys_of_weights(study: str) -> None:
+    """Those of statements and answers stand on the page once, also where they are printed in a list."""
+    Path("valid.toml").write_text(STUDY + VALIDITY, encoding="utf-8")
+    wanted = ("valid.toml", "--columns", "region,income", "--bins", "income=2000", "--questions", "100000")
+    commands = (
+        ("open", *wanted, "--share", "0.9", "--preview"),
+        ("open", *wanted, "--share", "0.9"),
+        ("feed", "valid.toml", "1", "SELECT COUNT(*) FROM people WHERE region = 'north'"),
+        ("list", "valid.toml"),
+        ("list", "valid.toml", "1"),
+    )
+    keys = every_path(*(printed(0, "weights", *words) for words in commands))
+    keys = {key.removeprefix("weights[].").removeprefix("answers[].") for key in keys}
+    assert first_cells(sections_of(REFERENCE / "json.md")["weights"]) == keys
+
+
 def test_the_json_page_lists_the_keys_of_a_survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = next(b.text for b in blocks_of(REFERENCE / "json.md") if b.text.startswith("# survey.toml"))

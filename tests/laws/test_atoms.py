@@ -135,11 +135,31 @@ def test_what_the_cells_do_not_tell_apart_is_refused_by_name() -> None:
     assert axes.mask(number("age < 30 OR age >= 60")).sum() == 2
     with pytest.raises(InvalidRequest, match="'age'"):  # missing ages are with those from 30 to 59
         axes.mask(number("age < 60"))
+    with pytest.raises(InvalidRequest, match="begin at 30 and 60"):
+        axes.mask(number("age < 45"))
     for text in ("age < 29", "age <> 70", "region = 'north'"):
         with pytest.raises(InvalidRequest, match=text.split()[0]):
             axes.mask(number(text))
     told = asked(*(f"COUNT(*) FROM people WHERE {text}" for text in ages))
     assert told.mask(number("age BETWEEN 30 AND 59")).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("income < 17", "'income': around there they begin at 0 and 2500.5$"),
+        ("income >= 2500.51", "'income': around there they begin at 2500.5$"),
+        ("born < DATE '1949-12-31'", "'born': around there they begin at 1900-01-01 and 1950-01-01$"),
+        ("born < DATE '1949-12-31' OR income < 17", "'(born|income)': around there"),
+        ("age < 30", "'age'$"),  # which has no axis
+    ],
+)
+def test_a_refusal_says_where_classes_begin(condition: str, why: str) -> None:
+    """Mutants: the next start is left out; steps are shown in place of numbers and days."""
+    bins = {"income": ["2500.5"], "born": [datetime.date(1950, 1, 1)]}
+    axes = axes_of_columns(PEOPLE, ["income", "born", "region"], bins)
+    with pytest.raises(InvalidRequest, match=why):
+        axes.mask(parse(f"SELECT COUNT(*) FROM people WHERE {condition}", PEOPLE).where)
 
 
 def test_too_many_cells_are_refused_with_the_number_and_what_to_leave_out() -> None:

@@ -336,6 +336,9 @@ def test_law_after_halting_the_guess_answers_free_and_without_a_promise(terms: T
         assert said.value > 952
         assert "nobody compared" in str(said)
         assert again.statement().halted
+    told = str(weights.feed_many(["SELECT COUNT(*) FROM people WHERE age < 20"]))
+    assert "not compared" in told
+    assert "Halted" in told
     assert (len(engine.charged_at_read), ledger.notes(1), ledger.spent()) == before
     assert "the guess still answers" in str(weights.statement())
 
@@ -458,6 +461,52 @@ def test_law_a_receipt_that_paid_for_something_else_is_no_weights() -> None:
         curator.stream(3)
     with pytest.raises(adyton.InvalidRequest, match="no receipt 9"):
         curator.weights(9)
+
+
+def test_law_the_study_says_in_which_words_questions_are_asked() -> None:
+    """Mutants: ``feed`` does not look at the dialect of the study, or not at its own."""
+    spoken = 'SELECT COUNTIF(letter = "b") FROM `people`'
+    plain = "SELECT COUNT(*) FROM people WHERE letter = 'b'"
+    curator, _, _ = asker(replace(study(), dialect="bigquery"))
+    weights = opened(curator)
+    assert weights.feed(spoken).question == weights.feed(spoken, dialect="bigquery").question
+    weights = opened(asker(study())[0])
+    with pytest.raises(adyton.InvalidRequest):
+        weights.feed(spoken)
+    assert weights.feed(spoken, dialect="bigquery").question == weights.feed(plain).question
+    with pytest.raises(adyton.InvalidRequest, match="one question"):
+        weights.feed("SELECT letter, COUNT(*) FROM people GROUP BY ROLLUP (letter)", dialect="bigquery")
+
+
+def test_law_several_are_fed_in_their_order_or_none() -> None:
+    """Mutant: what cannot be asked is found when its turn comes."""
+    curator, engine, ledger = asker(study())
+    weights = quietly(curator, ledger)
+    read = len(engine.charged_at_read)
+    with pytest.raises(adyton.InvalidRequest, match="question 2 of 2: the cells do not tell apart"):
+        weights.feed_many([COUNT.format(50), COUNT.format(51)])
+    assert (len(engine.charged_at_read), weights.statement().feeds) == (read, 0)
+    told = weights.feed_many([COUNT.format(age) for age in (5, 50, 95)])
+    assert list(told.answers) == weights.answers()
+    assert [one.measured for one in told.answers] == [False, True, True]  # 5 % is what an even guess says
+    assert told.to_json()["updates_left"] == weights.statement().updates_left == 1
+    assert "updates left: 1, questions left: 47" in str(told)
+
+
+def test_law_all_weights_of_a_study_are_listed_without_reading() -> None:
+    """Mutant: receipts that paid for something else are listed too."""
+    curator, engine, _ = asker(study())
+    assert "No weights were opened yet" in str(curator.opened_weights())
+    curator.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
+    curator.open_stream(positives=2, epsilon="0.1", numeric=True)
+    first, second = opened(curator), opened(curator, share="0.9")
+    first.feed(COUNT.format(50))
+    read = len(engine.charged_at_read)
+    listed = curator.opened_weights()
+    assert list(listed.weights) == [first.statement(), second.statement()]
+    assert [one["feeds"] for one in listed.to_json()["weights"]] == [1, 0]
+    assert len(engine.charged_at_read) == read
+    assert "1 of 10000" in str(listed)
 
 
 def test_law_a_request_id_opens_weights_once() -> None:

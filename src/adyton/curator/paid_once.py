@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adyton.curator.coordinated.weighing import WeightsWords
     from adyton.mechanisms.marginals.fitting import Measured
     from adyton.query.conditions.atoms import Bins
-    from adyton.streams.weights.answer import WeightsPreview
+    from adyton.streams.weights.answer import WeightsList, WeightsPreview
     from adyton.streams.weights.weights import Weights
     from adyton.synthesis.plan import Method
     from adyton.synthesis.preview import SynthesisPreview
@@ -83,8 +83,7 @@ class PaidOnce(Walk):
         Reads no data.
         """
         paid = [r.number for r in self._ledger.receipts() if stream_in(r.order.question, r.order.detail)]
-        going_on = [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
-        return StreamList([self.stream(number).statement() for number in going_on])
+        return StreamList([self.stream(number).statement() for number in self._going_on(paid)])
 
     def open_weights(
         self, columns: Sequence[str], *, request: str | None = None, **words: Unpack[WeightsWords]
@@ -110,6 +109,20 @@ class PaidOnce(Walk):
         from adyton.streams.weights.weights import Weights
 
         return Weights(*self._opened_before(number))
+
+    def opened_weights(self) -> WeightsList:
+        """How far all weights of the study are, oldest first, but for those that a restored ledger ended.
+
+        Reads no data, unless a crash came between a charge and the number of units that it paid for.
+        """
+        from adyton.streams.weights.answer import WeightsList
+        from adyton.streams.weights.terms import terms_in
+
+        paid = [receipt.number for receipt in self._ledger.receipts() if terms_in(receipt) is not None]
+        return WeightsList([self.weights(number).statement() for number in self._going_on(paid)])
+
+    def _going_on(self, paid: list[int]) -> list[int]:
+        return [number for number in paid if not self._ledger.mentioning((RESTORED,), number)]
 
     def synthesize(
         self,

@@ -232,6 +232,16 @@ def request_of(asked: str | Draft | Question, table: Table, *further: Table) -> 
             raise InvalidRequest(f"a question is SQL, a draft or a Question, not a {type(asked).__name__}")
 
 
+def alone_of(asked: str | Draft | Question, table: Table, dialect: str | None) -> Question:
+    """One question and nothing else, for whoever takes them one at a time."""
+    if dialect is None or not isinstance(asked, str):
+        return request_of(asked, table).alone
+    read = asked_of(asked, table, dialect=dialect)
+    if not isinstance(read, Request):
+        raise InvalidRequest("one question with one value is taken at a time; nothing was charged")
+    return read.alone
+
+
 class Requests:
     """What is asked about the tables of one study.  Texts that were read lately are not read again: that
     takes longer than to answer a text again.

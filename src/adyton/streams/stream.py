@@ -20,7 +20,7 @@ from adyton.noise import Bits
 from adyton.planning.known import left_out_of
 from adyton.query.draft import Draft
 from adyton.query.nodes import Question
-from adyton.query.request import Request, asked_of, request_of
+from adyton.query.request import alone_of
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading
 from adyton.streams.answer import StreamAnswer, StreamAnswers, StreamStatement
@@ -174,13 +174,7 @@ class Stream:
         return asked, compared(self._study, self._kind, self._sparse.sensitivity, asked, above)
 
     def _asked(self, question: str | Draft | Question, dialect: str | None) -> Question:
-        table, words = self._study.table, dialect or self._study.dialect
-        if words is None or not isinstance(question, str):
-            return request_of(question, table).alone
-        read = asked_of(question, table, dialect=words)
-        if not isinstance(read, Request):
-            raise InvalidRequest("a stream takes one question with one value at a time; nothing was charged")
-        return read.alone
+        return alone_of(question, self._study.table, dialect or self._study.dialect)
 
     def _running(self) -> Progress:
         """The state, if the stream has not halted and was not closed."""

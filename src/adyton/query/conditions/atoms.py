@@ -144,7 +144,8 @@ class Axes:
         known = {axis.subject: axis for axis in self._chosen(by)}
         for subject, piece in dict.fromkeys(pieces):
             if subject not in known or not known[subject].is_constant(piece):
-                raise InvalidRequest(f"the cells do not tell apart what is asked of {subject.name!r}")
+                near = known[subject].near(piece) if subject in known else ""
+                raise InvalidRequest(f"the cells do not tell apart what is asked of {subject.name!r}{near}")
 
 
 def axes_of(questions: Sequence[Question]) -> Axes:

@@ -19,7 +19,7 @@ from adyton.query.conditions.subjects import Piece, Subject
 from adyton.query.expressions import Case, Compare, Condition, Floor, Not, NumberExpression
 from adyton.query.leaves import Constant, DayCount, DayOf, IsMissing, IsTrue, Lookup, ValueOf
 from adyton.query.nodes import MOST_CELLS, Bucket
-from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn
+from adyton.schema import BooleanColumn, CategoryColumn, DateColumn, TextColumn, day_of
 
 _MOST_BRANCHES = 1000  # of a CASE that says the class of a row
 _MOST_TRIED = 2**27  # pieces times values; beyond it, ranges are not looked at for being alike
@@ -57,6 +57,19 @@ class Axis:
         labels = np.append(self.labels[at], self.labels[-1])
         values = piece.of(_rows(self.subject, starts))
         return bool((values == piece.of(self._rows())[labels]).all())
+
+    def near(self, piece: Piece) -> str:
+        """Where the classes begin around the first place at which a piece divides one; for people."""
+        column, divided = self.subject.column, sorted(set(piece.breaks() or ()) - set(self.starts.tolist()))
+        if isinstance(column, CategoryColumn | BooleanColumn | TextColumn) or not divided:
+            return ""
+        at, lattice = int(np.searchsorted(self.starts, divided[0])), column.lattice
+        steps = [int(step) for step in self.starts[max(at - 1, 0) : at + 1]]
+        if isinstance(column, DateColumn):
+            places = [str(day_of(step)) for step in steps]
+        else:
+            places = [f"{float(step * lattice.grain):.15g}" for step in steps]
+        return f": around there they begin at {' and '.join(places)}"
 
     def _rows(self) -> Rows:
         return Rows({self.subject.column.name: self.first}, self.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,18 +45,56 @@ class WeightsAnswer(Shown):
             **({"left_out_rows": self.left_out_rows} if self.left_out_rows else {}),
         }
 
+    @property
+    def how(self) -> str:
+        return "measured" if self.measured else "guessed" if self.checked else "guessed, not compared"
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The value and its interval, for people: no count below 0."""
+        value = number(max(0.0, self.value), step=1.0)
+        if self.noise_interval is None:
+            return value, "-"
+        low, high = self.noise_interval.low, self.noise_interval.high
+        return value, ends(max(0.0, low), max(0.0, high), step=1.0)
+
     def sheet(self, verbose: bool = False) -> Sheet:
-        how = "measured" if self.measured else "guessed"
-        rows: list[tuple[str, str]] = [("value", f"{number(max(0.0, self.value), step=1.0)}, {how}")]
+        value, reach = self.shown
+        rows: list[tuple[str, str]] = [("value", f"{value}, {'measured' if self.measured else 'guessed'}")]
         if self.noise_interval is not None:
-            low, high = self.noise_interval.low, self.noise_interval.high
-            rows.append(("noise interval", ends(max(0.0, low), max(0.0, high), step=1.0)))
+            rows.append(("noise interval", reach))
         rows += [("updates left", str(self.updates_left)), ("questions so far", str(self.feeds))]
         notes = [self.left_out_rows] if self.left_out_rows else []
         notes += [] if self.checked else [NO_PROMISE]
         return Sheet(
             self.question, ("", ""), tuple(rows), (*notes, f"Weights {self.weights}; paid for when opened.")
         )
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsAnswers(Shown):
+    """Several answers of the same weights, in their order."""
+
+    answers: Sequence[WeightsAnswer]
+    statement: WeightsStatement
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "answers": [answer.to_json() for answer in self.answers],
+            "updates_left": self.statement.updates_left,
+            "halted": self.statement.halted,
+            "feeds": self.statement.feeds,
+            "head": self.statement.head,
+            "weights": self.statement.receipt.number,
+        }
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = tuple((str(one.feeds), one.question, one.how, *one.shown) for one in self.answers)
+        left_out = {one.left_out_rows: None for one in self.answers if one.left_out_rows}
+        unchecked = () if all(one.checked for one in self.answers) else (NO_PROMISE,)
+        title = f"Weights {self.statement.receipt.number}: {self.statement.weights}"
+        headers = ("", "question", "how", "value", "noise interval")
+        return Sheet(title, headers, rows, (*left_out, *unchecked, self.statement.state), left_aligned=3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +156,14 @@ class WeightsStatement(Shown):
     def halted(self) -> bool:
         return self.updates_left < 1 or self.feeds >= self.questions
 
+    @property
+    def state(self) -> str:
+        """Whether guesses are still compared with the data."""
+        if self.halted:
+            return "Halted: the guess still answers, free, and nothing is read for it; its cost stays spent."
+        left = self.questions - self.feeds
+        return f"Running; updates left: {self.updates_left:,}, questions left: {left:,}."
+
     def to_json(self) -> dict[str, Any]:
         return {
             "weights": self.weights,
@@ -145,3 +192,28 @@ class WeightsStatement(Shown):
             f"Theorems: {', '.join(self.certificate.theorems)}.",
         )
         return Sheet(self.weights, ("", ""), rows, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsList(Shown):
+    """All weights of a study, oldest first."""
+
+    weights: Sequence[WeightsStatement]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"weights": [one.to_json() for one in self.weights]}
+
+    def sheet(self, verbose: bool = False) -> Sheet:
+        rows = tuple(
+            (
+                str(one.receipt.number),
+                "halted" if one.halted else "running",
+                f"{one.updates - one.updates_left} of {one.updates}",
+                f"{one.feeds} of {one.questions}",
+                str(one.cost),
+            )
+            for one in self.weights
+        )
+        headers = ("number", "state", "updates", "questions", "cost, of the limit")
+        notes = () if rows else ("No weights were opened yet: adyton weights open.",)
+        return Sheet("Weights", headers, rows, notes, left_aligned=2)

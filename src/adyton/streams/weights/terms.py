@@ -80,9 +80,18 @@ class Terms:
 
 def terms_of(receipt: Receipt) -> Terms:
     """The terms that a receipt paid for; InvalidRequest if it paid for something else."""
-    terms = _terms_in(receipt.order.detail)
-    if terms is None or (terms.text, terms.detail) != (receipt.order.question, receipt.order.detail):
+    terms = terms_in(receipt)
+    if terms is None:
         raise InvalidRequest(f"receipt {receipt.number} did not pay for weights")
+    return terms
+
+
+def terms_in(receipt: Receipt) -> Terms | None:
+    """The terms that a receipt paid for; None if it paid for something else."""
+    order = receipt.order
+    terms = _terms_in(order.detail) if order.question.startswith("WEIGHTS OVER ") else None
+    if terms is None or (terms.text, terms.detail) != (order.question, order.detail):
+        return None
     return terms
 
 

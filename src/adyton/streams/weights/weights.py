@@ -7,7 +7,7 @@ no part of it: whoever comes back makes it again from what was released.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from threading import RLock
@@ -30,10 +30,10 @@ from adyton.query.leaves import EVERY_ROW
 from adyton.query.measures import Count, Proportion
 from adyton.query.nodes import Question
 from adyton.query.persons import TableOfPersons
-from adyton.query.request import request_of
+from adyton.query.request import alone_of, request_of
 from adyton.query.text import question_text
 from adyton.sensitivity import Reading, readings_of
-from adyton.streams.weights.answer import WeightsAnswer, WeightsStatement
+from adyton.streams.weights.answer import WeightsAnswer, WeightsAnswers, WeightsStatement
 from adyton.streams.weights.notes import (
     WeightsEntry,
     WeightsStart,
@@ -87,22 +87,20 @@ class Weights:
         self._terms = terms_of(receipt)
         self._axes = self._terms.axes(study.table)
         start = self._begin()
-        self._total, self._lock = (
-            start.total,
-            RLock(),
-        )  # the guess is corrected in place: one thread at a time
+        self._total = start.total
+        self._lock = RLock()  # the guess is corrected in place: one thread at a time
         plan = self._terms.run(start.total)
         self._error = plan.guess_error(LEVEL, self._terms.questions)
         self._seen = _Progress(plan, start.watch, Guess(plan.cells))
 
-    def feed(self, question: str | Draft | Question) -> WeightsAnswer:
+    def feed(self, question: str | Draft | Question, *, dialect: str | None = None) -> WeightsAnswer:
         """The count, as it is guessed, or measured with noise where the guess is found wrong.
 
         The question is one COUNT, or a PROPORTION of all rows, that is the same for all rows of a cell.
         What is measured uses up an update.  When updates or questions are used up, guesses still come free,
-        without a promise, and nothing is read for them.
+        without a promise, and nothing is read for them.  SQL may be in the ``dialect`` of a database.
         """
-        text = self._text(question)
+        text = self._text(question, dialect)
         asked, linear = self._linear(text)
         (reading,) = readings_of(asked, self._study.unit)
         if reading.sensitivity.l1_diameter((Fraction(1),)) > 1:
@@ -117,6 +115,20 @@ class Weights:
                     return self._answer(entry, known.feeds + 1)
                 # Another process was first: what was compared here is forgotten, never released.
             return self._guess_alone(text, linear)
+
+    def feed_many(
+        self, questions: Sequence[str | Draft | Question], *, dialect: str | None = None
+    ) -> WeightsAnswers:
+        """Several in their order.  If one of them cannot be asked, none is."""
+        for place, question in enumerate(questions, start=1):
+            try:
+                self._linear(self._text(question, dialect))
+            except InvalidRequest as wrong:
+                raise InvalidRequest(
+                    f"question {place} of {len(questions)}: {wrong.message}", **wrong.facts
+                ) from None
+        answers = [self.feed(question, dialect=dialect) for question in questions]
+        return WeightsAnswers(answers, self.statement())
 
     def answers(self) -> list[WeightsAnswer]:
         """Every answer before they halted, oldest first; also one that a crash kept from its asker.  Free."""
@@ -155,9 +167,9 @@ class Weights:
 
     # Steps of feed, in the order in which they happen.
 
-    def _text(self, question: str | Draft | Question) -> str:
+    def _text(self, question: str | Draft | Question, dialect: str | None) -> str:
         """The canonical text of a count.  All that follows, now and after a restart, is made of it."""
-        asked = request_of(question, self._study.table).alone
+        asked = alone_of(question, self._study.table, dialect or self._study.dialect)
         if isinstance(asked.table, TableOfPersons) or asked.table != self._study.table:
             raise InvalidRequest("weights are asked about the rows of their own table, without joins")
         if not asked.by and len(asked.measures) == 1:

@@ -35,6 +35,7 @@ from adyton.transports.cli.server.token import app as token
 from adyton.transports.cli.stream import app as stream
 from adyton.transports.cli.survey import survey
 from adyton.transports.cli.synthesize import synthesize
+from adyton.transports.cli.weights import app as weights
 from adyton.transports.questions_file import Batch, read_questions
 from adyton.transports.terminal import Csv, Json, StudyFile, run, show, show_csv, whole
 
@@ -348,6 +349,7 @@ app.add_typer(holdout, name="holdout")
 app.add_typer(token, name="token")
 app.add_typer(anchor, name="anchor")
 app.add_typer(stream, name="stream")
+app.add_typer(weights, name="weights")
 app.add_typer(survey, name="survey")
 app.add_typer(reserve, name="reserve")
 app.add_typer(book, name="book")

@@ -98,7 +98,7 @@ def open_stream(
             return curator.preview_stream(positives=many, **words, **price)
         return curator.open_stream(positives=many, request=request, **words, **price).statement()
 
-    _show(study, make, as_json)
+    shown(study, make, as_json)
 
 
 def feed(
@@ -127,7 +127,7 @@ def feed(
 
         return stream.feed_many(read_compared(file or Path(), above), dialect=dialect)
 
-    _show(study, make, as_json)
+    shown(study, make, as_json)
 
 
 def list_streams(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -> None:
@@ -136,12 +136,12 @@ def list_streams(study: StudyFile, number: OneOrAll = None, as_json: Json = Fals
     def make(curator: Curator) -> Any:
         return curator.streams() if number is None else _all_answers(curator, whole(number, "NUMBER"))
 
-    _show(study, make, as_json)
+    shown(study, make, as_json)
 
 
 def close(study: StudyFile, number: Number, as_json: Json = False) -> None:
     """End a stream for good: it answers no more. What it cost stays spent."""
-    _show(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
+    shown(study, lambda curator: curator.stream(whole(number, "NUMBER")).close(), as_json)
 
 
 def _all_answers(curator: Curator, number: int) -> StreamAnswers:
@@ -151,7 +151,7 @@ def _all_answers(curator: Curator, number: int) -> StreamAnswers:
     return StreamAnswers(stream.answers(), stream.statement())
 
 
-def _show(study: Path, make: Any, as_json: bool) -> None:
+def shown(study: Path, make: Any, as_json: bool) -> None:
     curators: list[Curator] = []
 
     def opened() -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +11,7 @@ import typer
 
 from adyton.curator import open_study
 from adyton.errors import InvalidRequest
+from adyton.query.conditions.atoms import Bins as BinsOfColumns
 from adyton.transports.figure_file import Figure, check_figure, write_figure
 from adyton.transports.terminal import Json, StudyFile, show, whole
 
@@ -23,8 +26,13 @@ Rows = Annotated[
 ]
 Bins = Annotated[
     str | None,
-    typer.Option(help="How many bins a number or date has, as age=10,income=20; 16 each.", metavar="BINS"),
+    typer.Option(
+        help="How many bins a number or date has, or where each but the first begins, as "
+        "age=18/65,income=20; 16 each.",
+        metavar="BINS",
+    ),
 ]
+_DAY = re.compile(r"\d+-\d+-\d+")  # any other edge is a number, such as -1e-5
 Ways = Annotated[str | None, typer.Option(help="Measure marginals of up to so many columns; 3.", metavar="N")]
 Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of this table.", metavar="E")]
 Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
@@ -66,7 +74,7 @@ def synthesize(
             if output is not None:
                 check_output(curator.study, output, overwrite=force)
             names = [name.strip() for name in columns.split(",")]
-            named |= {"bins": _bins(bins), "ways": None if ways is None else whole(ways, "--ways")}
+            named |= {"bins": bins_of(bins), "ways": None if ways is None else whole(ways, "--ways")}
             if preview:
                 return curator.preview_synthesis(names, **named)
             made = curator.synthesize(names, rows=None if rows is None else whole(rows, "--rows"), **named)
@@ -81,11 +89,20 @@ def synthesize(
     show(make, as_json, lambda made: made.sheet(verbose=verbose))
 
 
-def _bins(text: str | None) -> dict[str, int]:
-    found = {}
+def bins_of(text: str | None) -> dict[str, BinsOfColumns]:
+    """How many each column has, or where each but the first begins."""
+    found: dict[str, BinsOfColumns] = {}
     for piece in text.split(",") if text else ():
-        name, equals, number = piece.partition("=")
-        if not equals or not name.strip():
-            raise InvalidRequest(f"--bins is name=number,name=number, not {piece[:100]!r}")
-        found[name.strip()] = whole(number.strip(), f"--bins of {name.strip()}")
+        name, equals, given = (part.strip() for part in piece.partition("="))
+        if not equals or not name:
+            raise InvalidRequest(f"--bins is name=number or name=18/65,..., not {piece[:100]!r}")
+        edges = [edge.strip() for edge in given.split("/") if edge.strip()]
+        found[name] = [_edge(e) for e in edges] if "/" in given else whole(given, f"--bins of {name}")
     return found
+
+
+def _edge(text: str) -> str | date:
+    try:
+        return date.fromisoformat(text) if _DAY.fullmatch(text) else text
+    except ValueError:
+        raise InvalidRequest(f"--bins has {text[:100]!r}: a day is written as 2026-12-31") from None

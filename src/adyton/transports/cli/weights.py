@@ -1,0 +1,143 @@
+"""adyton weights: very many counts of few people for one price, from a public guess that learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adyton.curator import Curator
+from adyton.errors import InvalidRequest
+from adyton.transports.cli.stream import Dialect, Number, OneOrAll, Preview, Request, shown
+from adyton.transports.cli.synthesize import bins_of
+from adyton.transports.terminal import Json, StudyFile, whole
+
+if TYPE_CHECKING:
+    from adyton.streams.weights.answer import WeightsAnswers
+
+Columns = Annotated[
+    str,
+    typer.Option(
+        help="What questions may be about, separated by commas.", metavar="NAMES", show_default=False
+    ),
+]
+Questions = Annotated[str, typer.Option(help="How many there may be.", metavar="N", show_default=False)]
+Bins = Annotated[
+    str | None,
+    typer.Option(
+        help="How many bins a number or date has, or where each but the first begins, as "
+        "age=18/65,income=20.",
+        metavar="BINS",
+    ),
+]
+Tolerance = Annotated[
+    str | None,
+    typer.Option(help="Refuse if a guess that is wrong by more, of all units, could pass.", metavar="T"),
+]
+ExpectedRows = Annotated[
+    str | None, typer.Option(help="About how many rows there are, if the study does not say.", metavar="N")
+]
+Epsilon = Annotated[str | None, typer.Option(help="Price: epsilon of all their answers.", metavar="E")]
+Share = Annotated[str | None, typer.Option(help="Price: share of what is left, e.g. 0.5.", metavar="S")]
+Sql = Annotated[
+    str | None,
+    typer.Argument(
+        help="One COUNT, or PROPORTION of all rows, without groups; or --file.", show_default=False
+    ),
+]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        help="Several questions, fed in their order: SQL with semicolons, or a JSON list of texts; "
+        "- is standard input.",
+        metavar="FILE",
+    ),
+]
+
+
+def open_weights(
+    study: StudyFile,
+    columns: Columns,
+    questions: Questions,
+    bins: Bins = None,
+    tolerance: Tolerance = None,
+    expected_rows: ExpectedRows = None,
+    epsilon: Epsilon = None,
+    share: Share = None,
+    request: Request = None,
+    preview: Preview = False,
+    as_json: Json = False,
+) -> None:
+    """Pay for weights now; whatever is fed into them later costs nothing.
+
+    Refused, free of charge, where noise of its own for each answer would be better.
+    For example: adyton weights open people.toml --columns region,smoker,age --bins age=20 --questions 10000
+    --share 0.5
+    """
+
+    def make(curator: Curator) -> Any:
+        if (epsilon is None) == (share is None):
+            raise InvalidRequest("give exactly one price: --epsilon or --share")
+        words: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"share": share}
+        words |= {"questions": whole(questions, "--questions"), "bins": bins_of(bins), "tolerance": tolerance}
+        if expected_rows is not None:
+            words["expected_rows"] = whole(expected_rows, "--expected-rows")
+        names = [name.strip() for name in columns.split(",")]
+        if preview:
+            return curator.preview_weights(names, **words)
+        return curator.open_weights(names, request=request, **words).statement()
+
+    shown(study, make, as_json)
+
+
+def feed(
+    study: StudyFile,
+    number: Number,
+    sql: Sql = None,
+    file: File = None,
+    dialect: Dialect = None,
+    as_json: Json = False,
+) -> None:
+    """Ask weights for a count: guessed, or measured with noise where the guess is found wrong.
+
+    For example: adyton weights feed people.toml 1 "SELECT COUNT(*) FROM people WHERE smoker"
+    """
+
+    def make(curator: Curator) -> Any:
+        if (sql is None) == (file is None):
+            raise InvalidRequest("give either a question or --file, a file of questions")
+        weights = curator.weights(whole(number, "NUMBER"))
+        if sql is not None:
+            return weights.feed(sql, dialect=dialect)
+        from adyton.transports.questions_file import read_questions
+
+        return weights.feed_many(read_questions(file or Path()), dialect=dialect)
+
+    shown(study, make, as_json)
+
+
+def list_weights(study: StudyFile, number: OneOrAll = None, as_json: Json = False) -> None:
+    """Show all weights of a study and how far they are, or all answers of one. Free, and reads no data.
+
+    For example: adyton weights list people.toml
+    """
+
+    def make(curator: Curator) -> Any:
+        return curator.opened_weights() if number is None else _answers(curator, whole(number, "NUMBER"))
+
+    shown(study, make, as_json)
+
+
+def _answers(curator: Curator, number: int) -> WeightsAnswers:
+    from adyton.streams.weights.answer import WeightsAnswers
+
+    weights = curator.weights(number)
+    return WeightsAnswers(weights.answers(), weights.statement())
+
+
+app = typer.Typer(
+    help="Ask very many counts of few people for one price, from a guess that learns.", no_args_is_help=True
+)
+for name, command in (("open", open_weights), ("feed", feed), ("list", list_weights)):
+    app.command(name)(command)
