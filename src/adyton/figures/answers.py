@@ -12,7 +12,7 @@ from typing import Any
 
 from adyton.certify import Answer
 from adyton.figures.answer_data import Panel, panels_of
-from adyton.figures.drawing import Figure, part
+from adyton.figures.drawing import Figure, channels, part
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, told_apart, visible
 
@@ -92,39 +92,24 @@ def figure_of(answer: Answer) -> Figure:
 def _drawn(altair: Any, theme: Theme, panel: Panel, layout: _Layout, place: int) -> dict[str, Any]:
     """The axes are called as if groups lay below each other; upright ones change places."""
     across, band, offset = ("y", "x", "xOffset") if layout.upright else ("x", "y", "yOffset")
-    bars = altair.Chart(altair.NamedData(f"bars {place}"))
-    bars = bars.mark_bar(strokeWidth=1.6).encode(
-        **{
-            band: _groups(altair, layout),
-            offset: {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {"domain": list(panel.kinds)},
-                "sort": None,
-            },
-            across: _numbers(altair, panel, "low"),
-            f"{across}2": {"field": "high"},
-        },
-        **_kinds(altair, theme, layout, named=place == 0, channels=("fill", "stroke")),
-        tooltip=["group:N", "kind:N", "from:N", "to:N"],
-    )
+    kinds = _kinds(theme, layout, named=place == 0)
+    lane = {"field": "kind", "type": "nominal", "scale": {"domain": list(panel.kinds)}, "sort": None}
+    ends = {across: _numbers(panel, "low"), f"{across}2": {"field": "high"}, offset: lane}
+    here = {band: _groups(layout), across: _numbers(panel, "value")}
+    bars = altair.Chart(altair.NamedData(f"bars {place}")).mark_bar(strokeWidth=1.6)
+    own = {**here, **ends, "fill": kinds["fill"], "stroke": kinds["stroke"]}
+    bars = bars.encode(**channels(altair, own), tooltip=["group:N", "kind:N", "from:N", "to:N"])
     points = altair.Chart(altair.NamedData(f"values {place}"))
-    here = {band: _groups(altair, layout), across: _numbers(altair, panel, "value")}
-    diamonds = points.mark_point(size=70, strokeWidth=1.2, opacity=1).encode(
-        **here,
-        **_kinds(altair, theme, layout, named=place == 0, channels=("fill", "stroke", "shape")),
-        tooltip=["group:N", "shown:N"],
-    )
+    diamonds = points.mark_point(size=70, strokeWidth=1.2, opacity=1)
+    diamonds = diamonds.encode(**channels(altair, here | kinds), tooltip=["group:N", "shown:N"])
     layers = [part(bars), part(diamonds)]
     if layout.upright:
         size: dict[str, Any] = {"width": {"step": layout.step, "for": "position"}, "height": _UPRIGHT}
         layers = [*_from_zero(altair, theme, points, here, panel), *layers]
     else:
         size = {"width": WIDTH, "height": {"step": _TALL, "for": "position"}}
-        beside = points.mark_text(align="left", dx=8).encode(
-            y=here["y"], x={"value": WIDTH}, text={"field": "shown", "type": "nominal"}
-        )
-        layers.append(part(beside))
+        told = {"y": here["y"], "x": {"value": WIDTH}, "text": {"field": "shown", "type": "nominal"}}
+        layers.append(part(points.mark_text(align="left", dx=8).encode(**channels(altair, told))))
     return {"layer": layers, **size}
 
 
@@ -135,11 +120,11 @@ def _from_zero(
     low, high = panel.span()
     if panel.days or not low <= 0 <= high:
         return []
-    columns = points.mark_bar(fill=theme.grid, stroke=None).encode(**here, y2={"datum": 0})
+    columns = points.mark_bar(fill=theme.grid).encode(**channels(altair, {**here, "y2": {"datum": 0}}))
     return [part(columns)]
 
 
-def _groups(altair: Any, layout: _Layout) -> dict[str, Any]:
+def _groups(layout: _Layout) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": layout.along or None, "grid": False, "ticks": bool(layout.keys)}
     axis["domain"] = bool(layout.keys)
     if layout.upright:
@@ -149,7 +134,7 @@ def _groups(altair: Any, layout: _Layout) -> dict[str, Any]:
     return {"field": "group", "type": "nominal", "sort": None, "axis": axis, "scale": scale}
 
 
-def _numbers(altair: Any, panel: Panel, field: str) -> dict[str, Any]:
+def _numbers(panel: Panel, field: str) -> dict[str, Any]:
     scale: dict[str, Any] = {"domain": list(panel.span()), "nice": False, "zero": False}
     if panel.days:
         scale["type"] = "utc"
@@ -162,9 +147,7 @@ def _numbers(altair: Any, panel: Panel, field: str) -> dict[str, Any]:
     }
 
 
-def _kinds(
-    altair: Any, theme: Theme, layout: _Layout, *, named: bool, channels: tuple[str, ...]
-) -> dict[str, Any]:
+def _kinds(theme: Theme, layout: _Layout, *, named: bool) -> dict[str, Any]:
     """Full for the noise, hollow for the population, a diamond for the value; one legend for all of it."""
     domain = [*layout.kinds, "value"]
     hollow = len(layout.kinds) > 1
@@ -174,16 +157,8 @@ def _kinds(
         "shape": ["square", *(["square"] if hollow else []), "diamond"],
     }
     legend = {"columns": 1, "symbolStrokeWidth": 1.6} if named else None
-    return {
-        channel: {
-            "field": "kind",
-            "type": "nominal",
-            "sort": None,
-            "legend": legend,
-            "scale": {"domain": domain, "range": ranges[channel]},
-        }
-        for channel in channels
-    }
+    same = {"field": "kind", "type": "nominal", "sort": None, "legend": legend}
+    return {channel: {**same, "scale": {"domain": domain, "range": own}} for channel, own in ranges.items()}
 
 
 # Words -----------------------------------------------------------------------------------------------------

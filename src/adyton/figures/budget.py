@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from adyton.exact import float_down, float_up
-from adyton.figures.drawing import Figure, part
+from adyton.figures.drawing import Figure, channels, part
 from adyton.figures.look import WIDTH, Theme
 from adyton.figures.wording import lines, shortened, visible
 
@@ -16,8 +16,12 @@ MOST_POINTS = 400  # of a line; between them no receipt is drawn, and those that
 MOST_NAMES = 5  # with a part of the limit, those who asked last
 _HEIGHT, _LOWER = 240, 120
 _PRIVACY, _VALIDITY = "left for privacy", "left for validity"
-_SPENT = "what validity was charged"
+_SPENT = "counted for validity"
 _DASHES = ((1, 0), (8, 4), (2, 3), (9, 3, 2, 3), (14, 4), (4, 2))
+_NO_LIMIT = (
+    "Validity sets no limit here: population intervals get wider with what counts for it. The newest "
+    "question counts in full, until its answer settles for less."
+)
 _TITLE = "What was left after each receipt"
 Points = Sequence[tuple[int, float]]
 _One = TypeVar("_One")
@@ -37,7 +41,7 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     That of ``GET /v1/studies/{study}/receipts`` does as well, with the lists of all its pages joined: its
     ``links`` give the totals, and ``receipts`` what is left to those with a part of the limit who are shown.
     ``statement`` is that of ``adyton statement --json``; in a pure study it says what validity may spend.
-    With Gaussian noise validity has no limit, and what it was charged is drawn below.  Per cents are rounded
+    With Gaussian noise validity has no limit, and what counts for it is drawn below.  Per cents are rounded
     down.
     """
     links = chain.get("links") or chain["receipts"]
@@ -56,7 +60,7 @@ def burn_down(chain: Mapping[str, Any], statement: Mapping[str, Any] | None = No
     below = None
     if cap is None and any(radius for _, radius in radii):
         below = _Course(_SPENT, [(0, 0.0), *((n, float_up(r)) for n, r in radii)])
-        notes.append("Validity sets no limit here: population intervals get wider with what it was charged.")
+        notes.append(_NO_LIMIT)
     return _figure(courses, below, notes, len(links), _unit(statement))
 
 
@@ -131,23 +135,23 @@ def _drawn(
 
     percent = {"domain": [0, 100]} if data == "left" else {"zero": True}
     line = altair.Chart(altair.NamedData(data)).mark_line(interpolate="step-after", strokeWidth=2.5)
-    line = line.encode(
-        x={
+    described = {
+        "x": {
             "field": "receipt",
             "type": "quantitative",
             "axis": {"title": "receipt", "tickMinStep": 1, "format": ",d"},
             "scale": {"domain": [0, end], "nice": False},
         },
-        y={
+        "y": {
             "field": "amount",
             "type": "quantitative",
             "axis": {"title": title, "tickCount": 5},
             "scale": percent,
         },
-        color=over((theme.noise, theme.population, *theme.colours[1:])),
-        strokeDash=over([list(dash) for dash in _DASHES]),
-        tooltip=["what:N", "receipt:Q", "amount:Q"],
-    )
+        "color": over((theme.noise, theme.population, *theme.colours[1:])),
+        "strokeDash": over([list(dash) for dash in _DASHES]),
+    }
+    line = line.encode(**channels(altair, described), tooltip=["what:N", "receipt:Q", "amount:Q"])
     return {**part(line), "width": WIDTH, "height": height}
 
 

@@ -196,7 +196,7 @@ def _decades(values: list[float]) -> list[float]:
     positive = [value for value in values if value > 0]
     if not positive or max(positive) / min(positive) < _DECADES:
         return []
-    first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+    first, last = math.ceil(math.log10(min(positive))), math.floor(math.log10(max(positive)))
     step = 1 + (last - first) // 12
     return [10.0**power for power in range(first, last + 1, step)]
 

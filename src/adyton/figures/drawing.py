@@ -120,6 +120,26 @@ def encoded(figure: Figure, suffix: str, dark: bool = False) -> bytes:
     raise InvalidRequest(f"a figure ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
 
 
+def channels(altair: Any, described: Mapping[str, Any]) -> dict[str, Any]:
+    """Channels by their names, as Altair's own classes, which it makes of dicts four times as slowly."""
+    found: dict[str, Any] = {}
+    for name, told in described.items():
+        kind = name[0].upper() + name[1:]
+        if "value" in told or "datum" in told:
+            (how, what), *_ = told.items()
+            found[name] = getattr(altair, f"{kind}{how.capitalize()}")(what)
+            continue
+        made = {word: _guide(altair, word, own) for word, own in told.items()}
+        found[name] = getattr(altair, kind)(**made)
+    return found
+
+
+def _guide(altair: Any, word: str, told: Any) -> Any:
+    if word in ("scale", "axis", "legend") and isinstance(told, Mapping):
+        return getattr(altair, word.capitalize())(**told)
+    return told
+
+
 def part(chart: Any) -> dict[str, Any]:
     """A chart of Altair as a part of a larger one.
 
