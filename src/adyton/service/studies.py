@@ -22,6 +22,7 @@ from adyton.service.facts import facts_told
 from adyton.service.grid import Reading
 from adyton.service.identity import Identity
 from adyton.service.named_ledger import NamedLedger
+from adyton.service.repeats import Repeats
 from adyton.service.roles import Action, may
 from adyton.service.tokens import Tokens
 from adyton.streams.stream import Stream
@@ -41,6 +42,7 @@ class ServedStudy:
         self.name = self.path.stem
         self.tokens = Tokens(self.path)
         self._curator = open_study(self.path, **limits)
+        self.repeats: Repeats[Any] = Repeats(self._curator.ledger)
         self._by_name: OrderedDict[Identity, Curator] = OrderedDict()
         self._dummy: Curator | None = None
         self._lock = threading.Lock()
@@ -51,6 +53,7 @@ class ServedStudy:
         self._curator.prepare()
 
     def close(self) -> None:
+        self.repeats.close()
         self._curator.close()
         self.tokens.close()
 

@@ -186,8 +186,9 @@ class _Line(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         said = record.getMessage()
-        body = json.loads(said) if record.name == "adyton.requests" else {"message": said}
-        return json.dumps({"time": self.formatTime(record), "log": record.name, **body})
+        rest = said if record.name == "adyton.requests" else json.dumps({"message": said})
+        begin = json.dumps({"time": self.formatTime(record), "log": record.name})
+        return f"{begin[:-1]}, {rest[1:]}"
 
 
 def _path_text(path: Path | None) -> str | None:
