@@ -60,9 +60,9 @@ class Repeats(Generic[_Told]):
             return None
 
     def keep(self, key: Key, told: _Told, size: int, before: Stamp | None) -> None:
-        """``told`` is a repeat that was made after ``before``."""
+        """``told`` was made after ``before``: if anything was written meanwhile it is never found."""
         size += len(key[1]) + len(key[2])
-        if before is None or size > _LARGEST or self.stamp() != before:
+        if before is None or size > _LARGEST:
             return
         self._drop(key)
         with self._lock:
