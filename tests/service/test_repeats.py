@@ -45,9 +45,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def spent(house: Served, headers: dict[str, str]) -> str:
-    return str(
-        house.client.get("/v1/studies/people/statement", headers=headers).json()["spent"]["amount"]
-    )
+    return str(house.client.get("/v1/studies/people/statement", headers=headers).json()["spent"]["amount"])
 
 
 def asked_three_times(house: Served, headers: dict[str, str]) -> dict[str, Any]:
@@ -129,7 +127,9 @@ def test_a_ledger_that_was_replaced_answers_nothing_from_memory(house: Served, t
     assert (refused.status_code, refused.json()["error"]["kind"]) == (503, "ledger_corrupt")
 
 
-def test_a_ledger_with_an_anchor_is_looked_at_behind_it(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_ledger_with_an_anchor_is_looked_at_behind_it(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     study = write_study(tmp_path, more='\n[ledger]\nanchor = "people.anchor"\n')
     with adyton.open(study) as curator:
         curator.ask(COUNT, within=50)

@@ -89,7 +89,9 @@ async def ask_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -
 async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     words = body.words("request", *_BESIDE)
-    return await desk.done(sender, lambda: answered(request.headers.get("accept", ""), found.try_out([body.question], words)[0]))
+    return await desk.done(
+        sender, lambda: answered(request.headers.get("accept", ""), found.try_out([body.question], words)[0])
+    )
 
 
 @routes.post("/{study}/suggest_bounds", summary="Where nearly all values of a column lie, for a price")
