@@ -59,6 +59,7 @@ MEANINGS = {
     "request_bytes": "largest body of a request",
     "upload_bytes": "largest body of a request to a holdout",
     "questions_a_batch": "most questions of one batch",
+    "request_seconds": "until a whole request, head and body, has come in; then the connection is closed",
     "rate_by_token": "requests a minute by one token; a token may have a rate of its own",
     "rate_by_address": "requests a minute from one address",
     "places": "requests that are worked on at once; what does not fit is refused",

@@ -1,7 +1,7 @@
 """Answers that were given before, as they left: whoever asks the same again gets the same bytes.
 
-What a repeat says follows from the ledger, down to what is left.  So it is given again only as long as nothing
-was written there, by whatever process; then it is made anew.  Who may ask is somebody else's to know.
+What a repeat says follows from the ledger, down to what is left.  So it is given again only as long as
+nothing was written there, by whatever process; then it is made anew.  Who may ask is somebody else's to know.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Repeats(Generic[_Told]):
         return None
 
     def stamp(self) -> Stamp | None:
-        """To be asked for before an answer is made; None where nobody can say whether anything was written."""
+        """Taken before an answer is made; None where nobody can say whether anything was written."""
         if self._changes is None:
             self._changes = changes_of(self._ledger)
         try:

@@ -1,4 +1,4 @@
-"""Whether anything was written to a ledger since somebody looked: by any process, and found without waiting."""
+"""Whether anything was written to a ledger since somebody looked, by any process; found without waiting."""
 
 from __future__ import annotations
 

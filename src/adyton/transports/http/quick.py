@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adyton.errors import CuratorError
+from adyton.errors import CuratorError, InvalidRequest
 from adyton.service.roles import Action
 from adyton.transports.http.bodies import Question
 from adyton.transports.http.desk import Desk, let_in
@@ -43,7 +43,7 @@ class Quick:
         except CuratorError as error:
             response = response_of(error)
         except ClientDisconnect:
-            return
+            response = response_of(InvalidRequest("the body ended early; nothing was charged"))
         if response is not None:
             await response(scope, receive, send)
             return

@@ -89,9 +89,8 @@ async def ask_many(desk: TheDesk, sender: Sender, study: str, body: Questions) -
 async def try_out(desk: TheDesk, sender: Sender, study: str, body: Question, request: Request) -> Response:
     found, _ = desk.house.study(sender, study, Action.TRY)
     words = body.words("request", *_BESIDE)
-    return await desk.done(
-        sender, lambda: answered(request.headers.get("accept", ""), found.try_out([body.question], words)[0])
-    )
+    wanted = request.headers.get("accept", "")
+    return await desk.done(sender, lambda: answered(wanted, found.try_out([body.question], words)[0]))
 
 
 @routes.post("/{study}/suggest_bounds", summary="Where nearly all values of a column lie, for a price")
