@@ -39,6 +39,7 @@ def spend_all(house: Served, headers: dict[str, str]) -> Any:
 def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: Served) -> None:
     """With whose limit it was.  Mutants: it is said to be too small; the limit of all is named, or that of ben to ana."""
     ana, ben, owner = house.made("ana"), house.made("ben", limit_share="0.001"), house.made("boss", "owner")
+    cal = house.made("cal", limit_share="0.5")  # who has spent nothing of it
     error = spend_all(house, ben).json()["error"]
     assert (error["kind"], error["by"], error["largest"]) == ("privacy_refused", "ben", "0")
     assert error["limit"] == error["spent"] == statement(house, ben)["own"]["limit"]
@@ -55,7 +56,7 @@ def test_a_share_of_nothing_is_refused_like_any_price_that_does_not_fit(house: S
         ("streams", {"positives": 1}),
         ("streams/preview", {"positives": 1}),
     ):
-        for headers in (ana, ben):
+        for headers in (ana, ben, cal):
             refused = house.client.post(
                 f"/v1/studies/people/{path}", headers=headers, json={**body, "share": 0.5}
             )
