@@ -57,7 +57,7 @@ class Quick:
         content = await request.body()
         study, who = desk.house.study(sender, name, Action.ASK)
         key = key_of(who, request, content)
-        known = study.repeats.find(key)
+        known: Response | None = study.repeats.find(key)
         if known is not None:
             return known
         try:
