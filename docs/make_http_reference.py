@@ -45,7 +45,7 @@ The body is the error object of [json.md](json.md#errors), and nothing else: no 
 | 503 | `ledger_corrupt` | the ledger cannot be trusted: nothing is answered |
 
 **Retries.** Send a `request` id with each question. The same id again is the same receipt and the same answer, also if the connection broke before the answer came; ids are known to
-your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`.
+your name alone. The statement has, beside the study's totals, `own`: what your name has spent, its limit and what is left of it; for owners and auditors also `by_name`: the same of everybody who ever asked or has a token.
 
 **The chain.** `receipts` shows `links`, the open part of every receipt, and `receipts`, your own with everything (all of them for owners and auditors), 500 at a time from `after` on. With them
 every digest and every total can be computed again ([json.md](json.md#receipts)).
@@ -59,6 +59,7 @@ MEANINGS = {
     "request_bytes": "largest body of a request",
     "upload_bytes": "largest body of a request to a holdout",
     "questions_a_batch": "most questions of one batch",
+    "request_seconds": "until a whole request, head and body, has come in; then the connection is closed",
     "rate_by_token": "requests a minute by one token; a token may have a rate of its own",
     "rate_by_address": "requests a minute from one address",
     "places": "requests that are worked on at once; what does not fit is refused",

@@ -17,6 +17,7 @@ class Settings:
     request_bytes: int = 1_000_000
     upload_bytes: int = 50_000_000  # predictions for a holdout
     questions_a_batch: int = 1_000
+    request_seconds: float = 60.0  # until a whole request has come in
     rate_by_token: int = 600
     rate_by_address: int = 1_200
     places: int = 16  # requests that are worked on at once
@@ -38,7 +39,8 @@ class Settings:
             elif one.type == "int":
                 fits = type(value) is int and 1 <= value <= 10**12
             else:
-                fits = type(value) in (int, float) and 0 <= value <= 86_400
+                least = 0.1 if one.name == "request_seconds" else 0
+                fits = type(value) in (int, float) and least <= value <= 86_400
             if not fits:
                 raise InvalidRequest(f"server.{one.name} cannot be {value!r}")
         if self.tick > 60:
