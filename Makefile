@@ -53,12 +53,13 @@ long: $(VENV)/.installed-test servers
 search: $(VENV)/.installed-test servers
 	@$(call run_tests,--hypothesis-profile search -m hypothesis)
 
-# The tests of Postgres and Spark need a server and Java.  As root on Debian they are installed; elsewhere those tests
-# are skipped and say what is missing.
+# The tests of Postgres, of Spark and of the web pages need a server, Java and Chromium.  As root on Debian they are
+# installed; elsewhere those tests are skipped and say what is missing.
 servers:
 	@missing=""; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing=" postgresql"; \
 	[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || missing="$$missing default-jre-headless"; \
+	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing="$$missing chromium"; \
 	if [ -z "$$missing" ]; then \
 		:; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

@@ -46,6 +46,15 @@ class Mapping:
         return Identity(name, role_named(self.role), self.limit_share, self.price_share, self.rate)
 
 
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody for whom the provider vouches, until a time in seconds."""
+
+    name: str
+    claims: tuple[str, ...]
+    until: int
+
+
 class Provider:
     """An issuer that this server believes."""
 
@@ -67,6 +76,10 @@ class Provider:
 
     def places(self, token: str) -> dict[str, Identity]:
         """Who holds this token, in each study and holdout that its claims lead to."""
+        return self.places_of(self.person(token))
+
+    def person(self, token: str) -> Person:
+        """What a token says, as far as the server file asks for it."""
         claims = self._claims(token)
         name = claims.get(self._name_claim)
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
@@ -76,10 +89,15 @@ class Provider:
         held = claims.get(self._roles_claim, [])
         listed = held if isinstance(held, list) else [held]
         values = {one for one in listed if isinstance(one, str)}
+        asked_for = sorted({one.claim for one in self._mappings if one.claim in values})
+        return Person(name, tuple(asked_for), int(claims["exp"]))
+
+    def places_of(self, person: Person) -> dict[str, Identity]:
+        """Who that is, by what the server file says now."""
         found: dict[str, Identity] = {}
         for one in self._mappings:  # the first that fits rules
-            if one.claim in values and one.study not in found:
-                found[one.study] = one.identity(PROVIDED + name)
+            if one.claim in person.claims and one.study not in found:
+                found[one.study] = one.identity(PROVIDED + person.name)
         return found
 
     def _claims(self, token: str) -> dict[str, Any]:

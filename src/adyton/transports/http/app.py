@@ -15,6 +15,7 @@ from adyton.transports.http.desk import Desk
 from adyton.transports.http.formats import told
 from adyton.transports.http.limits import SizeLimit
 from adyton.transports.http.watching import Metrics, Watching
+from adyton.transports.pages import mount as pages
 
 _ABOUT = (
     "Question data you may not see: every answer is private, valid for the population, and receipted. "
@@ -26,8 +27,11 @@ _NO_OTHERS = TelemetryConfig(
 )
 
 
-def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
-    """Everything in ``house`` must be loaded before the first request: ``house.load()``."""
+def make_app(house: House, metrics: Metrics | None = None, *, secure: bool = False) -> FastAPI:
+    """Everything in ``house`` must be loaded before the first request: ``house.load()``.
+
+    ``secure``: browsers come by TLS, though this process may not see it; cookies of pages then say so.
+    """
     desk = Desk(house)
 
     @asynccontextmanager
@@ -56,6 +60,7 @@ def make_app(house: House, metrics: Metrics | None = None) -> FastAPI:
     app.add_middleware(SizeLimit, settings=house.settings)
     app.add_middleware(Watching, metrics=metrics or Metrics())
     app.add_middleware(errors.Guard)
+    pages.install(app, house, secure=secure)
     return app
 
 
