@@ -9,12 +9,20 @@ from starlette.responses import Response
 
 from adyton.errors import CuratorError
 from adyton.service.house import House
-from adyton.transports.pages import entrance, studies
+from adyton.transports.pages import asking, budget, entrance, receipts, studies
 from adyton.transports.pages.headers import Headers
 from adyton.transports.pages.page import new_page
 from adyton.transports.pages.sessions import Sessions
 
-_PARTS = (entrance.files, entrance.open_routes, entrance.routes, studies.routes)
+_PARTS = (
+    entrance.files,
+    entrance.open_routes,
+    entrance.routes,
+    studies.routes,
+    asking.routes,
+    budget.routes,
+    receipts.routes,
+)
 
 
 def install(app: FastAPI, house: House, *, secure: bool) -> None:

@@ -15,6 +15,9 @@ from adyton.certify.answer import percent
 
 ASSETS = {"adyton.css": "text/css", "adyton.js": "text/javascript", "adyton.svg": "image/svg+xml"}
 
+_OPTION = "--expected-rows, in Python expected_rows"
+_FIELD = "“rows you expect to match”, beside the accuracy"
+
 
 @cache
 def asset(name: str) -> bytes:
@@ -38,23 +41,39 @@ def environment() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    made.filters |= {"share_up": share_up, "share_down": share_down, "segment": segment, "moment": moment}
+    ours = (share_up, share_down, of_limit, plain, segment, moment, for_pages)
+    made.filters |= {one.__name__: one for one in ours}
     made.globals |= {"asset_path": asset_path}
     return made
+
+
+def for_pages(note: str) -> str:
+    """What the command line calls an option is a field here."""
+    return note.replace(_OPTION, _FIELD)
 
 
 def rendered(template: str, **values: Any) -> str:
     return environment().get_template(template).render(**values)
 
 
-def share_up(share: float) -> str:
+def share_up(share: float | Fraction) -> str:
     """Of what is spent."""
     return percent(Fraction(share), up=True)
 
 
-def share_down(share: float) -> str:
+def share_down(share: float | Fraction) -> str:
     """Of what is left."""
     return percent(Fraction(share), up=False)
+
+
+def of_limit(amount: str, limit: str) -> str:
+    """An amount, written in decimals, as a share of the limit, rounded up."""
+    return percent(Fraction(amount) / Fraction(limit), up=True)
+
+
+def plain(value: object) -> str:
+    """A number as people write it."""
+    return f"{value:,.15g}" if isinstance(value, int | float) else str(value)
 
 
 def segment(text: object) -> str:
