@@ -120,8 +120,8 @@ def encoded(figure: Figure, suffix: str, dark: bool = False) -> bytes:
 def part(chart: Any) -> dict[str, Any]:
     """A chart of Altair as a part of a larger one.
 
-    Altair's own ``layer`` and ``concat`` copy all parts deeply, several times.  Nor is a figure checked against
-    the schema again: tests do that.
+    Altair's own ``layer`` and ``concat`` copy all parts deeply, several times.  Nor is a figure checked
+    against the schema again: tests do that.
     """
     spec: dict[str, Any] = chart.to_dict(validate=False)
     return {key: value for key, value in spec.items() if key not in ("$schema", "config", "datasets")}

@@ -29,9 +29,10 @@ class _Cell:
     half: float
     synthetic: float
 
-    def data(self) -> dict[str, Any]:
+    def data(self, kind: str) -> dict[str, Any]:
         ends = {"low": self.measured - self.half, "high": self.measured + self.half}
-        return {"cell": self.name, "measured": self.measured, "synthetic": self.synthetic, **ends}
+        here = {"cell": self.name, "kind": kind, "measured": self.measured, "synthetic": self.synthetic}
+        return {**here, **ends}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,11 @@ def figure(made: Synthesis) -> Figure:
         apart = dict.fromkeys(("fill", "stroke", "shape"), "independent")
         return {"title": heading, "concat": drawn, "columns": _BESIDE, "resolve": {"scale": apart}}
 
-    data = {f"cells {place}": [cell.data() for cell in panel.cells] for place, panel in enumerate(panels)}
+    data = {
+        f"{kind} {place}": [cell.data(kind) for cell in panel.cells]
+        for place, panel in enumerate(panels)
+        for kind in (_KINDS[1:] if panel.several else _KINDS)
+    }
     headers = ("marginal", "cell", "measured, % of rows", "noise interval: ±", "synthetic, % of rows")
     return Figure(title, _description(title, panels, notes), headers, _rows(panels), data, draw)
 
@@ -94,13 +99,16 @@ def _bars(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any
     names = [cell.name for cell in panel.cells]
     axis = {"title": None, "grid": False, "labelAngle": -40 if len(names) > 4 else 0, "labelLimit": 90}
     across = {"field": "cell", "type": "nominal", "sort": None, "axis": axis, "scale": {"domain": names}}
-    base = altair.Chart(altair.NamedData(f"cells {place}"))
+    base = altair.Chart(altair.NamedData(f"{_MEASURED} {place}"))
+    synthetic = altair.Chart(altair.NamedData(f"{_SYNTHETIC} {place}"))
 
     def up(field: str) -> dict[str, Any]:
         return {"field": field, "type": "quantitative", "axis": {"title": "% of rows", "tickCount": 5}}
 
     kinds = _kinds(theme, named=place == 0)
-    bars = base.mark_bar(strokeWidth=1).encode(x=across, y=up("measured"), **_as(kinds, _MEASURED))
+    bars = base.mark_bar(strokeWidth=1).encode(
+        x=across, y=up("measured"), fill=kinds["fill"], stroke=kinds["stroke"]
+    )
     whiskers = base.mark_rule(color=theme.ink, strokeWidth=1.4).encode(
         x=across, y=up("low"), y2={"field": "high"}
     )
@@ -110,7 +118,7 @@ def _bars(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any
         )
         for end in ("low", "high")
     ]
-    points = base.mark_point(size=60, opacity=1).encode(x=across, y=up("synthetic"), **_as(kinds, _SYNTHETIC))
+    points = synthetic.mark_point(size=60, opacity=1).encode(x=across, y=up("synthetic"), **kinds)
     drawn = [part(one) for one in (bars, whiskers, *caps, points)]
     return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
 
@@ -127,7 +135,7 @@ def _points(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, A
 
     across = on("measured", f"measured, % of rows (±{half:.2g})", low)
     up = on("synthetic", "synthetic, % of rows", 0.0)
-    base = altair.Chart(altair.NamedData(f"cells {place}"))
+    base = altair.Chart(altair.NamedData(f"{_SYNTHETIC} {place}"))
     points = base.mark_point(size=28, opacity=1, filled=True, shape="diamond", color=theme.population)
     ends = [{"measured": 0.0, "synthetic": 0.0}, {"measured": top, "synthetic": top}]
     alike = altair.Chart(altair.InlineData(values=ends)).mark_line(color=theme.pale, strokeDash=[4, 3])
@@ -147,15 +155,15 @@ def _kinds(theme: Theme, *, named: bool) -> dict[str, Any]:
     }
     legend = {"columns": 2} if named else None
     return {
-        channel: {"legend": legend, "scale": {"type": "ordinal", "domain": list(_KINDS), "range": own}}
+        channel: {
+            "field": "kind",
+            "type": "nominal",
+            "sort": None,
+            "legend": legend,
+            "scale": {"type": "ordinal", "domain": list(_KINDS), "range": own},
+        }
         for channel, own in ranges.items()
     }
-
-
-def _as(kinds: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Bars have no shape, but the legend of both has."""
-    channels = ("fill", "stroke") if kind == _MEASURED else ("fill", "stroke", "shape")
-    return {channel: {"datum": kind, "type": "nominal", **kinds[channel]} for channel in channels}
 
 
 def _notes(newest: Sequence[Marginal]) -> list[str]:
