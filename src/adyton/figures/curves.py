@@ -20,6 +20,7 @@ _SOURCE = 100  # letters of a line below the figure
 _DECADE = 10.0
 _LEAST_WRITTEN, _MOST_WRITTEN = 1e-3, 1e7  # powers of ten beyond are written as 1e8
 _STROKES = {"symbolType": "stroke", "symbolSize": 500, "orient": "bottom"}
+_GAPS = "break-paths-show-domains"  # where a curve has no value
 _TOLD = ["curve:N", "x:Q", "y:Q"]  # under the pointer
 
 
@@ -62,9 +63,7 @@ def _parts(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
 
 
 def _points(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    names = [visible(curve.name) for curve in curves]
-    found = zip(names, curves, strict=True)
-    return [{"curve": name, "drawn": name, "x": a, "y": b} for name, c in found for a, b in c.points]
+    return [{"curve": visible(c.name), "x": a, "y": b} for c in curves for a, b in c.points]
 
 
 def _drawn(
@@ -119,23 +118,33 @@ def _layer(
     beside = 2 if max(map(len, names)) > _LONG else 3
     legend = altair.Legend(columns=beside, **({} if few else _STROKES)) if named else None
 
-    def over(channel: Any, values: list[Any], field: str = "curve:N", shown: bool = True) -> Any:
+    def over(channel: Any, values: list[Any]) -> Any:
         scale = altair.Scale(type="ordinal", domain=names, range=values)
-        return channel(field, scale=scale, legend=legend if shown else None, sort=None)
+        return channel("curve:N", scale=scale, legend=legend, sort=None)
 
-    dashes, widths = [list(look.dash) for look in looks], [look.width for look in looks]
     base = altair.Chart(altair.NamedData(data))
     base = base.encode(**places, color=over(altair.Color, [look.colour for look in looks]), tooltip=_TOLD)
-    # A field of its own keeps widths, and the dashes of pointed curves, off the symbols beside the names.
-    line = base.mark_line(invalid="break-paths-show-domains").encode(
-        strokeDash=over(altair.StrokeDash, dashes, "drawn:N" if few else "curve:N", not few),
-        strokeWidth=over(altair.StrokeWidth, widths, "drawn:N", shown=False),
+    if few:
+        points = base.mark_point(filled=True, size=50, opacity=1, invalid="filter")
+        points = points.encode(shape=over(altair.Shape, [look.shape for look in looks]))
+        return [*_lines(base, names, looks), part(points)]
+    line = base.mark_line(invalid=_GAPS).encode(
+        strokeDash=over(altair.StrokeDash, [list(look.dash) for look in looks]),
+        strokeWidth=over(altair.StrokeWidth, [look.width for look in looks]),
     )
-    if not few:
-        return [part(line)]
-    points = base.mark_point(filled=True, size=50, opacity=1, invalid="filter")
-    points = points.encode(shape=over(altair.Shape, [look.shape for look in looks]))
-    return [part(points), part(line)]  # the first of them lends its look to the symbols beside the names
+    return [part(line)]
+
+
+def _lines(base: Any, names: list[str], looks: list[_Look]) -> list[dict[str, Any]]:
+    """A layer for each dash and width: as scales they would also change the symbols beside the names."""
+    alike: dict[tuple[tuple[int, ...], int], list[str]] = {}
+    for name, look in zip(names, looks, strict=True):
+        alike.setdefault((look.dash, look.width), []).append(name)
+    return [
+        part(base.mark_line(invalid=_GAPS, strokeDash=list(dash), strokeWidth=width))
+        | {"transform": [{"filter": {"field": "curve", "oneOf": own}}]}
+        for (dash, width), own in alike.items()
+    ]
 
 
 def _axes(altair: Any, x: Axis, y: Axis, curves: Sequence[Curve]) -> dict[str, Any]:

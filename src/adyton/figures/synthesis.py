@@ -58,14 +58,14 @@ def figure(made: Synthesis) -> Figure:
             for place, panel in enumerate(panels)
         ]
         heading = {"text": lines(title), **({"subtitle": notes} if notes else {})}
-        apart = dict.fromkeys(("fill", "stroke", "shape"), "independent")
-        return {"title": heading, "concat": drawn, "columns": _BESIDE, "resolve": {"scale": apart}}
+        return {"title": heading, "concat": drawn, "columns": _BESIDE}
 
     data = {
         f"{kind} {place}": [cell.data(kind) for cell in panel.cells]
         for place, panel in enumerate(panels)
         for kind in (_KINDS[1:] if panel.several else _KINDS)
     }
+    data |= {f"alike {i}": _diagonal(_top(panel)) for i, panel in enumerate(panels) if panel.several}
     headers = ("marginal", "cell", "measured, % of rows", "noise interval: ±", "synthetic, % of rows")
     return Figure(title, _description(title, panels, notes), headers, _rows(panels), data, draw)
 
@@ -105,7 +105,7 @@ def _bars(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any
     def up(field: str) -> dict[str, Any]:
         return {"field": field, "type": "quantitative", "axis": {"title": "% of rows", "tickCount": 5}}
 
-    kinds = _kinds(theme, named=place == 0)
+    kinds = _kinds(theme)
     bars = base.mark_bar(strokeWidth=1).encode(
         x=across, y=up("measured"), fill=kinds["fill"], stroke=kinds["stroke"]
     )
@@ -113,19 +113,21 @@ def _bars(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any
         x=across, y=up("low"), y2={"field": "high"}
     )
     caps = [
-        base.mark_tick(color=theme.ink, thickness=1.4, size=8, orient="horizontal").encode(
+        base.mark_tick(color=theme.ink, thickness=1.4, size=12, orient="horizontal").encode(
             x=across, y=up(end)
         )
         for end in ("low", "high")
     ]
-    points = synthetic.mark_point(size=60, opacity=1).encode(x=across, y=up("synthetic"), **kinds)
+    points = synthetic.mark_point(size=36, opacity=1, strokeWidth=0.8).encode(
+        x=across, y=up("synthetic"), **kinds
+    )
     drawn = [part(one) for one in (bars, whiskers, *caps, points)]
     return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
 
 
 def _points(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, Any]:
     half = panel.cells[0].half if panel.cells else 0.0
-    top = max((max(cell.measured, cell.synthetic) for cell in panel.cells), default=1.0) or 1.0
+    top = _top(panel)
     low = min((cell.measured for cell in panel.cells), default=0.0)
 
     def on(field: str, title: str, first: float) -> dict[str, Any]:
@@ -137,29 +139,35 @@ def _points(altair: Any, theme: Theme, panel: _Panel, place: int) -> dict[str, A
     up = on("synthetic", "synthetic, % of rows", 0.0)
     base = altair.Chart(altair.NamedData(f"{_SYNTHETIC} {place}"))
     points = base.mark_point(size=28, opacity=1, filled=True, shape="diamond", color=theme.population)
-    ends = [{"measured": 0.0, "synthetic": 0.0}, {"measured": top, "synthetic": top}]
-    alike = altair.Chart(altair.InlineData(values=ends)).mark_line(color=theme.pale, strokeDash=[4, 3])
+    alike = altair.Chart(altair.NamedData(f"alike {place}")).mark_line(color=theme.pale, strokeDash=[4, 3])
     drawn = [part(alike.encode(x=across, y=up)), part(points.encode(x=across, y=up))]
     return {"title": _small(panel.title), "layer": drawn, "width": _WIDTH, "height": _HEIGHT}
+
+
+def _diagonal(top: float) -> list[dict[str, Any]]:
+    return [{"measured": end, "synthetic": end} for end in (0.0, top)]
+
+
+def _top(panel: _Panel) -> float:
+    return max((max(cell.measured, cell.synthetic) for cell in panel.cells), default=1.0) or 1.0
 
 
 def _small(title: str) -> dict[str, Any]:
     return {"text": title, "fontSize": 13, "fontWeight": "normal", "offset": 8}
 
 
-def _kinds(theme: Theme, *, named: bool) -> dict[str, Any]:
+def _kinds(theme: Theme) -> dict[str, Any]:
     ranges = {
         "fill": [theme.grid, theme.population],
         "stroke": [theme.noise, theme.paper],
         "shape": ["square", "diamond"],
     }
-    legend = {"columns": 2} if named else None
     return {
         channel: {
             "field": "kind",
             "type": "nominal",
             "sort": None,
-            "legend": legend,
+            "legend": {"columns": 2},
             "scale": {"type": "ordinal", "domain": list(_KINDS), "range": own},
         }
         for channel, own in ranges.items()
